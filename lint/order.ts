@@ -47,6 +47,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
 /** Units of `server/src/` below the features, lowest first: directories, or files without their extension. */
 const MACHINERY: readonly string[] = [
   'error-code',
+  'concurrency-limit',
   'errors',
   'start-error',
   'ids',

@@ -7,7 +7,7 @@ function define(target: object, name: PropertyKey, value: unknown) {
   if (!(name in target)) Object.defineProperty(target, name, { value, configurable: true, writable: true })
 }
 
-// undici refers to both when it is loaded. No server is asked for zstd, and nothing is sent to threads.
+// undici refers to both when it is loaded. The agent neither requests zstd nor posts messages to threads.
 define(zlib, 'createZstdDecompress', () => {
   throw new Error('this Node has no zstd')
 })

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { access, chmod, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { chmod, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isClaimed } from '@groundstate/agent/isolation/work-dir'
 import type { Config } from './config.ts'
-import { makeDirectory } from './directory.ts'
+import { exists, makeDirectory } from './directory.ts'
 
 /** Parent of root's working directories of agents. It is outside of the data directory, which users of runs must not enter. */
 const SYSTEM_AGENTS = '/var/lib/groundstate-agents'
@@ -37,11 +37,4 @@ async function removeAbandoned(systemAgents: string) {
     if (dataDir === '' || (await exists(dataDir)) || (await exists(join(directory, 'errored-states')))) continue
     if (!(await isClaimed(directory))) await rm(directory, { recursive: true, force: true })
   }
-}
-
-async function exists(path: string) {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

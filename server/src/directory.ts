@@ -1,6 +1,6 @@
-import { mkdir, mkdtemp, rmdir, stat } from 'node:fs/promises'
+import { access, mkdir, mkdtemp, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { codeOf } from './error-code.ts'
+import { codeOf, messageOf } from './error-code.ts'
 import { StartError } from './start-error.ts'
 
 /**
@@ -56,6 +56,13 @@ async function isDirectory(path: string) {
   return entry !== undefined
 }
 
+export async function exists(path: string) {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}
+
 const REASONS: Record<string, string> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
@@ -65,5 +72,5 @@ const REASONS: Record<string, string> = {
 }
 
 function reasonOf(error: unknown) {
-  return REASONS[codeOf(error) ?? ''] ?? (error instanceof Error ? error.message : String(error))
+  return REASONS[codeOf(error) ?? ''] ?? messageOf(error)
 }

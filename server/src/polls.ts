@@ -15,10 +15,7 @@ export type PolledQuery<T> = {
 }
 
 /** The polled queries of this process, sent as one statement, so a waiter needs none of its own. */
-export type Polls = Disposable & {
-  /** Polls the query until disposed, first at the next poll. */
-  add: <T>(polled: PolledQuery<T>) => Disposable
-}
+export type Polls = ReturnType<typeof createPolls>
 
 type Pending = { polled: PolledQuery<unknown>; value: RawBuilder<unknown> }
 
@@ -27,7 +24,7 @@ export function createPolls(
   db: Db,
   log: Pick<Log, 'error'>,
   { pollMs, timeoutMs } = { pollMs: POLL_MS, timeoutMs: DATABASE_TIMEOUT_MS },
-): Polls {
+) {
   const queries = new Set<PolledQuery<unknown>>()
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
@@ -64,7 +61,8 @@ export function createPolls(
 
   schedule()
   return {
-    add<T>(polled: PolledQuery<T>) {
+    /** Polls the query until disposed, first at the next poll. */
+    add<T>(polled: PolledQuery<T>): Disposable {
       const added = polled as PolledQuery<unknown>
       queries.add(added)
       return { [Symbol.dispose]: () => void queries.delete(added) }

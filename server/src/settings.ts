@@ -8,17 +8,29 @@ import { z } from 'zod'
 import { SECRET_FORM, secretBytes } from './secrets/secret-file.ts'
 import { addressProblem } from './server-address.ts'
 
-const webAddress = z.url({
-  protocol: /^https?$/,
-  error: 'it must be an address that begins with http:// or https://',
-})
+const webAddress = z.url({ protocol: /^https?$/, error: 'it must be an address that begins with http:// or https://' })
 const baseAddress = webAddress.transform((url) => url.replace(/\/+$/, ''))
 const serverAddress = baseAddress.superRefine((text, context) => {
   const problem = URL.canParse(text) ? addressProblem(text) : undefined
   if (problem !== undefined) context.addIssue(problem)
 })
-const days = wholeNumber(0, 36_500)
 const milliseconds = wholeNumber(1, 2 ** 31 - 1)
+
+function retention(days: number, what: string, pronoun = 'them') {
+  const doc = `days for which ${what}; 0 keeps ${pronoun} forever`
+  return { schema: wholeNumber(0, 36_500).default(days), doc }
+}
+
+function proxySetting(scheme: 'http' | 'https') {
+  const shown = `${scheme.toUpperCase()}_PROXY`
+  const schema = z.url({ error: 'it must be an address such as http://proxy.example:3128' }).optional()
+  return {
+    foreign: [shown, shown.toLowerCase()],
+    schema,
+    doc: `proxy for requests to run tasks at ${scheme} addresses`,
+    shown,
+  }
+}
 
 const proxies = z.string().transform((text, context) => {
   const names = text.split(',').map((name) => name.trim())
@@ -142,10 +154,7 @@ export const SETTINGS = {
     schema: wholeNumber(1, 2 ** 31 - 1).default(100_000_000),
     doc: 'maximum size of the log of a plan or an apply, in bytes; the rest is dropped, with a notice in the log',
   },
-  drainTimeout: {
-    schema: milliseconds.default(60_000),
-    doc: 'time for running jobs to finish after SIGTERM, in ms',
-  },
+  drainTimeout: { schema: milliseconds.default(60_000), doc: 'time for running jobs to finish after SIGTERM, in ms' },
   tls: {
     schema: oneOf(['off', 'auto', 'files']).default('off'),
     doc: '`auto` creates a local certificate authority in the data directory, `files` reads TLS_CERT and TLS_KEY',
@@ -157,34 +166,16 @@ export const SETTINGS = {
     doc: 'whether the server may call private and loopback addresses for run tasks',
     shown: 'on when HOST and BASE_URL are loopback addresses and TRUST_PROXY is not set',
   },
-  auditRetentionDays: {
-    schema: wholeNumber(0, 36_500).default(365),
-    doc: 'days for which the audit trail is kept; 0 keeps it forever',
-  },
-  logRetentionDays: {
-    schema: days.default(365),
-    doc: 'days for which logs of plans, applies and run tasks are kept; 0 keeps them forever',
-  },
-  planRetentionDays: {
-    schema: days.default(90),
-    doc: 'days for which JSON plans are kept, which the web UI shows; 0 keeps them forever',
-  },
-  archiveRetentionDays: {
-    schema: days.default(90),
-    doc: 'days for which unused configuration archives are kept; a data retention policy takes precedence; 0 keeps them forever',
-  },
-  deliveryRetentionDays: {
-    schema: days.default(30),
-    doc: 'days for which requests to run task receivers and their responses are kept; 0 keeps them forever',
-  },
-  agentRetentionDays: {
-    schema: days.default(30),
-    doc: 'days for which exited and lost agents are listed; 0 keeps them forever',
-  },
-  runHistoryRetentionDays: {
-    schema: days.default(0),
-    doc: 'days for which run events and agent jobs are kept; 0 keeps them forever',
-  },
+  auditRetentionDays: retention(365, 'the audit trail is kept', 'it'),
+  logRetentionDays: retention(365, 'logs of plans, applies and run tasks are kept'),
+  planRetentionDays: retention(90, 'JSON plans are kept, which the web UI shows'),
+  archiveRetentionDays: retention(
+    90,
+    'unused configuration archives are kept; a data retention policy takes precedence',
+  ),
+  deliveryRetentionDays: retention(30, 'requests to run task receivers and their responses are kept'),
+  agentRetentionDays: retention(30, 'exited and lost agents are listed'),
+  runHistoryRetentionDays: retention(0, 'run events and agent jobs are kept'),
   oidcIssuer: {
     schema: webAddress.transform((url) => new URL(url)).optional(),
     doc: 'URL of the OpenID Connect provider for sign-in',
@@ -195,10 +186,7 @@ export const SETTINGS = {
     doc: 'client secret of this server at the provider',
     secret: true,
   },
-  oidcName: {
-    schema: z.string().max(60).default('single sign-on'),
-    doc: 'name of the provider on the sign-in pages',
-  },
+  oidcName: { schema: z.string().max(60).default('single sign-on'), doc: 'name of the provider on the sign-in pages' },
   oidcScopes: {
     schema: z.string().default('openid profile email'),
     doc: 'scopes to request; some providers send groups only for a dedicated scope',
@@ -207,23 +195,9 @@ export const SETTINGS = {
     schema: z.string().default('groups'),
     doc: "claim with the names or ids of a user's groups, for team membership",
   },
-  passwordSignIn: {
-    schema: onOff.default(true),
-    doc: 'whether users may sign in with a password',
-    shown: 'on',
-  },
-  httpsProxy: {
-    foreign: ['HTTPS_PROXY', 'https_proxy'],
-    schema: z.url({ error: 'it must be an address such as http://proxy.example:3128' }).optional(),
-    doc: 'proxy for requests to run tasks at https addresses',
-    shown: 'HTTPS_PROXY',
-  },
-  httpProxy: {
-    foreign: ['HTTP_PROXY', 'http_proxy'],
-    schema: z.url({ error: 'it must be an address such as http://proxy.example:3128' }).optional(),
-    doc: 'proxy for requests to run tasks at http addresses',
-    shown: 'HTTP_PROXY',
-  },
+  passwordSignIn: { schema: onOff.default(true), doc: 'whether users may sign in with a password' },
+  httpsProxy: proxySetting('https'),
+  httpProxy: proxySetting('http'),
   noProxy: {
     foreign: ['NO_PROXY', 'no_proxy'],
     schema: z.string().optional(),

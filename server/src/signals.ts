@@ -40,6 +40,21 @@ export function poolSessionName(serverId: string) {
   return `${POOL_SESSION} ${serverId}`
 }
 
+export type Signals = Awaited<ReturnType<typeof createSignals>>
+
+/** `id` is unique among all servers of the database. */
+type SignalOptions = { id: string; polls: Polls; log?: Log }
+
+type WaitOptions = { timeoutMs: number; signal?: AbortSignal | undefined }
+
+/** One topic, several, or a function that finds them after the commit. */
+type Topics = string | readonly string[] | (() => Promise<readonly string[]>)
+
+/** A topic with a detail, to be published. */
+export function withDetail(topic: string, detail: string) {
+  return `${topic} ${detail}`
+}
+
 /**
  * Signals wake waiters on every replica through LISTEN/NOTIFY, in the same order everywhere. A signal is a hint: it is lost while the
  * connection is down, so every waiter polls as well, or resets on `onGap`. A topic contains no blank; a detail of up to 7000 bytes may follow.
@@ -48,49 +63,7 @@ export function poolSessionName(serverId: string) {
  * database until its commit is on disk. The signals of a server that is killed in between are lost. The others notice that it disappeared
  * without a LEFT signal, and call `onGap`.
  */
-export type Signals = AsyncDisposable & {
-  /** The id of this process. */
-  id: string
-  /** Publishes topics after the transaction of `db` commits; immediately outside of a transaction. */
-  publish(db: Db, topics: Topics): void
-  /** Like `publish`, but debounced: within 50 ms, and equal topics once. */
-  publishSoon(db: Db, topics: Topics): void
-  /** Addresses the topic to this process alone if it has a listener that is ready; the result can be published. */
-  toOne(topic: string): string
-  /** Like `publish`, but to this process alone, bypassing the database, if it has a listener that is ready. */
-  publishToOne(db: Db, topic: string): void
-  /** Resolves to true when `topic` is published, to false after `timeoutMs` or on the abort. */
-  wait(topic: string, options: WaitOptions): Promise<boolean>
-  /** Subscribes to `topic`. A caller that subscribes before it reads misses nothing that is published in between. */
-  subscribe(topic: string): Subscription
-  /**
-   * Calls `listener` with the detail whenever `topic` is published, until disposed. `batch` identifies the signals that were sent together, on
-   * all replicas. `isReady` enables `toOne` and `publishToOne`, for which the detail is the id of the addressed process.
-   */
-  listen(topic: string, listener: (detail: string, batch: string) => void, isReady?: () => boolean): Disposable
-  /** Calls `listener` when signals may have been lost, until disposed. */
-  onGap(listener: () => void): Disposable
-}
-
-type WaitOptions = { timeoutMs: number; signal?: AbortSignal | undefined }
-
-/** One topic, several, or a function that finds them after the commit. */
-type Topics = string | readonly string[] | (() => Promise<readonly string[]>)
-
-type Subscription = Disposable & {
-  /** Like `wait`. Resolves immediately if the topic was published since the subscription or the last `next`. */
-  next(options: WaitOptions): Promise<boolean>
-}
-
-/** A topic with a detail, to be published. */
-export function withDetail(topic: string, detail: string) {
-  return `${topic} ${detail}`
-}
-
-/** `id` is unique among all servers of the database. */
-type SignalOptions = { id: string; polls: Polls; log?: Log }
-
-export async function createSignals(url: string, { id, polls, log }: SignalOptions): Promise<Signals> {
+export async function createSignals(url: string, { id, polls, log }: SignalOptions) {
   const emitter = new EventEmitter().setMaxListeners(0)
   const gaps = new EventEmitter().setMaxListeners(0)
   const readiness = new Map<string, () => boolean>()
@@ -107,11 +80,7 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
   let closed = false
 
   async function connect() {
-    const next = new pg.Client({
-      connectionString: url,
-      application_name: `${SIGNALS_SESSION} ${id}`,
-      keepAlive: true,
-    })
+    const next = new pg.Client({ connectionString: url, application_name: `${SIGNALS_SESSION} ${id}`, keepAlive: true })
     next.on('notification', ({ payload = '' }) => receive(payload))
     next.on('error', () => void next.end().catch(() => {}))
     next.on('end', () => {
@@ -231,7 +200,7 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
   await connect()
   const polled = polls.add({ query: () => SERVERS, onValue: onServers })
 
-  function subscribe(topic: string): Subscription {
+  function subscribe(topic: string) {
     let published = false
     let wake: (() => void) | undefined
     const onSignal = () => {
@@ -240,7 +209,8 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
     }
     emitter.on(topic, onSignal)
     return {
-      async next({ timeoutMs, signal }) {
+      /** Like `wait`. Resolves immediately if the topic was published since the subscription or the last `next`. */
+      async next({ timeoutMs, signal }: WaitOptions) {
         if (!published && timeoutMs > 0 && !signal?.aborted) {
           await new Promise<void>((resolve) => {
             const end = () => {
@@ -266,20 +236,31 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
   }
 
   return {
+    /** The id of this process. */
     id,
+    /** Publishes topics after the transaction of `db` commits; immediately outside of a transaction. */
     publish,
-    publishSoon: (db, topics) => publishWith(sendSoon, db, topics),
-    toOne: (topic) => (readiness.get(topic)?.() === true ? withDetail(topic, id) : topic),
-    publishToOne(db, topic) {
+    /** Like `publish`, but debounced: within 50 ms, and equal topics once. */
+    publishSoon: (db: Db, topics: Topics) => publishWith(sendSoon, db, topics),
+    /** Addresses the topic to this process alone if it has a listener that is ready; the result can be published. */
+    toOne: (topic: string) => (readiness.get(topic)?.() === true ? withDetail(topic, id) : topic),
+    /** Like `publish`, but to this process alone, bypassing the database, if it has a listener that is ready. */
+    publishToOne(db: Db, topic: string) {
       if (readiness.get(topic)?.() === true) afterCommit(db, () => emitter.emit(topic, id, ''))
       else publish(db, topic)
     },
-    async wait(topic, options) {
+    /** Resolves to true when `topic` is published, to false after `timeoutMs` or on the abort. */
+    async wait(topic: string, options: WaitOptions) {
       using subscription = subscribe(topic)
       return await subscription.next(options)
     },
+    /** Subscribes to `topic`. A caller that subscribes before it reads misses nothing that is published in between. */
     subscribe,
-    listen(topic, listener, isReady) {
+    /**
+     * Calls `listener` with the detail whenever `topic` is published, until disposed. `batch` identifies the signals that were sent together, on
+     * all replicas. `isReady` enables `toOne` and `publishToOne`, for which the detail is the id of the addressed process.
+     */
+    listen(topic: string, listener: (detail: string, batch: string) => void, isReady?: () => boolean): Disposable {
       emitter.on(topic, listener)
       if (isReady) readiness.set(topic, isReady)
       return {
@@ -289,7 +270,8 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
         },
       }
     },
-    onGap(listener) {
+    /** Calls `listener` when signals may have been lost, until disposed. */
+    onGap(listener: () => void): Disposable {
       gaps.on('gap', listener)
       return { [Symbol.dispose]: () => void gaps.off('gap', listener) }
     },

@@ -42,7 +42,7 @@ test('a refused token ends the agent', async () => {
 
   const agent = await startAgent(server, { token: 'wrong' })
 
-  await expect(agent.ended).rejects.toThrow('answered 401')
+  await expect(agent.ended).rejects.toThrow('responded with 401')
 })
 
 test('a revoked token ends the agent with advice', async () => {
@@ -110,7 +110,7 @@ test('an agent that exceeds the limit of the plan retries, and logs the reason o
     expect.objectContaining({
       level: 'warn',
       facts: expect.objectContaining({
-        reason: 'the server answered 422 to POST /register: the organization acme has the free plan',
+        reason: 'the server responded to POST /register with 422: the organization acme has the free plan',
       }),
     }),
   ])

@@ -100,9 +100,13 @@ export function createRegistration(
 
   /** Without a stored id the next start is another agent to the server, which is no reason to fail now. */
   async function storeId(agentId: string) {
-    await writeAgentId(workDir, { serverUrl, agentId }).catch((error: unknown) => {
+    const file = fileOf(workDir)
+    try {
+      await writeFile(`${file}.new`, `${JSON.stringify({ serverUrl, agentId })}\n`, { mode: 0o600 })
+      await rename(`${file}.new`, file)
+    } catch (error) {
       log.warn({ error }, 'the id of this agent could not be stored for its next start')
-    })
+    }
   }
 
   function logStart({ agentId, poolName, poolId, serverVersion }: RegisteredAgent, engines: Engines) {
@@ -138,7 +142,7 @@ export function createRegistration(
 
   function tokenError(error: RequestRejectedError) {
     return new Error(
-      `the server ${serverUrl} answered ${error.status}: it refuses the token. Create a new one for the agent pool, and start the ` +
+      `the server ${serverUrl} responded with ${error.status}: it refuses the token. Create a new one for the agent pool, and start the ` +
         'agent with it: a token ends when it is revoked or its pool deleted',
       { cause: error },
     )
@@ -172,10 +176,4 @@ export async function readAgentId(workDir: string, serverUrl: string): Promise<s
   } catch {
     return undefined
   }
-}
-
-async function writeAgentId(workDir: string, id: z.infer<typeof storedId>) {
-  const file = fileOf(workDir)
-  await writeFile(`${file}.new`, `${JSON.stringify(id)}\n`, { mode: 0o600 })
-  await rename(`${file}.new`, file)
 }

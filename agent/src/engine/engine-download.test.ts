@@ -104,7 +104,7 @@ test('a missing version is named', async () => {
   const { search } = await setUp()
 
   await expect(findEngine(wanted, search)).rejects.toThrow(
-    /this agent has no Terraform.*terraform_1\.9\.8_SHA256SUMS answered 404: there is no such version/,
+    /this agent has no Terraform.*terraform_1\.9\.8_SHA256SUMS responded with 404: there is no such version/,
   )
 })
 

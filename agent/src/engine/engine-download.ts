@@ -130,7 +130,7 @@ async function open(url: string, options: FetchOptions) {
   if (statusCode === 200) return body
   await body.dump()
   const hint = statusCode === 404 || statusCode === 403 ? ': there is no such version' : ''
-  throw new Error(`${url} answered ${statusCode}${hint}`)
+  throw new Error(`${url} responded with ${statusCode}${hint}`)
 }
 
 async function fetchBytes(url: string, options: FetchOptions): Promise<Buffer> {

@@ -42,8 +42,8 @@ const recent = new Map<string, { at: number; engine: Promise<Engine | undefined>
  * if possible. If an exact version is unavailable, the highest installed one is used with a warning, unless the job requires its version or
  * the agent is `strict`. A constraint selects the highest version that meets it, `latest` the highest of all.
  */
-export async function findEngine(wanted: AgentJob['engine'], search: EngineSearch): Promise<FoundEngine> {
-  const { product, version, required = false } = wanted
+export async function findEngine(requested: AgentJob['engine'], search: EngineSearch): Promise<FoundEngine> {
+  const { product, version, required = false } = requested
   const engines = await enginesOf(product, search)
   const isExact = EXACT.test(version)
   const isAllowed = requirementOf(version)
@@ -141,9 +141,9 @@ async function enginesOf(product: Product, { enginePath, downloads }: EngineSear
     ...(downloads === undefined ? [] : await enginesIn(join(downloads.directory, product), product)),
     ...directories.map((directory) => join(directory, product)),
   ]
-  const engines = (await Promise.all(paths.map(identifyRecent))).filter((engine) => engine !== undefined)
+  const engines = await Promise.all(paths.map(identifyRecent))
   return engines
-    .filter((engine) => engine.product === product)
+    .flatMap((engine) => (engine?.product === product ? engine : []))
     .toSorted((a, b) => compareVersions(b.version, a.version))
 }
 
@@ -185,8 +185,8 @@ async function identify(path: string): Promise<Engine | undefined> {
 
 /** Throws while the binary is being written: the same file may be usable later. */
 async function readVersion(path: string): Promise<Engine | undefined> {
-  const environment = { HOME: dirname(path), CHECKPOINT_DISABLE: '1', TF_CLI_CONFIG_FILE: '/dev/null' }
-  const env = { PATH: process.env['PATH'], ...environment }
+  const { PATH } = process.env
+  const env = { PATH, HOME: dirname(path), CHECKPOINT_DISABLE: '1', TF_CLI_CONFIG_FILE: '/dev/null' }
   const run = async (...args: string[]) => {
     try {
       return (await promisify(execFile)(path, args, { env, timeout: 60_000 })).stdout

@@ -59,7 +59,7 @@ class StateRejectedError extends Error {
   response: EngineResponse
 
   constructor(response: EngineResponse) {
-    super(`the server answered ${response.status} to a state`)
+    super(`the server responded to a state with ${response.status}`)
     this.response = response
   }
 }
@@ -98,32 +98,28 @@ export function openStateUploads(target: StateTarget) {
       target.onStored()
       return proxyRequest(dispatcher, apiUrl + path, { request, response }, bytes)
     }
-    const version: Version = {
-      id: `sv-${randomUUID().replaceAll('-', '')}`,
-      body,
-      jsonStarts: Promise.withResolvers(),
-      offers: [],
-    }
+    const id = `sv-${randomUUID().replaceAll('-', '')}`
+    const version: Version = { id, body, jsonStarts: Promise.withResolvers(), offers: [] }
     // An engine stores states sequentially, and many during a long apply.
     forgetVersions()
-    versions.set(version.id, version)
+    versions.set(id, version)
     const offer = (take: typeof takeRaw) =>
       target.offer(async (exchange) => withRejection(exchange, () => take(version, exchange)))
     const raw = offer(takeRaw)
     const json = offer(takeJson)
     version.offers.push(raw, json)
-    const { serial, md5, lineage } = body.data.attributes
+    const { serial, md5, lineage = null } = body.data.attributes
     const attributes = {
       serial,
       md5,
-      lineage: lineage ?? null,
+      lineage,
       status: 'pending',
       'hosted-state-download-url': null,
       'hosted-json-state-download-url': null,
       'hosted-state-upload-url': raw.url,
       'hosted-json-state-upload-url': json.url,
     }
-    const document = { data: { id: version.id, type: 'state-versions', attributes } }
+    const document = { data: { id, type: 'state-versions', attributes } }
     response.writeHead(201, target.headers).end(JSON.stringify(document))
   }
 

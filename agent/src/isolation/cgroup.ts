@@ -58,8 +58,7 @@ async function enable(parent: string, controllers: readonly string[]): Promise<s
   const enabled = await words(control)
   if (controllers.every((name) => enabled.includes(name))) return own
   const text = controllers.map((name) => `+${name}`).join(' ')
-  const done = await succeeds(writeFile(control, text))
-  if (done) return own
+  if (await succeeds(writeFile(control, text))) return own
   const home = join(parent, HOME)
   await mkdir(home, { recursive: true })
   for (const pid of await words(own)) await writeFile(join(home, 'cgroup.procs'), pid).catch(() => {})

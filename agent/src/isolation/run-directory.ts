@@ -45,13 +45,7 @@ export type RunDirectory = {
 /** Working directory of a run's processes, which may be below that of its configuration. */
 export type RunSite = { directory: RunDirectory; workingDirectory: string }
 
-type Kept = {
-  directory: RunDirectory
-  jobId: string
-  engineVersion: string
-  keptAt: number
-  shut?: Promise<void>
-}
+type Kept = { directory: RunDirectory; jobId: string; engineVersion: string; keptAt: number; shut?: Promise<void> }
 
 type DirectoryLimits = {
   keepMs: number
@@ -174,7 +168,7 @@ export async function openRunDirectories(workDir: string, limits: DirectoryLimit
       const { tmp, user, cache } = directory
       if (directory.documents === undefined) await shut(directory)
       const plan = { jobId, engineVersion, keptAt: Date.now() }
-      const entry: Kept = { directory, ...plan }
+      const entry = { directory, ...plan }
       const record = { runId, ...plan, tmp, organizationId: cache.organizationId, uid: user?.uid }
       writeFileSync(join(directory.root, KEPT), JSON.stringify(record))
       const earlier = kept.get(runId)

@@ -145,9 +145,9 @@ async function recoverDocuments(client: JobClient, journal: Journal, recovery: R
 
 async function siteOf(client: JobClient, journal: Journal, recovery: Recovery, directory: RunDirectory) {
   const { agent, search, signal } = recovery
-  const { engine: wanted, workingDirectory } = journal.record()
-  if (wanted === undefined || workingDirectory === undefined) throw new Error('its record is incomplete')
-  const { engine } = await findEngine({ ...wanted, required: true }, search)
+  const { engine: recorded, workingDirectory } = journal.record()
+  if (recorded === undefined || workingDirectory === undefined) throw new Error('its record is incomplete')
+  const { engine } = await findEngine({ ...recorded, required: true }, search)
   await agent.confinement.prepare(directory)
   const environment = bareEnvironment(directory, agent)
   return {

@@ -9,13 +9,7 @@ import { parseJson } from '../server/connection.ts'
 const RECORD = 'job.json'
 
 const journalRecord = z.object({
-  job: z.object({
-    id: z.string(),
-    kind: agentJobKind,
-    runId: z.string(),
-    token: z.string(),
-    leaseMs: z.number(),
-  }),
+  job: z.object({ id: z.string(), kind: agentJobKind, runId: z.string(), token: z.string(), leaseMs: z.number() }),
   /** Its directories, removed at its end, and its user. */
   directory: z.object({ root: z.string(), tmp: z.string(), uid: z.number().optional() }).optional(),
   workingDirectory: z.string().optional(),

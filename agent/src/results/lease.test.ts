@@ -115,7 +115,7 @@ test('heartbeats without a response of the server are reported once per kind', a
   }
 
   expect(said.map(String)).toEqual([
-    'RequestRejectedError: the server answered 403 to POST /heartbeat: request 1',
+    'RequestRejectedError: the server responded to POST /heartbeat with 403: request 1',
     'TypeError: no command',
   ])
 })

@@ -7,35 +7,27 @@ type Counts = FinishJob['counts']
 
 const changeSummary = z.object({
   type: z.literal('change_summary'),
-  changes: z.object({
-    operation: z.literal('plan'),
-    add: z.int(),
-    change: z.int(),
-    remove: z.int(),
-    import: z.int().default(0),
-  }),
+  changes: z
+    .object({
+      operation: z.literal('plan'),
+      add: z.int(),
+      change: z.int(),
+      remove: z.int(),
+      import: z.int().default(0),
+    })
+    .transform(({ add, change, remove, ...rest }) => {
+      return { additions: add, changes: change, destructions: remove, imports: rest.import }
+    }),
 })
 
 export function readPlanSummary(lines: Buffer): Counts {
-  if (lines.includes('"change_summary"')) return readMessage(lines.toString())
+  if (lines.includes('"change_summary"')) {
+    const messages = lines.toString().split('\n').map(parseJson)
+    return messages.flatMap((message) => changeSummary.safeParse(message).data ?? []).at(-1)?.changes
+  }
   if (!lines.includes('Plan:')) return undefined
   // Only at the start of a line: attribute values are indented, and diagnostics have a bar.
   return readCounts(lines, /^Plan: (\d.*)\.$/gm, ['to add', 'to change', 'to destroy', 'to import'])
-}
-
-function readMessage(text: string): Counts {
-  const changes = text
-    .split('\n')
-    .flatMap((line) => changeSummary.safeParse(parseJson(line)).data ?? [])
-    .at(-1)?.changes
-  return (
-    changes && {
-      additions: changes.add,
-      changes: changes.change,
-      destructions: changes.remove,
-      imports: changes.import,
-    }
-  )
 }
 
 /** Reads the summary of an apply in these lines of its output; the line is the same in both formats. */

@@ -31,8 +31,10 @@ export async function register(connection: Connection, token: string, agent: Reg
   if (isOfServer(response) && response.statusCode !== 404) await requireStatus(call, response, [200, 201])
   const { data } = registeredAgent.safeParse(parseJson(await response.body.text()))
   if (data) return data
-  const received = `${response.statusCode}${type === '' ? '' : ` with ${type}`}`
-  throw new NoServer(`${connection.serverUrl} is no Groundstate server: it answered ${received} to a registration`)
+  const received = `${response.statusCode}${type === '' ? '' : ` (${type})`}`
+  throw new NoServer(
+    `${connection.serverUrl} is no Groundstate server: it responded to a registration with ${received}`,
+  )
 }
 
 type Poll = { waitMs: number; signal: AbortSignal }

@@ -41,7 +41,7 @@ test('an address of another program ends the agent with a message', async () => 
   const agent = await startAgent(server, { serverUrl: `http://127.0.0.1:${port}` })
 
   await expect(agent.ended).rejects.toThrow(
-    `http://127.0.0.1:${port} is no Groundstate server: it answered 200 with text/html to a registration`,
+    `http://127.0.0.1:${port} is no Groundstate server: it responded to a registration with 200 (text/html)`,
   )
 })
 

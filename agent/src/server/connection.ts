@@ -21,7 +21,7 @@ export class RequestRejectedError extends Error {
   isFinal: boolean
 
   constructor(what: string, status: number, { detail = '', isFinal = false } = {}) {
-    super(`the server answered ${status} to ${what}${detail === '' ? '' : `: ${detail}`}`)
+    super(`the server responded to ${what} with ${status}${detail === '' ? '' : `: ${detail}`}`)
     this.status = status
     this.isFinal = isFinal
   }

@@ -34,7 +34,7 @@ export class LeaseLost extends Error {
   isDeleted: boolean
 
   constructor(what: string, status: 401 | 409) {
-    super(`the server answered ${status} to ${what}`)
+    super(`the server responded to ${what} with ${status}`)
     this.isDeleted = status === 401
   }
 }

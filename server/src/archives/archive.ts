@@ -16,110 +16,79 @@ export type ArchiveLimits = {
   maxBytes?: number
 }
 
-/** `files` is the number of files and links, `bytes` the unpacked size of all files. */
-type ArchiveSummary = { files: number; bytes: number }
+/** Maximum padding after the end marker, in bytes. The parser, here and on agents, buffers all of it and copies it for each chunk. */
+const MAX_PADDING = 1024 * 1024
 
 /**
  * Checks a configuration archive (a gzipped tar, as `terraform` creates it; possibly without entries) as a stream. Throws `ArchiveError` when
- * it is invalid, too large, or has an entry that must not be unpacked (`entryProblem`). Errors of the stream propagate.
+ * it is invalid, too large, or has an entry that must not be unpacked (`entryProblem`). Errors of the stream propagate. Returns the number of
+ * files and links, and the unpacked size of all files in bytes.
  */
 export async function checkArchive(
   archive: Readable | AsyncIterable<Uint8Array>,
   { maxEntries = 100_000, maxBytes = 1024 ** 3 }: ArchiveLimits = {},
-): Promise<ArchiveSummary> {
-  const check = new ArchiveCheck(maxEntries, maxBytes)
+) {
+  const seen = newSeenEntries()
+  const summary = { files: 0, bytes: 0 }
+  let problem: ArchiveError | undefined
+  let entries = 0
+  let unpackedBytes = 0
+  let hasEnded = false
+  let padding = 0
+  const parser = new Parser({ zstd: false, brotli: false })
+  parser.on('entry', (entry: ReadEntry) => {
+    add(entry)
+    entry.resume()
+  })
+  // Entries that this parser ignores might be unpacked by another one.
+  parser.on('ignoredEntry', add)
+  parser.on('eof', () => {
+    hasEnded = true
+  })
+  parser.on('warn', (_code: string, message: string) => {
+    // The parser reports an archive without entries as invalid.
+    if (entries > 0 || !hasEnded) fail(`the archive is not a valid tar: ${lowerFirst(message)}`)
+  })
+  parser.on('error', (error: Error) => fail(`the archive is not a valid tar: ${lowerFirst(error.message)}`))
+
+  /** Only the first problem counts; the parser still reports the rest of its chunk. */
+  function fail(message: string) {
+    problem ??= new ArchiveError(message)
+  }
+
+  function add(entry: ReadEntry) {
+    entries += 1
+    if (entries > maxEntries) fail(`the archive holds more than ${maxEntries} entries`)
+    if (problem) return
+    const reason = entryProblem(entry, seen)
+    if (reason !== undefined) return fail(`entry ${JSON.stringify(shortened(entry.path))} ${reason}`)
+    summary.bytes += entry.size
+    if (entry.type !== 'Directory') summary.files += 1
+  }
+
+  function push(chunk: Buffer) {
+    // The parser would unzip gzip data inside the archive again, past the limits. No file name begins with this byte.
+    if (unpackedBytes === 0 && chunk[0] === 0x1f) throw new ArchiveError('the archive is compressed twice')
+    unpackedBytes += chunk.length
+    if (unpackedBytes > maxBytes) throw new ArchiveError(`the archive unpacks to more than ${maxBytes} bytes`)
+    if (hasEnded) padding += chunk.length
+    else parser.write(chunk)
+    if (padding > MAX_PADDING)
+      throw new ArchiveError(`the archive has more than ${MAX_PADDING} bytes after its end marker`)
+    if (problem) throw problem
+  }
+
   try {
     await pipeline(archive, createGunzip({ chunkSize: 64 * 1024 }), async (unpacked: AsyncIterable<Buffer>) => {
-      for await (const chunk of unpacked) check.push(chunk)
+      for await (const chunk of unpacked) push(chunk)
     })
   } catch (error) {
     throw gzipProblem(error) ?? error
   }
-  return check.end()
-}
-
-/** Maximum padding after the end marker, in bytes. The parser, here and on agents, buffers all of it and copies it for each chunk. */
-const MAX_PADDING = 1024 * 1024
-
-class ArchiveCheck {
-  #maxEntries: number
-  #maxBytes: number
-  #parser: Parser
-  #seen = newSeenEntries()
-  #problem: ArchiveError | undefined
-  #unpackedBytes = 0
-  #entries = 0
-  #files = 0
-  #bytes = 0
-  #sawEnd = false
-  #padding = 0
-
-  constructor(maxEntries: number, maxBytes: number) {
-    this.#maxEntries = maxEntries
-    this.#maxBytes = maxBytes
-    this.#parser = new Parser({ zstd: false, brotli: false })
-    this.#parser.on('entry', (entry: ReadEntry) => {
-      this.#add(entry)
-      entry.resume()
-    })
-    // Entries that this parser ignores might be unpacked by another one.
-    this.#parser.on('ignoredEntry', (entry: ReadEntry) => this.#add(entry))
-    this.#parser.on('eof', () => {
-      this.#sawEnd = true
-    })
-    this.#parser.on('warn', (_code: string, message: string) => {
-      // The parser reports an archive without entries as invalid.
-      if (this.#entries === 0 && this.#sawEnd) return
-      this.#problem ??= new ArchiveError(`the archive is not a valid tar: ${lowerFirst(message)}`)
-    })
-    this.#parser.on('error', (error: Error) => {
-      this.#problem ??= new ArchiveError(`the archive is not a valid tar: ${lowerFirst(error.message)}`)
-    })
-  }
-
-  push(chunk: Buffer) {
-    // The parser would unzip gzip data inside the archive again, past the limits. No file name begins with this byte.
-    if (this.#unpackedBytes === 0 && chunk[0] === 0x1f) {
-      throw new ArchiveError('the archive is compressed twice')
-    }
-    this.#unpackedBytes += chunk.length
-    if (this.#unpackedBytes > this.#maxBytes) {
-      throw new ArchiveError(`the archive unpacks to more than ${this.#maxBytes} bytes`)
-    }
-    if (this.#sawEnd) this.#pad(chunk)
-    else this.#parser.write(chunk)
-    if (this.#problem) throw this.#problem
-  }
-
-  end(): ArchiveSummary {
-    if (this.#unpackedBytes === 0) throw new ArchiveError('the archive is empty, not even a tar without entries')
-    this.#parser.end()
-    if (this.#problem) throw this.#problem
-    return { files: this.#files, bytes: this.#bytes }
-  }
-
-  #pad(chunk: Buffer) {
-    this.#padding += chunk.length
-    if (this.#padding > MAX_PADDING) {
-      throw new ArchiveError(`the archive has more than ${MAX_PADDING} bytes after its end marker`)
-    }
-  }
-
-  #add(entry: ReadEntry) {
-    this.#entries++
-    if (this.#entries > this.#maxEntries) {
-      this.#problem ??= new ArchiveError(`the archive holds more than ${this.#maxEntries} entries`)
-    }
-    // Only the first problem counts; the parser still reports the rest of its chunk.
-    if (this.#problem) return
-    const problem = entryProblem(entry, this.#seen)
-    if (problem !== undefined) {
-      this.#problem = new ArchiveError(`entry ${JSON.stringify(shortened(entry.path))} ${problem}`)
-      return
-    }
-    this.#bytes += entry.size
-    if (entry.type !== 'Directory') this.#files++
-  }
+  if (unpackedBytes === 0) throw new ArchiveError('the archive is empty, not even a tar without entries')
+  parser.end()
+  if (problem) throw problem
+  return summary
 }
 
 function gzipProblem(error: unknown) {

@@ -30,7 +30,7 @@ const COLUMNS = [
 
 type EventInSql = { [Name in (typeof COLUMNS)[number]]: AuditRow[Name] | RawBuilder<unknown> }
 
-/** SQL of an event in a template: `read` takes it from the values of an execution. Its organization is given by id. */
+/** SQL of an event in a template: `read` takes it from the values of an execution. Its organization is an id. */
 export function eventSlots<Values>(slot: Slots<Values>, read: (values: Values) => AuditRow) {
   return Object.fromEntries(COLUMNS.map((name) => [name, slot((values) => read(values)[name])])) as EventInSql
 }

@@ -6,13 +6,12 @@ import type pg from 'pg'
 import type { Config } from '../config.ts'
 import { makeDirectory } from '../directory.ts'
 import { createFileOnce } from '../durable-file.ts'
-import { codeOf } from '../error-code.ts'
+import { codeOf, messageOf } from '../error-code.ts'
 import { loadSecret } from '../secrets/secret-file.ts'
 import { type Secrets, createSecrets } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
-import type { S3Config } from './s3.ts'
-import { openS3Driver } from './s3.ts'
+import { type S3Config, openS3Driver } from './s3.ts'
 
 /** Location of an installation's blobs. */
 export type BlobStore = { kind: 'disk'; root: string } | ({ kind: 's3' } & S3Config)
@@ -86,8 +85,7 @@ async function writeId(store: BlobStore, text: string) {
 
 function unreachable(store: BlobStore, cause: unknown): never {
   if (cause instanceof StartError) throw cause
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  throw new StartError(`can't use ${placeOf(store)} for blobs: ${reason}`, {
+  throw new StartError(`can't use ${placeOf(store)} for blobs: ${messageOf(cause)}`, {
     cause,
     advice: store.kind === 'disk' ? 'check GROUNDSTATE_DATA_DIR' : 'check the settings GROUNDSTATE_S3_…',
   })

@@ -4,7 +4,7 @@ import { createZstdCompress, createZstdDecompress } from 'node:zlib'
 import type { BlobStore } from './blob-store.ts'
 import { type BlobContent, type BlobInfo, prepend, slices, takeHead, Tally } from './content.ts'
 import { openDiskDriver } from './disk.ts'
-import { type BlobDriver, SMALL_BYTES } from './driver.ts'
+import { SMALL_BYTES } from './driver.ts'
 import {
   blobSecret,
   compressWhole,
@@ -30,31 +30,13 @@ type PutOptions = {
   md5?: string
 }
 
+export type Blobs = Awaited<ReturnType<typeof createBlobs>>
+
 /**
  * Write-once storage for content, compressed and encrypted at rest. A key is a path of up to 200 characters: segments of letters, digits,
- * `.`, `_` and `-` that do not begin with a dot. A database row names the key, and a key is never reused.
+ * `.`, `_` and `-` that do not begin with a dot. A database row names the key, and a key is never reused. `secret` has 32 bytes.
  */
-export type Blobs = Pick<BlobDriver, 'stat' | 'delete' | 'list' | 'settle' | typeof Symbol.asyncDispose> & {
-  /**
-   * Stores content durably, or nothing. Throws `BlobExistsError`, `BlobTooLargeError` and any error of the source stream. A
-   * partly read source stays open, so that the request can still be responded to.
-   */
-  put(key: string, content: BlobContent, options?: PutOptions): Promise<BlobInfo>
-  /**
-   * The content as a stream, which the caller must consume or destroy. Each byte is verified first: on damage the promise rejects or the
-   * stream fails with `BlobCorruptError`. Throws `BlobNotFoundError`.
-   */
-  open(key: string): Promise<Readable>
-  /** The whole content, verified. Throws as `open` does. Fastest if `size` is given, in bytes. */
-  read(key: string, options?: { size?: number }): Promise<Buffer>
-  /** Seals tens of KB, synchronously, for a caller that stores them elsewhere, such as in a row. */
-  sealBuffer(key: string, content: Buffer): Buffer
-  /** Opens the result of `sealBuffer`. Throws `BlobCorruptError`. */
-  unsealBuffer(key: string, sealed: Buffer): Buffer
-}
-
-/** `secret` has 32 bytes. */
-export async function createBlobs({ store, secret: bytes }: { store: BlobStore; secret: Buffer }): Promise<Blobs> {
+export async function createBlobs({ store, secret: bytes }: { store: BlobStore; secret: Buffer }) {
   const driver = store.kind === 'disk' ? await openDiskDriver(store.root) : openS3Driver(store)
   const secret = blobSecret(bytes)
 
@@ -83,7 +65,12 @@ export async function createBlobs({ store, secret: bytes }: { store: BlobStore; 
   }
 
   return {
-    async put(key, content, { maxBytes = Number.POSITIVE_INFINITY, compress = true, md5 } = {}) {
+    /**
+     * Stores content durably, or nothing. Throws `BlobExistsError`, `BlobTooLargeError` and any error of the source stream. A
+     * partly read source stays open, so that the request can still be responded to.
+     */
+    async put(key: string, content: BlobContent, options: PutOptions = {}): Promise<BlobInfo> {
+      const { maxBytes = Number.POSITIVE_INFINITY, compress = true, md5 } = options
       checkKey(key)
       const tally = new Tally(key, maxBytes, md5)
       if (compress && md5 !== undefined && Buffer.isBuffer(content)) {
@@ -109,14 +96,19 @@ export async function createBlobs({ store, secret: bytes }: { store: BlobStore; 
       }
     },
 
-    async open(key) {
+    /**
+     * The content as a stream, which the caller must consume or destroy. Each byte is verified first: on damage the promise rejects or the
+     * stream fails with `BlobCorruptError`. Throws `BlobNotFoundError`.
+     */
+    async open(key: string): Promise<Readable> {
       checkKey(key)
       const stored = await driver.read(key)
       if (!Buffer.isBuffer(stored) || isStreamed(stored)) return openStored(key, stored)
       return Readable.from([unsealBuffer(secret, key, stored)], { objectMode: false })
     },
 
-    async read(key, { size } = {}) {
+    /** The whole content, verified. Throws as `open` does. Fastest if `size` is known, in bytes. */
+    async read(key: string, { size }: { size?: number } = {}): Promise<Buffer> {
       checkKey(key)
       const stored = await driver.read(key)
       if (Buffer.isBuffer(stored) && !isStreamed(stored)) return unsealBuffer(secret, key, stored)
@@ -127,20 +119,22 @@ export async function createBlobs({ store, secret: bytes }: { store: BlobStore; 
       return reader.encoding === 'plain' ? encoded : decompressWhole(key, encoded, size)
     },
 
-    async stat(key) {
+    async stat(key: string) {
       checkKey(key)
       return driver.stat(key)
     },
 
-    async delete(key) {
+    async delete(key: string) {
       checkKey(key)
       await driver.delete(key)
     },
 
-    list: (prefix, cursor) => driver.list(prefix, cursor),
-    settle: (before, signal) => driver.settle(before, signal),
-    sealBuffer: (key, content) => sealBuffer(secret, key, content),
-    unsealBuffer: (key, sealed) => unsealBuffer(secret, key, sealed),
+    list: driver.list,
+    settle: driver.settle,
+    /** Seals tens of KB, synchronously, for a caller that stores them elsewhere, such as in a row. */
+    sealBuffer: (key: string, content: Buffer) => sealBuffer(secret, key, content),
+    /** Opens the result of `sealBuffer`. Throws `BlobCorruptError`. */
+    unsealBuffer: (key: string, sealed: Buffer) => unsealBuffer(secret, key, sealed),
     [Symbol.asyncDispose]: () => driver[Symbol.asyncDispose](),
   }
 }

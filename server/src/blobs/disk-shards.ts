@@ -3,7 +3,7 @@ import { link, mkdir, opendir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { syncDirectory } from '../durable-file.ts'
-import { codeOf } from '../error-code.ts'
+import { codeOf, ignoring } from '../error-code.ts'
 import type { KeyPage } from './driver.ts'
 
 /** Few, so that concurrent puts share the fsync of a directory. */
@@ -22,7 +22,7 @@ export const IF_EXISTS = { throwIfNoEntry: false } as const
 /** Number of blobs moved per batch, with one fsync for each of their shards. */
 const BATCH = 256
 
-/** Paths of a blob: `newPath` in a directory (given by its index), and `shardPath` once the blob was moved to its shard. */
+/** Paths of a blob: `newPath` in a directory (by index), and `shardPath` once the blob was moved to its shard. */
 export type DiskLocation = { directory: number; newPath: string; shard: string; shardPath: string }
 
 /**
@@ -80,14 +80,6 @@ async function* keysIn(directory: string): AsyncGenerator<string> {
   for await (const { name } of entries) {
     if (!name.startsWith(SHARD_PREFIX)) yield name.replaceAll('~', '/')
   }
-}
-
-/** Awaits a file operation; undefined if it fails with the code. */
-export async function ignoring<T>(code: 'ENOENT' | 'EEXIST', operation: Promise<T>): Promise<T | undefined> {
-  return operation.catch((error: unknown) => {
-    if (codeOf(error) === code) return undefined
-    throw error
-  })
 }
 
 function shardName(shard: number) {

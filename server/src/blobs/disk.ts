@@ -5,8 +5,8 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { makeDirectory } from '../directory.ts'
 import { syncDirectory } from '../durable-file.ts'
-import { codeOf } from '../error-code.ts'
-import { diskLayout, IF_EXISTS, ignoring, moveToShards, unlinkIfExists } from './disk-shards.ts'
+import { codeOf, ignoring } from '../error-code.ts'
+import { diskLayout, IF_EXISTS, moveToShards, unlinkIfExists } from './disk-shards.ts'
 import { type BlobDriver, SMALL_BYTES } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
 
@@ -22,7 +22,7 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
   for (const directory of [root, objects, ...directories]) await makeDirectory(directory, 0o700)
   for (const directory of [objects, root]) await syncDirectory(directory)
   const temporary = await claimTemporaryDirectory(join(root, 'tmp'))
-  const syncs = await Promise.all(directories.map((directory) => DirectorySync.open(directory)))
+  const syncs = await Promise.all(directories.map(openDirectorySync))
 
   return {
     async write(key, sealed) {
@@ -121,37 +121,27 @@ async function writeAll(handle: FileHandle, parts: Buffer[]): Promise<number> {
 }
 
 /** Fsyncs a directory, without which new names do not survive a power cut. Callers that arrive during a sync share the next one. */
-class DirectorySync {
-  #handle: FileHandle
-  #running: Promise<void> | undefined
-  #next: Promise<void> | undefined
+async function openDirectorySync(path: string) {
+  const handle = await open(path, 'r')
+  let running: Promise<void> | undefined
+  let next: Promise<void> | undefined
 
-  private constructor(handle: FileHandle) {
-    this.#handle = handle
-  }
-
-  static async open(path: string) {
-    return new DirectorySync(await open(path, 'r'))
-  }
-
-  /** Resolves when all names that existed at the call are durable. */
-  sync(): Promise<void> {
-    this.#next ??= this.#afterRunning()
-    return this.#next
-  }
-
-  async #afterRunning() {
+  async function syncAfterRunning() {
     // A running sync may have started before the caller's name existed.
-    await this.#running?.catch(() => {})
-    this.#running = this.#next
-    this.#next = undefined
-    await this.#handle.sync()
+    await running?.catch(() => {})
+    running = next
+    next = undefined
+    await handle.sync()
   }
 
-  async close() {
-    await this.#next?.catch(() => {})
-    await this.#running?.catch(() => {})
-    await this.#handle.close()
+  return {
+    /** Resolves when all names that existed at the call are durable. */
+    sync: () => (next ??= syncAfterRunning()),
+    async close() {
+      await next?.catch(() => {})
+      await running?.catch(() => {})
+      await handle.close()
+    },
   }
 }
 

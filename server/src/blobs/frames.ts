@@ -185,10 +185,7 @@ export class FrameReader {
 }
 
 /** At level 1, state compresses several times faster than with gzip, and smaller. Large chunks save trips to the thread pool. */
-export const ZSTD_OPTIONS: ZstdOptions = {
-  params: { [constants.ZSTD_c_compressionLevel]: 1 },
-  chunkSize: 512 * 1024,
-}
+export const ZSTD_OPTIONS: ZstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: 512 * 1024 }
 
 /**
  * Compresses and seals content synchronously, so only small content (200 KB take half a ms). Content that does not shrink stays

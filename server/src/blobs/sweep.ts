@@ -10,7 +10,7 @@ const CONCURRENCY = 8
 type SweepContext = { blobs: Blobs; db: Db; now: () => Date }
 
 /**
- * Deletes orphaned blobs below `prefix`: leftovers of failed requests, dead processes and deleted rows. `named` returns those of the given
+ * Deletes orphaned blobs below `prefix`: leftovers of failed requests, dead processes and deleted rows. `named` returns those of its
  * keys that rows name. Returns how many blobs were deleted. A sweep interrupted by `signal` or the time limit is continued by the next.
  */
 export async function sweepBlobs(

@@ -19,19 +19,10 @@ export type SignalledChange = Notice & { cursor: string }
 /** Number of changes kept for streams that resume; up to twice as many are in memory. */
 const RETAINED = 10_000
 
-/** Recent changes, in the order in which all servers receive them. */
-export type ChangeFeed = Disposable & {
-  /** Calls `listener` with each change until disposed. */
-  listen(listener: (change: SignalledChange) => void): Disposable
-  /** Calls `listener` when changes may have been missed, until disposed. */
-  onGap(listener: () => void): Disposable
-  /** A cursor after all changes so far. Every server that received the last of them knows it. */
-  cursor(): string
-  /** Changes of an organization since the cursor, and possibly a few before; undefined for an expired or unknown cursor. */
-  since(cursor: string, organizationId: string): SignalledChange[] | undefined
-}
+export type ChangeFeed = ReturnType<typeof createChangeFeed>
 
-export function createChangeFeed(signals: Signals): ChangeFeed {
+/** Recent changes, in the order in which all servers receive them. */
+export function createChangeFeed(signals: Signals) {
   let changes: SignalledChange[] = []
   /** Sequence number of `changes[0]`. */
   let first = 0
@@ -81,10 +72,14 @@ export function createChangeFeed(signals: Signals): ChangeFeed {
   )
 
   return {
-    listen: (listener) => addTo(listeners, listener),
-    onGap: (listener) => addTo(gapListeners, listener),
+    /** Calls `listener` with each change until disposed. */
+    listen: (listener: (change: SignalledChange) => void) => addTo(listeners, listener),
+    /** Calls `listener` when changes may have been missed, until disposed. */
+    onGap: (listener: () => void) => addTo(gapListeners, listener),
+    /** A cursor after all changes so far. Every server that received the last of them knows it. */
     cursor: () => latest,
-    since(cursor, organizationId) {
+    /** Changes of an organization since the cursor, and possibly a few before; undefined for an expired or unknown cursor. */
+    since(cursor: string, organizationId: string) {
       const position = positions.get(cursor)
       if (position === undefined) return undefined
       return changes.slice(position - first).filter(({ organization }) => organization === organizationId)

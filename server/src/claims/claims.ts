@@ -7,7 +7,7 @@ import { POLL_MS } from '../polls.ts'
 import type { Signals } from '../signals.ts'
 import {
   type ClaimRequest,
-  ClaimScheduler,
+  createScheduler,
   isAbandoned,
   markEmpty,
   type Pool,
@@ -29,15 +29,8 @@ export type ClaimQueue<W extends ClaimRequest, Item> = {
   requeue: (ctx: Ctx, item: Item, request: W) => Promise<void>
   /** Key of a request: requests with the same key can take the same items. */
   kindOf: (request: W) => string
-  /** Those of the given agents for which an item of the pool is reserved. */
+  /** Those of the agents for which an item of the pool is reserved. */
   listPreferredAgents: (ctx: Ctx, poolId: string, agentIds: readonly string[]) => Promise<string[]>
-}
-
-export type Claims<W extends ClaimRequest, Item> = {
-  /** The next item for the agent; undefined after `waitMs` or when `signal` aborts. Throws `unavailable` if the queue cannot be read. */
-  wait: (ctx: Ctx, request: W, options: { waitMs: number; signal: AbortSignal }) => Promise<Item | undefined>
-  /** Ends the agent's claims that wait in this process. */
-  end: (ctx: Ctx, agentId: string) => void
 }
 
 /** Topic of the signal that ends an agent's waiting claims on every replica. A live agent claims again. */
@@ -66,9 +59,10 @@ const LAST_CHECK_MS = 5000
  * A new item wakes one process: the one that queued it, if a claim waits there (`Signals.publishToOne`). It notifies the others when it
  * cannot hand the item out.
  */
-export function createClaims<W extends ClaimRequest, Item>(queue: ClaimQueue<W, Item>): Claims<W, Item> {
+export function createClaims<W extends ClaimRequest, Item>(queue: ClaimQueue<W, Item>) {
   const dispatchers = new WeakMap<Signals, Dispatcher<W, Item>>()
 
+  /** The next item for the agent; undefined after `waitMs` or when `signal` aborts. Throws `unavailable` if the queue cannot be read. */
   async function wait(ctx: Ctx, request: W, { waitMs, signal }: { waitMs: number; signal: AbortSignal }) {
     if (signal.aborted) return undefined
     const pool = poolOf(dispatcherOf(ctx), request.agent.agent_pool_id)
@@ -109,6 +103,7 @@ export function createClaims<W extends ClaimRequest, Item>(queue: ClaimQueue<W, 
     return undefined
   }
 
+  /** Ends the agent's claims that wait in this process. */
   function end(ctx: Ctx, agentId: string) {
     for (const pool of dispatchers.get(ctx.signals)?.pools.values() ?? []) {
       for (const waiter of pool.waiters) if (waiter.request.agent.id === agentId) waiter.give(undefined)
@@ -244,7 +239,7 @@ export function createClaims<W extends ClaimRequest, Item>(queue: ClaimQueue<W, 
   /** Hands out items until none is left that the waiting agents can take. */
   async function handOut(pool: Pool<W, Item>): Promise<'empty' | 'blocked'> {
     const { ctx, waiters } = pool
-    const scheduler = new ClaimScheduler(waiters, queue.kindOf)
+    const scheduler = createScheduler(waiters, queue.kindOf)
     for (;;) {
       if (!pool.isSignalled && !(await hasItems(pool))) return 'empty'
       pool.isSignalled = false
@@ -254,7 +249,7 @@ export function createClaims<W extends ClaimRequest, Item>(queue: ClaimQueue<W, 
       if (item === 'exited') end(ctx, waiter.request.agent.id)
       else if (item) await give(pool, waiter, item)
       else {
-        const agents = scheduler.knowsPreferred ? [] : [...waiters].map(({ request }) => request.agent.id)
+        const agents = scheduler.knowsPreferred() ? [] : [...waiters].map(({ request }) => request.agent.id)
         const preferred = agents.length < 2 ? [] : await withTimeout(queue.listPreferredAgents(ctx, pool.id, agents))
         scheduler.pass(waiter, preferred)
       }

@@ -57,39 +57,32 @@ function markChecked<W extends ClaimRequest, Item>(waiter: Waiter<W, Item>) {
  * Decides which waiter of a pool claims next. If one agent found nothing, agents with the same key find nothing either, except an agent
  * with a reservation.
  */
-export class ClaimScheduler<W extends ClaimRequest, Item> {
-  readonly #waiters: ReadonlySet<Waiter<W, Item>>
-  readonly #keyOf: (request: W) => string
-  readonly #passedKeys = new Set<string>()
-  readonly #passedAgents = new Set<string>()
-  #preferred: ReadonlySet<string> | undefined
+export function createScheduler<W extends ClaimRequest, Item>(
+  waiters: ReadonlySet<Waiter<W, Item>>,
+  keyOf: (request: W) => string,
+) {
+  const passedKeys = new Set<string>()
+  const passedAgents = new Set<string>()
+  let preferred: ReadonlySet<string> | undefined
 
-  constructor(waiters: ReadonlySet<Waiter<W, Item>>, keyOf: (request: W) => string) {
-    this.#waiters = waiters
-    this.#keyOf = keyOf
-  }
-
-  /** Whether the agents with a reservation are known. */
-  get knowsPreferred() {
-    return this.#preferred !== undefined
-  }
-
-  next() {
-    for (const waiter of this.#waiters) if (!this.#isPassed(waiter.request)) return waiter
-    return undefined
-  }
-
-  /** Records that the waiter found nothing. `preferred` are the agents with a reservation, ignored once they are known. */
-  pass({ request }: Waiter<W, Item>, preferred: readonly string[]) {
-    this.#preferred ??= new Set(preferred)
-    this.#passedKeys.add(this.#keyOf(request))
-    this.#passedAgents.add(request.agent.id)
-    for (const waiter of this.#waiters) if (this.#isPassed(waiter.request)) markChecked(waiter)
-  }
-
-  #isPassed(request: W) {
+  function isPassed({ request }: Waiter<W, Item>) {
     const { id } = request.agent
-    if (this.#passedAgents.has(id)) return true
-    return this.#passedKeys.has(this.#keyOf(request)) && this.#preferred?.has(id) !== true
+    return passedAgents.has(id) || (passedKeys.has(keyOf(request)) && preferred?.has(id) !== true)
+  }
+
+  return {
+    /** Whether the agents with a reservation are known. */
+    knowsPreferred: () => preferred !== undefined,
+    next() {
+      for (const waiter of waiters) if (!isPassed(waiter)) return waiter
+      return undefined
+    },
+    /** Records that the waiter found nothing. `agentIds` are the agents with a reservation, ignored once they are known. */
+    pass({ request }: Waiter<W, Item>, agentIds: readonly string[]) {
+      preferred ??= new Set(agentIds)
+      passedKeys.add(keyOf(request))
+      passedAgents.add(request.agent.id)
+      for (const waiter of waiters) if (isPassed(waiter)) markChecked(waiter)
+    },
   }
 }

@@ -1,6 +1,6 @@
 import { flagOf, type Setting, type Settings, settingsHelp } from '@groundstate/agent/settings/setting'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { type Config, readConfig } from '../config.ts'
+import { readConfig } from '../config.ts'
 import { SETTINGS } from '../settings.ts'
 import { StartError } from '../start-error.ts'
 import { isHostName } from './cli-config.ts'
@@ -26,7 +26,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     )
     .action(async (flags: SettingFlags) => {
       const { serveCommand } = await import('./serve.ts')
-      exitCode = await serveCommand(configOf(flags))
+      exitCode = await serveCommand(readConfig(process.env, flags))
     })
 
   program
@@ -70,7 +70,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     .option('--expires <duration>', 'such as 12h or 30d; never by default')
     .action(async (flags: SettingFlags & { user: string; description: string; expires?: string }) => {
       const { tokenCreateCommand } = await import('./token.ts')
-      exitCode = await tokenCreateCommand(configOf(flags), flags)
+      exitCode = await tokenCreateCommand(readConfig(process.env, flags), flags)
     })
 
   withSettings(
@@ -84,7 +84,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     )
     .action(async (flags: SettingFlags) => {
       const { blobsAdoptCommand } = await import('./database.ts')
-      exitCode = await blobsAdoptCommand(configOf(flags))
+      exitCode = await blobsAdoptCommand(readConfig(process.env, flags))
     })
 
   const state = program
@@ -147,7 +147,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     .description('Checks engine, database, clock, disk, port and TLS, with advice for each problem.')
     .action(async (flags: SettingFlags) => {
       const { doctorCommand } = await import('./doctor.ts')
-      exitCode = await doctorCommand(configOf(flags))
+      exitCode = await doctorCommand(readConfig(process.env, flags))
     })
 
   try {
@@ -165,7 +165,6 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Exit code for an invalid command or option. */
 const USAGE_ERROR = 2
 
 const { dataDir, databaseUrl, databaseDirectUrl, secret, logLevel } = SETTINGS
@@ -183,10 +182,6 @@ function withSettings(command: Command, settings: Settings = SETTINGS) {
     command.addOption(option)
   }
   return command.addHelpText('after', () => `\nSettings:\n${settingsHelp(settings)}`)
-}
-
-function configOf(flags: SettingFlags): Config {
-  return readConfig(process.env, flags)
 }
 
 function urlOption() {

@@ -14,6 +14,7 @@ import { type Config, isLoopbackHost } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
 import { checkMigrations } from '../db/migrate.ts'
 import { checkDirectory } from '../directory.ts'
+import { messageOf } from '../error-code.ts'
 import { INSTALLATION_HEADER, installationHeader } from '../installation.ts'
 import { findSystemAccount } from '../postgres/account.ts'
 import { findPackage } from '../postgres/binaries.ts'
@@ -53,7 +54,7 @@ export async function doctorCommand(config: Config): Promise<number> {
   for (const check of CHECKS) {
     const result = await check.run(config, database).catch((error: unknown): Result => {
       if (error instanceof StartError) return failure(error.reason, error.advice)
-      return failure(error instanceof Error ? error.message : String(error), 'see docs/OPERATIONS.md')
+      return failure(messageOf(error), 'see docs/OPERATIONS.md')
     })
     if (!result.ok) failed += 1
     process.stdout.write(`${result.ok ? '✓' : '✗'} ${check.name.padEnd(12)} ${result.found}\n`)

@@ -45,19 +45,11 @@ export async function execCommand(command: readonly string[], options: ClientOpt
 
   try {
     const file = join(directory, 'terraform.rc')
-    writeFileSync(file, `${cliConfiguration({ ...options, token })}\n${ownCliConfiguration(process.env)}`, {
-      mode: 0o600,
-    })
+    const content = `${cliConfiguration({ ...options, token })}\n${ownCliConfiguration(process.env)}`
+    writeFileSync(file, content, { mode: 0o600 })
+    const env = { TF_CLOUD_HOSTNAME: options.hostName, ...process.env, TF_CLI_CONFIG_FILE: file }
     return await new Promise<number>((resolve) => {
-      child = spawn(program, args, {
-        stdio: 'inherit',
-        detached,
-        env: {
-          ...process.env,
-          TF_CLI_CONFIG_FILE: file,
-          TF_CLOUD_HOSTNAME: process.env['TF_CLOUD_HOSTNAME'] ?? options.hostName,
-        },
-      })
+      child = spawn(program, args, { stdio: 'inherit', detached, env })
       child.on('error', (error) => {
         process.stderr.write(`groundstate: ${program} can't be started: ${error.message}\n`)
         resolve(127)

@@ -63,7 +63,6 @@ export function greeting(config: Config, { baseUrl, admin, caFile, movedDatabase
   return `${lines.join('\n')}\n`
 }
 
-/** Quotes a word for a shell. */
 function forShell(word: string) {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -120,10 +120,6 @@ function reason(text: string) {
   }
 }
 
-export function messageOf(error: unknown) {
-  return error instanceof Error ? error.message : String(error)
-}
-
 /** `fetch` puts the actual error into `cause`. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

@@ -1,8 +1,7 @@
 import { appendFile, readFile, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { makeDirectory } from '../directory.ts'
-import { codeOf } from '../error-code.ts'
-import { messageOf } from './state-api.ts'
+import { codeOf, messageOf } from '../error-code.ts'
 
 /**
  * Records in a file which versions of a workspace were transferred to a server. One line records the start of a version with its id on the server,

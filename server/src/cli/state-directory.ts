@@ -2,15 +2,13 @@ import { appendFile, readFile, readdir, rename, stat, writeFile } from 'node:fs/
 import { join } from 'node:path'
 import { z } from 'zod'
 import { makeDirectory } from '../directory.ts'
-import { codeOf } from '../error-code.ts'
-import { messageOf } from './state-api.ts'
+import { codeOf, ignoring, messageOf } from '../error-code.ts'
 import { appendToJournal, readJournal, repairJournal } from './state-checkpoint.ts'
 import { md5Of } from './state-missing-versions.ts'
 import {
   type StateSource,
   type StateTarget,
   type TransferredVersion,
-  type VersionContent,
   transferredVersion,
 } from './state-source-and-target.ts'
 
@@ -46,7 +44,7 @@ export function stateDirectory(path: string, origin?: ExportOrigin): StateSource
 
   return {
     async check() {
-      const entry = await ifExists(stat(path)).catch((error: unknown) => {
+      const entry = await ignoring('ENOENT', stat(path)).catch((error: unknown) => {
         if (codeOf(error) !== 'ENOTDIR') throw error
         throw new Error(`${path} is not a directory: a part of the path is a file`, { cause: error })
       })
@@ -69,7 +67,7 @@ export function stateDirectory(path: string, origin?: ExportOrigin): StateSource
       const directory = directoryOf(workspace)
       const readWhole = async (extension: string) => {
         const file = join(directory, fileName(version, extension))
-        const content = await ifExists(readFile(file))
+        const content = await ignoring('ENOENT', readFile(file))
         if (content) return content
         throw new Error(
           `${file} is missing, but ${HISTORY} lists it: it contains ${version.id}, serial ${version.serial} of the ` +
@@ -103,7 +101,6 @@ export function stateDirectory(path: string, origin?: ExportOrigin): StateSource
   }
 }
 
-/** The subdirectories that an export has written. */
 async function listHistories(path: string) {
   const entries = await readdir(path, { withFileTypes: true })
   const directories = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
@@ -112,13 +109,13 @@ async function listHistories(path: string) {
 }
 
 async function isFile(path: string) {
-  return (await ifExists(stat(path)))?.isFile() ?? false
+  return (await ignoring('ENOENT', stat(path)))?.isFile() ?? false
 }
 
 /** Throws if the directory has states of another server or organization. */
 async function checkOrigin(path: string, { url, organization }: ExportOrigin) {
   const file = join(path, ORIGIN)
-  const text = await ifExists(readFile(file, 'utf8'))
+  const text = await ignoring('ENOENT', readFile(file, 'utf8'))
   const expected = { url: url.replace(/\/+$/, ''), organization }
   if (text === undefined) return writeAtomically(file, Buffer.from(`${JSON.stringify(expected)}\n`))
   const actual = readOrigin(file, text)
@@ -145,15 +142,7 @@ function fileName(version: TransferredVersion, extension: string) {
   return `${String(version.serial).padStart(6, '0')}-${version.id.replaceAll(/[^\w-]/g, '_')}.${extension}`
 }
 
-async function writeAtomically(path: string, content: VersionContent['raw']) {
+async function writeAtomically(path: string, content: Buffer) {
   await writeFile(`${path}.part`, content, { mode: 0o600 })
   await rename(`${path}.part`, path)
-}
-
-/** Awaits an operation on a file; undefined if the file is missing. */
-async function ifExists<T>(operation: Promise<T>): Promise<T | undefined> {
-  return operation.catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  })
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { messageOf } from './state-api.ts'
+import { messageOf } from '../error-code.ts'
 import { stateDirectory } from './state-directory.ts'
 import { WorkspaceRefusal, countLeftOut, findMissingVersions, md5Of, stateIdentity } from './state-missing-versions.ts'
 import { type StateServerOptions, stateServer } from './state-server.ts'

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
+import { messageOf } from '../error-code.ts'
 import { StartError } from '../start-error.ts'
-import { messageOf } from './state-api.ts'
 import type { StateServerOptions } from './state-server.ts'
 import type { Progress } from './state-source-and-target.ts'
 import { type TransferOptions, type TransferResult, exportStates, importStates } from './state-transfer.ts'
@@ -18,7 +18,7 @@ export type StateImportFlags = CommonFlags & {
 
 /** Writes an organization's states to a directory. Returns the exit code. */
 export async function stateExportCommand(flags: StateExportFlags): Promise<number> {
-  const from = server(flags, '--url', '--token', 'GROUNDSTATE_TOKEN')
+  const from = server(flags)
   const latest = latestOf(flags)
   return transferred('exported', async (options) =>
     exportStates({ ...options, workspaces: flags.workspace, latest, from, directory: resolve(flags.directory) }),
@@ -27,7 +27,7 @@ export async function stateExportCommand(flags: StateExportFlags): Promise<numbe
 
 /** Copies states from a directory or another server to an organization. Returns the exit code. */
 export async function stateImportCommand(flags: StateImportFlags): Promise<number> {
-  const to = server(flags, '--url', '--token', 'GROUNDSTATE_TOKEN')
+  const to = server(flags)
   const from = importSource(flags)
   const latest = latestOf(flags)
   // From a directory, the checkpoint is stored with the states.
@@ -46,24 +46,18 @@ function importSource(flags: StateImportFlags): { directory: string } | StateSer
   if ((directory === undefined) === (url === undefined)) throw new StartError('set either --directory or --from-url')
   if (directory !== undefined) return { directory: resolve(directory) }
   const organization = fromOrganization ?? flags.organization
-  return server(
-    { url: url ?? '', ...(token && { token }), organization },
-    '--from-url',
-    '--from-token',
-    'GROUNDSTATE_FROM_TOKEN',
-  )
+  return server({ url: url ?? '', token, organization }, 'from-')
 }
 
-function server(
-  { url, token, organization }: { url: string; token?: string; organization: string },
-  urlFlag: string,
-  tokenFlag: string,
-  variable: string,
-): StateServerOptions {
+type ServerFlags = { url: string; token?: string | undefined; organization: string }
+
+/** `prefix` is that of the flags: `from-` for the source of an import. */
+function server({ url, token, organization }: ServerFlags, prefix: '' | 'from-' = ''): StateServerOptions {
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-    throw new StartError(`${urlFlag} ${url}: it must be an address such as https://app.terraform.io`)
+    throw new StartError(`--${prefix}url ${url}: it must be an address such as https://app.terraform.io`)
+  const variable = prefix === '' ? 'GROUNDSTATE_TOKEN' : 'GROUNDSTATE_FROM_TOKEN'
   if (token === undefined || token === '')
-    throw new StartError(`there is no API token for ${url}: set ${variable} or ${tokenFlag}`)
+    throw new StartError(`there is no API token for ${url}: set ${variable} or --${prefix}token`)
   return { url, token, organization }
 }
 

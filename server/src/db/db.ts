@@ -69,7 +69,7 @@ export function afterCommit(db: Db, listener: () => void) {
   else setImmediate(listener)
 }
 
-/** Whether an error is the violation of a unique constraint, or of the given one. */
+/** Whether an error is the violation of a unique constraint, or of this one. */
 export function isUniqueViolation(error: unknown, constraint?: string) {
   return isDatabaseError(error, '23505') && (constraint === undefined || error.constraint === constraint)
 }
@@ -139,7 +139,6 @@ export async function withTimeout<T>(work: Promise<T>, timeoutMs = DATABASE_TIME
   return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
 }
 
-/** A requested page. */
 export type Page = { number: number; size: number }
 
 /** The rows of one page, and the number of rows of all pages. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { type Migration, MIGRATIONS } from '../../migrations/list.ts'
-import { codeOf } from '../error-code.ts'
+import { codeOf, messageOf } from '../error-code.ts'
 import { StartError } from '../start-error.ts'
 import { connectDatabase, databaseName } from './connect.ts'
 
@@ -65,8 +65,7 @@ const EXTENSION_ADVICE =
 
 async function create(client: pg.Client, what: string, statement: string, advice?: string) {
   await client.query(statement).catch((cause: unknown) => {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new MigrationError(`can't create ${what} in the database ${databaseName(client)}: ${reason}`, {
+    throw new MigrationError(`can't create ${what} in the database ${databaseName(client)}: ${messageOf(cause)}`, {
       cause,
       ...(advice !== undefined && { advice }),
     })

@@ -2,6 +2,7 @@ import { type CompiledQuery, type OperationNodeSource, type RawBuilder, sql } fr
 import { type Db, type Tx, isTransaction } from './db.ts'
 import type { DeferredQuery } from './pool.ts'
 import type { StatementResult } from './statement.ts'
+import type { Query } from './template.ts'
 
 /*
  * Deferred statements of a transaction are sent with its next statement or its end. So a transaction takes one round trip for each result that it
@@ -11,8 +12,6 @@ import type { StatementResult } from './statement.ts'
 async function defer(tx: Tx, query: CompiledQuery, receive: DeferredQuery['receive'] = () => {}) {
   await tx.executeQuery({ ...query, receive } as DeferredQuery)
 }
-
-type Query<Row> = { compile: (db: Db) => CompiledQuery<Row> }
 
 /**
  * Defers a write to the next statement of its transaction, or the commit. If the write fails, that statement fails with its error, and so does the

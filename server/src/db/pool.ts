@@ -1,13 +1,6 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely'
 import pg from 'pg'
-import {
-  createStatementCache,
-  Pipeline,
-  Statement,
-  type StatementCache,
-  type StatementResult,
-  UNPREPARED,
-} from './statement.ts'
+import { createStatementCache, Pipeline, Statement, type StatementResult, UNPREPARED } from './statement.ts'
 
 // Timestamps are read as Date, counts as number: no count here comes near 2^53.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
@@ -26,11 +19,9 @@ const IDLE_MS = 3_000
 const LIFETIME_S = 600
 
 type PoolOptions = {
-  /** Maximum number of connections. */
   max: number
   /** Whether there is a pooler such as PgBouncer in transaction mode: each transaction may use another session, and start parameters are rejected. */
   isPooled?: boolean
-  /** Whether repeated statements are prepared. */
   prepares?: boolean
   /** Name of the sessions, by which operators and other servers recognise their owner. */
   applicationName?: string
@@ -51,7 +42,7 @@ const NO_RESULT: QueryResult<never> = { rows: [] }
 /** A connection for kysely. The `begin` of a transaction and deferred statements are sent with the next statement. */
 class PooledConnection implements DatabaseConnection {
   #client: pg.PoolClient
-  #cache: StatementCache
+  #cache: typeof UNPREPARED
   #isPooled: boolean
   #deferred: Statement[] = []
   /** The `begin` of the open transaction is among the deferred statements. */
@@ -149,7 +140,6 @@ function pooled(connection: DatabaseConnection): PooledConnection {
   throw new Error('the connection belongs to another driver')
 }
 
-/** Connects kysely to a pool. */
 export class PoolDriver implements Driver {
   #pool: ConnectionPool
 

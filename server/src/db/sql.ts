@@ -26,5 +26,5 @@ export function literals(values: readonly string[]) {
 
 /** SQL list of `names` lower-cased by the database, to compare with `lower(…)`: JavaScript lower-cases some letters differently. */
 export function lowered(names: readonly string[]) {
-  return sql`(select lower(given.name) from unnest(${names}::text[]) as given(name))`
+  return sql`(select lower(listed.name) from unnest(${names}::text[]) as listed(name))`
 }

@@ -166,7 +166,6 @@ type Shape = { names: string[]; parsers: ((text: string) => unknown)[]; blank: R
 /** A name in the database. Without a shape, the statement must still be prepared under it. */
 type Prepared = { name: string; shape: Shape | undefined }
 
-/** The prepared statements of a connection. */
 export type StatementCache = { get: (text: string) => Prepared }
 
 /** For connections that keep none: each statement is prepared for one execution, in the same round trip. */

@@ -1,7 +1,7 @@
 import { type CompiledQuery, type RawBuilder, sql } from 'kysely'
 import type { Db } from './db.ts'
 
-type Query<Row> = { compile: (db: Db) => CompiledQuery<Row> }
+export type Query<Row> = { compile: (db: Db) => CompiledQuery<Row> }
 
 /** SQL of a parameter whose value `read` takes from the values of each execution. */
 export type Slots<Values> = <T>(read: (values: Values) => T) => RawBuilder<T>

@@ -79,17 +79,9 @@ const findToken = lookup(['hash'], (db, { hash }) =>
     .leftJoin('users as u', 'u.id', 't.user_id')
     .leftJoin('runs as r', (join) => join.onRef('r.id', '=', 't.run_id').on('t.kind', '=', sql.lit('run' as const)))
     .select(['r.engine_organization_name', 'r.engine_workspace_name'])
-    .select([
-      't.id',
-      't.kind',
-      't.organization_id',
-      't.team_id',
-      't.agent_pool_id',
-      't.run_id',
-      't.workspace_id',
-      't.task_result_id',
-    ])
-    .select(['t.last_used_at', 't.expires_at', 'u.id as user_id', 'u.username', 'u.is_site_admin', 'u.suspended_at'])
+    .select(['t.id', 't.kind', 't.organization_id', 't.team_id', 't.agent_pool_id', 't.run_id', 't.workspace_id'])
+    .select(['t.task_result_id', 't.last_used_at', 't.expires_at'])
+    .select(['u.id as user_id', 'u.username', 'u.is_site_admin', 'u.suspended_at'])
     .where('t.hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
 )
 

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { messageOf } from '../error-code.ts'
 import { invalid, tooLarge } from '../errors.ts'
 import { parseBase64Fields } from './base64-fields.ts'
 
@@ -104,7 +105,7 @@ async function readJson(body: Buffer, base64Fields: readonly string[] | undefine
   try {
     return base64Fields ? await parseBase64Fields(body, base64Fields) : JSON.parse(body.toString())
   } catch (error) {
-    throw invalid(`the body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`, '')
+    throw invalid(`the body is not valid JSON: ${messageOf(error)}`, '')
   }
 }
 

@@ -51,7 +51,6 @@ export type RouteOptions<
    * `include` and pagination are added automatically.
    */
   query?: Shape
-  /** Page sizes other than the default. */
   pageSizes?: PageSizes
   include?: IncludeTable
   /**

@@ -52,9 +52,9 @@ export type OpenApi = {
 }
 
 const OPENAPI_VERSION = '3.1.1'
-const DESCRIPTION = `Documents are JSON:API. Send an API token as bearer; an id is the one that a document carries.
-A list takes \`page[number]\` and \`page[size]\` (20, at most 100) and carries \`meta.pagination\`. What you may not see is
-answered as what does not exist.`
+const DESCRIPTION = `Documents are JSON:API. Send an API token as a bearer token. Ids are those in the documents.
+Lists accept \`page[number]\` and \`page[size]\` (20, at most 100) and return \`meta.pagination\`. Resources that you may not see are
+reported as not found.`
 
 /** The OpenAPI document of the public API: one operation for each route, from its schemas. */
 export function openApi(routes: readonly Route[], baseUrl: string): OpenApi {
@@ -153,9 +153,9 @@ function queryParameters({ options }: Route) {
 }
 
 function pageParameters({ preset, max } = PAGE_SIZES) {
-  const size = `items on a page, ${preset} by default; more than ${max} are taken as ${max}`
+  const size = `items on a page, ${preset} by default; larger values count as ${max}`
   return {
-    'page[number]': z.int().min(1).optional().describe('which page, from 1'),
+    'page[number]': z.int().min(1).optional().describe('page number, from 1'),
     'page[size]': z.int().min(1).optional().describe(size),
   }
 }
@@ -219,9 +219,9 @@ function refusals(describe: Describe) {
   return {
     Unauthorized: refusal('the token is missing, wrong or expired'),
     NotFound: refusal('it does not exist, or you may not see it'),
-    Invalid: refusal('the body has a value that is not allowed; `source.pointer` says where'),
-    Refused: refusal('refused; the detail of each error says why'),
-    Failed: refusal('failed on this server, whatever was sent'),
+    Invalid: refusal('the body has a value that is not allowed; `source.pointer` locates it'),
+    Refused: refusal('refused; the detail of each error gives the reason'),
+    Failed: refusal('failed on this server, regardless of the request'),
   }
 }
 

@@ -61,9 +61,7 @@ function splitText(values: unknown) {
 /** The message for a value; it follows the name of the parameter in the error's detail. */
 type Rejection = (value: string) => string
 
-const rejectedWith = (rejection: Rejection) => ({
-  error: ({ input }: { input?: unknown }) => rejection(String(input)),
-})
+const rejectedWith = (rejection: Rejection) => ({ error: ({ input }: { input?: unknown }) => rejection(String(input)) })
 
 function mustBe(rule: string): Rejection {
   return (value) => `is ${JSON.stringify(value)}, it must be ${rule}`

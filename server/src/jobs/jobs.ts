@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type Db as QueueConnections, PgBoss } from 'pg-boss'
 import type { z } from 'zod'
+import { concurrencyLimit } from '../concurrency-limit.ts'
 import type { Db } from '../db/db.ts'
 import type { ConnectionPool } from '../db/pool.ts'
 import type { Log } from '../log.ts'
@@ -10,7 +11,6 @@ import { createWaking } from './waking.ts'
 
 /** A kind of background job, declared apart from its handler, so that services can enqueue it without importing the handler. */
 export type JobKind<Data extends object = object> = {
-  /** Name of its queue. */
   name: string
   data: z.ZodType<Data>
   /** Maximum number of concurrent jobs per process. */
@@ -44,31 +44,12 @@ export type Handler<Context> = {
 }
 
 type EnqueueOptions = {
-  /** Earliest time to run. */
   startAfter?: Date
   /** At most one waiting job of the kind may have this key. */
   singletonKey?: string
 }
 
-export type Jobs = AsyncDisposable & {
-  /** Enqueues a job, which runs after the transaction of `db` commits. */
-  enqueue<Data extends object>(db: Db, kind: JobKind<Data>, data: Data, options?: EnqueueOptions): Promise<void>
-  /** Like `enqueue`, for any number of jobs in one round trip. */
-  enqueueAll<Data extends object>(
-    db: Db,
-    kind: JobKind<Data>,
-    data: readonly Data[],
-    options?: EnqueueOptions,
-  ): Promise<void>
-  /** Creates the queues; every process calls it before it enqueues anything. */
-  declare(handlers: readonly { kind: JobKind<never> }[]): Promise<void>
-  /** Starts workers in this process. */
-  start<Context extends WorkerContext>(ctx: Context, handlers: readonly Handler<Context>[]): Promise<void>
-  /** Drains for up to `timeoutMs`: takes no more jobs and waits for running ones. Unfinished jobs run again elsewhere. */
-  stop(timeoutMs: number): Promise<void>
-  /** For tests: runs all jobs due by `ctx.now()` in sequence; returns their number. */
-  runDue<Context extends WorkerContext>(ctx: Context, handlers: readonly Handler<Context>[]): Promise<number>
-}
+export type Jobs = Awaited<ReturnType<typeof createJobs>>
 
 /** Options of existing queues that may differ after an upgrade of the server. */
 const COMPARED = ['retryLimit', 'expireInSeconds', 'heartbeatSeconds', 'notify'] as const
@@ -107,21 +88,8 @@ const MAX_CONNECTIONS = 2
 
 /** Lets pg-boss use the connections of the pool. */
 function sharedConnections(pool: ConnectionPool): QueueConnections {
-  let free = MAX_CONNECTIONS
-  const waiting: (() => void)[] = []
-  return {
-    async executeSql(text, values) {
-      if (free > 0) free -= 1
-      else await new Promise<void>((resolve) => waiting.push(resolve))
-      try {
-        return await pool.run(text, values)
-      } finally {
-        const next = waiting.shift()
-        if (next) next()
-        else free += 1
-      }
-    },
-  }
+  const limited = concurrencyLimit(MAX_CONNECTIONS)
+  return { executeSql: async (text, values) => limited(async () => pool.run(text, values)) }
 }
 
 /** A job without a heartbeat for this long runs again. */
@@ -134,10 +102,7 @@ const SUPERVISE_SECONDS = 20
  * possible of the process that enqueued the job; a worker that gets a job wakes the next one. The NOTIFY of pg-boss is not used, since
  * transactions that notify commit one after the other. With `runsJobs: false`, this process only enqueues jobs.
  */
-export async function createJobs(
-  { pool, signals, polls, log }: JobResources,
-  options: { runsJobs: boolean },
-): Promise<Jobs> {
+export async function createJobs({ pool, signals, polls, log }: JobResources, options: { runsJobs: boolean }) {
   const boss = new PgBoss({
     db: sharedConnections(pool),
     // Maintenance and schedules belong to processes that run jobs.
@@ -167,6 +132,7 @@ export async function createJobs(
     else waking.wakeAt(name, startAfter)
   }
 
+  /** Creates the queues; every process calls it before it enqueues anything. */
   async function declare(handlers: readonly { kind: JobKind<never> }[]) {
     const known = new Map((await boss.getQueues()).map((queue) => [queue.name, queue]))
     for (const { kind } of handlers) {
@@ -190,11 +156,8 @@ export async function createJobs(
     }
   }
 
-  async function runOne<Context extends WorkerContext>(
-    ctx: Context,
-    handler: Handler<Context>,
-    job: { id: string; data: object },
-  ) {
+  type Job = { id: string; data: object }
+  async function runOne<Context extends WorkerContext>(ctx: Context, handler: Handler<Context>, job: Job) {
     try {
       await handler.run(ctx, job.data, abort.signal)
     } catch (error) {
@@ -224,28 +187,38 @@ export async function createJobs(
   }
 
   return {
-    async enqueue(db, kind, data, options = {}) {
+    /** Enqueues a job, which runs after the transaction of `db` commits. */
+    async enqueue<Data extends object>(db: Db, kind: JobKind<Data>, data: Data, options: EnqueueOptions = {}) {
       await boss.send(kind.name, data, { ...options, db: executor(db, kind.name) })
       wake(db, kind.name, options)
     },
-    async enqueueAll(db, kind, data, options = {}) {
+    /** Like `enqueue`, for any number of jobs in one round trip. */
+    async enqueueAll<Data extends object>(
+      db: Db,
+      kind: JobKind<Data>,
+      data: readonly Data[],
+      options: EnqueueOptions = {},
+    ) {
       const jobs = data.map((one) => ({ ...options, data: one }))
       await boss.insert(kind.name, jobs, { db: executor(db, kind.name) })
       wake(db, kind.name, options)
     },
     declare,
-    async start(ctx, handlers) {
+    /** Starts workers in this process. */
+    async start<Context extends WorkerContext>(ctx: Context, handlers: readonly Handler<Context>[]) {
       for (const handler of handlers) {
         for (let worker = 0; worker < handler.kind.concurrency; worker += 1) await work(ctx, handler)
         if (handler.schedule !== undefined) await boss.schedule(handler.kind.name, handler.schedule, {})
       }
       waking.poll()
     },
-    async stop(timeoutMs) {
+    /** Drains for up to `timeoutMs`: takes no more jobs and waits for running ones. Unfinished jobs run again elsewhere. */
+    async stop(timeoutMs: number) {
       end()
       await boss.stop({ graceful: true, timeout: timeoutMs, close: false })
     },
-    async runDue(ctx, handlers) {
+    /** For tests: runs all jobs due by `ctx.now()` in sequence; returns their number. */
+    async runDue<Context extends WorkerContext>(ctx: Context, handlers: readonly Handler<Context>[]) {
       let count = 0
       for (let before = -1; before !== count;) {
         before = count

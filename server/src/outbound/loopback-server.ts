@@ -18,22 +18,13 @@ type LoopbackRequest = {
   maxBytes?: number
 }
 
+export type LoopbackServer = ReturnType<typeof createLoopbackServer>
+
 /**
  * Client of this process's own server. It uses the address on which the server listens, since the base URL may need proxies, names and
  * certificates that only clients have.
  */
-export type LoopbackServer = AsyncDisposable & {
-  /** Sets the address, once the server listens. */
-  open(listener: Listener): void
-  /** Route to the built-in receiver, for exactly its URL; undefined for any other URL. */
-  receiverAt(url: string): { dispatcher: Dispatcher; origin: string; path: string } | undefined
-  /** Path of a URL below the base URL; undefined for any other URL. */
-  pathOf(url: string): string | undefined
-  /** Sends a request; throws if there is no response. */
-  request(request: LoopbackRequest): Promise<{ status: number; text: string | undefined }>
-}
-
-export function createLoopbackServer(): LoopbackServer {
+export function createLoopbackServer() {
   let listener: (Listener & { dispatcher: Dispatcher }) | undefined
 
   function opened() {
@@ -42,19 +33,23 @@ export function createLoopbackServer(): LoopbackServer {
   }
 
   return {
-    open(opened) {
+    /** Sets the address, once the server listens. */
+    open(opened: Listener) {
       listener = { ...opened, dispatcher: new Agent({ connect: trusting(opened.certificate) }) }
     },
-    receiverAt(url) {
+    /** Route to the built-in receiver, for exactly its URL; undefined for any other URL. */
+    receiverAt(url: string) {
       if (!listener || url !== `${listener.baseUrl}${OWN_RECEIVER_PATH}`) return undefined
       const { dispatcher, origin } = listener
       return { dispatcher, origin, path: OWN_RECEIVER_PATH }
     },
-    pathOf(url) {
+    /** Path of a URL below the base URL; undefined for any other URL. */
+    pathOf(url: string) {
       const { baseUrl } = opened()
       return url.startsWith(`${baseUrl}/`) ? url.slice(baseUrl.length) : undefined
     },
-    async request({ method, path, headers, body, signal, maxBytes = MAX_BYTES }) {
+    /** Sends a request; throws if there is no response. */
+    async request({ method, path, headers, body, signal, maxBytes = MAX_BYTES }: LoopbackRequest) {
       const { dispatcher, origin } = opened()
       const response = await dispatcher.request({ origin, method, path, headers, body: body ?? null, signal })
       return { status: response.statusCode, text: await readText(response.body, maxBytes) }

@@ -31,13 +31,7 @@ type OutboundResponse = {
   truncated: boolean
 }
 
-/** Requests to user-supplied addresses. */
-export type Outbound = AsyncDisposable & {
-  /** Reason why no request may go to the URL, as far as known without network access; undefined if one may. */
-  problem(url: string): string | undefined
-  /** Sends a POST request without following redirects. Never throws. */
-  post(request: OutboundRequest): Promise<Exchange>
-}
+export type Outbound = ReturnType<typeof createOutbound>
 
 export type OutboundOptions = AddressRule & {
   httpProxy?: string | undefined
@@ -56,8 +50,8 @@ const CONNECT_TIMEOUT_MS = 10_000
 const BODY_TIMEOUT_MS = 5000
 const MAX_AUTHORITIES = 100
 
-/** With a proxy, which resolves names itself, only IP addresses in URLs are checked. */
-export function createOutbound(options: OutboundOptions): Outbound {
+/** Sends requests to user-supplied addresses. With a proxy, which resolves names itself, only IP addresses in URLs are checked. */
+export function createOutbound(options: OutboundOptions) {
   /** Keyed by trusted authorities and rule: separate connections to private addresses show where a response came from. */
   const dispatchers = new LRUCache<string, Dispatcher>({
     max: MAX_AUTHORITIES,
@@ -83,9 +77,11 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 
   return {
-    problem: (url) => (options.loopbackServer?.receiverAt(url) ? undefined : urlProblem(url, options)),
+    /** Reason why no request may go to the URL, as far as known without network access; undefined if one may. */
+    problem: (url: string) => (options.loopbackServer?.receiverAt(url) ? undefined : urlProblem(url, options)),
 
-    async post({ url, headers, body, timeoutMs, ca, signal }) {
+    /** Sends a POST request without following redirects. Never throws. */
+    async post({ url, headers, body, timeoutMs, ca, signal }: OutboundRequest): Promise<Exchange> {
       const startedAt = Date.now()
       const started = performance.now()
       const loopback = options.loopbackServer?.receiverAt(url)

@@ -1,6 +1,7 @@
 import { chmod, cp, mkdtemp, readFile, readdir, rename, rm, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
+import { ignoring } from '../error-code.ts'
 import { type SystemAccount, canEnter } from './account.ts'
 import { type Directories, openDirectory, type PostgresOptions, SYSTEM_DIR } from './directories.ts'
 import { PostgresUnavailable, postgresFailure } from './unavailable.ts'
@@ -52,9 +53,7 @@ async function restoreLinks(native: string, target: string) {
   for (const link of links) {
     // Both paths begin with native/lib/, and both files of a pair are in the same directory.
     const path = join(target, link.target.replace(/^native\//, ''))
-    await symlink(basename(link.source), path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error
-    })
+    await ignoring('EEXIST', symlink(basename(link.source), path))
   }
 }
 

@@ -1,6 +1,7 @@
 import { chown, mkdtemp, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncDirectory } from '../durable-file.ts'
+import { codeOf, ignoring } from '../error-code.ts'
 import type { SystemAccount } from './account.ts'
 import type { Binaries } from './binaries.ts'
 import type { Directories } from './directories.ts'
@@ -29,9 +30,8 @@ export async function openCluster(
 
 async function readVersion(cluster: string) {
   try {
-    return (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim()
+    return (await ignoring('ENOENT', readFile(join(cluster, 'PG_VERSION'), 'utf8')))?.trim()
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw postgresFailure(`reading ${cluster}`, error)
   }
 }
@@ -81,6 +81,6 @@ export function isAlive(pid: number) {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return codeOf(error) === 'EPERM'
   }
 }

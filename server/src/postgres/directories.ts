@@ -1,7 +1,7 @@
-import { access, chmod, chown, mkdir, mkdtemp, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { makeDirectory } from '../directory.ts'
+import { exists, makeDirectory } from '../directory.ts'
 import { type SystemAccount, canEnter } from './account.ts'
 import { PostgresUnavailable } from './unavailable.ts'
 
@@ -40,10 +40,7 @@ export async function openDirectories(
 /** Whether a data directory has an embedded PostgreSQL. */
 export async function hasDatabase(dataDir: string) {
   const home = (await readPointer(dataDir)) ?? join(dataDir, 'postgres')
-  return access(join(home, 'cluster/PG_VERSION')).then(
-    () => true,
-    () => false,
-  )
+  return exists(join(home, 'cluster/PG_VERSION'))
 }
 
 /** Path of the database if it is outside of the data directory. */

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { copyFile, readFile, stat, statfs, truncate } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
+import { messageOf } from '../error-code.ts'
 import { findSystemAccount } from './account.ts'
 import { findBinaries, type Site } from './binaries.ts'
 import { openCluster } from './cluster.ts'
@@ -60,7 +61,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
         session.client.once('end', recovering)
         return
       } catch (error) {
-        site.log.warn(error instanceof Error ? error.message : String(error))
+        site.log.warn(messageOf(error))
         await pause(Math.min(100 * 2 ** attempt, 5_000))
       }
     }

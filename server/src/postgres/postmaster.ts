@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { link, open, readFile, readlink, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { codeOf, ignoring } from '../error-code.ts'
 import type { Site } from './binaries.ts'
 import { isAlive } from './cluster.ts'
 import type { Directories } from './directories.ts'
@@ -27,10 +28,7 @@ export async function readPostmaster(cluster: string): Promise<Postmaster | unde
 }
 
 async function readIfExists(path: string) {
-  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return ''
-    throw error
-  })
+  return (await ignoring('ENOENT', readFile(path, 'utf8'))) ?? ''
 }
 
 /** Whether the process is the PostgreSQL of this data directory, not another one that reuses its id. */
@@ -98,7 +96,7 @@ function signal(pid: number, name: NodeJS.Signals) {
     process.kill(pid, name)
   } catch (error) {
     // ESRCH: it has just ended.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    if (codeOf(error) !== 'ESRCH') throw error
   }
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from '../error-code.ts'
 import { StartError } from '../start-error.ts'
 
 /** The embedded PostgreSQL cannot start. Without another remedy, the message suggests GROUNDSTATE_DATABASE_URL. */
@@ -13,7 +14,7 @@ export class PostgresUnavailable extends StartError {
 /** Translates an error of the file system or of PostgreSQL. The most common cause is a full disk. */
 export function postgresFailure(doing: string, cause: unknown): StartError {
   if (cause instanceof StartError) return cause
-  const text = cause instanceof Error ? cause.message : String(cause)
+  const text = messageOf(cause)
   if (/ENOSPC|EDQUOT|No space left on device|Disk quota exceeded/.test(text)) {
     return new PostgresUnavailable(`the disk is full (while ${doing})`, {
       cause,

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeDirectory } from '../directory.ts'
 import { createFileOnce } from '../durable-file.ts'
-import { codeOf } from '../error-code.ts'
+import { ignoring } from '../error-code.ts'
 import { StartError } from '../start-error.ts'
 
 /**
@@ -17,22 +17,15 @@ export async function loadSecret(dataDir: string, fromEnv?: string): Promise<Buf
 /** Like `loadSecret`, but undefined if there is none. Throws a `StartError` for an invalid one. */
 export async function findSecret(dataDir: string, fromEnv?: string): Promise<Buffer | undefined> {
   if (fromEnv !== undefined && fromEnv !== '') return parseSecret(fromEnv, 'GROUNDSTATE_SECRET')
-  return readSecret(join(dataDir, 'secret'))
+  const path = join(dataDir, 'secret')
+  const text = await ignoring('ENOENT', readFile(path, 'utf8'))
+  return text === undefined ? undefined : parseSecret(text, path)
 }
 
 function parseSecret(text: string, source: string): Buffer {
   const bytes = secretBytes(text)
   if (!bytes) throw new StartError(`${source} must be ${SECRET_FORM}`)
   return bytes
-}
-
-async function readSecret(path: string): Promise<Buffer | undefined> {
-  try {
-    return parseSecret(await readFile(path, 'utf8'), path)
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  }
 }
 
 async function generateSecret(dataDir: string, path: string): Promise<Buffer> {

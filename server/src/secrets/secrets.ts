@@ -16,31 +16,14 @@ export class SealError extends Error {
 type VerifiedPath = { id: string; expiresAt: Date } | { problem: 'expired' | 'forged' }
 
 /** Encrypts and signs with keys derived from the secret of the installation. */
-export type Secrets = {
-  /** Encrypts for storage. Opening requires the same context, such as `variables/var-abc/value`, so sealed bytes cannot be moved to another row. */
-  seal(plain: string | Buffer, context: string): Buffer
-  /** Throws `SealError`. */
-  open(sealed: Buffer, context: string): Buffer
-  /** Throws `SealError`. */
-  openText(sealed: Buffer, context: string): string
-  /** HMAC-SHA256 in base64url, 43 characters, valid for one purpose. */
-  sign(payload: string, purpose: string): string
-  /** Verifies in constant time. */
-  verify(payload: string, signature: string, purpose: string): boolean
-  /**
-   * A URL path segment that grants access to `id` until `expiresAt` (to the second). It contains the id, the expiry and a signature of 32
-   * characters. The id may have letters, digits, `-` and `_`.
-   */
-  signPath(grant: { purpose: string; id: string; expiresAt: Date }): string
-  verifyPath(token: string, purpose: string, now: Date): VerifiedPath
-}
+export type Secrets = ReturnType<typeof createSecrets>
 
 const VERSION = 1
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /** `secret` has 32 bytes (`loadSecret`). Sealed bytes are version, nonce, ciphertext and tag. */
-export function createSecrets(secret: Buffer): Secrets {
+export function createSecrets(secret: Buffer) {
   if (secret.length !== 32) throw new Error(`the secret must be 32 bytes, not ${secret.length}`)
   // Key objects, since Node would import a buffer at each use, which takes ten times as long.
   const keyOf = (purpose: string) =>
@@ -74,25 +57,34 @@ export function createSecrets(secret: Buffer): Secrets {
   }
 
   return {
-    seal(plain, context) {
+    /** Encrypts for storage. Opening requires the same context, such as `variables/var-abc/value`, so sealed bytes cannot be moved to another row. */
+    seal(plain: string | Buffer, context: string) {
       const nonce = randomBytes(NONCE_BYTES)
       const gcm = createCipheriv('aes-256-gcm', sealKey, nonce).setAAD(additional(context))
       const sealed = gcm.update(typeof plain === 'string' ? Buffer.from(plain) : plain)
       gcm.final()
       return Buffer.concat([Buffer.from([VERSION]), nonce, sealed, gcm.getAuthTag()])
     },
+    /** Throws `SealError`. */
     open,
-    openText: (sealed, context) => open(sealed, context).toString(),
+    /** Throws `SealError`. */
+    openText: (sealed: Buffer, context: string) => open(sealed, context).toString(),
 
-    sign: (payload, purpose) => mac(payload, purpose).toString('base64url'),
-    verify: (payload, signature, purpose) => isSignature(signature, mac(payload, purpose)),
+    /** HMAC-SHA256 in base64url, 43 characters, valid for one purpose. */
+    sign: (payload: string, purpose: string) => mac(payload, purpose).toString('base64url'),
+    /** Verifies in constant time. */
+    verify: (payload: string, signature: string, purpose: string) => isSignature(signature, mac(payload, purpose)),
 
-    signPath({ purpose, id, expiresAt }) {
+    /**
+     * A URL path segment that grants access to `id` until `expiresAt` (to the second). It contains the id, the expiry and a signature of 32
+     * characters. The id may have letters, digits, `-` and `_`.
+     */
+    signPath({ purpose, id, expiresAt }: { purpose: string; id: string; expiresAt: Date }) {
       if (!/^[\w-]+$/.test(id)) throw new Error(`${JSON.stringify(id)} does not fit into a path`)
       const content = `${id}.${Math.floor(expiresAt.getTime() / 1000).toString(36)}`
       return `${content}.${pathMac(content, purpose).toString('base64url')}`
     },
-    verifyPath(token, purpose, now) {
+    verifyPath(token: string, purpose: string, now: Date): VerifiedPath {
       const [, id, expiry, signature] = /^([\w-]+)\.([0-9a-z]+)\.([\w-]{32})$/.exec(token) ?? []
       if (id === undefined || expiry === undefined || signature === undefined) return { problem: 'forged' }
       if (!isSignature(signature, pathMac(`${id}.${expiry}`, purpose))) return { problem: 'forged' }

@@ -50,11 +50,7 @@ export type ExtractedOutput = {
 }
 
 /** Data from the content of a state version. JSON states have no serial, lineage or raw format. */
-export type Extraction = {
-  engineVersion: string | null
-  stateVersion: number | null
-  serial: number | null
-  lineage: string | null
+export type Extraction = Omit<ParsedState, 'objects' | 'outputs'> & {
   resources: ExtractedResource[]
   /** Keys are `root` or addresses with instance keys: `module.net["a"].module.deep`. */
   modules: Record<string, TypeCounts>
@@ -85,21 +81,19 @@ export function outputsFromJson(parsed: unknown): ExtractedOutput[] {
   return outputsByName(parsed).map(extractedOutput)
 }
 
-function extraction(content: ParsedState): Extraction {
+function extraction({ objects, outputs, ...head }: ParsedState): Extraction {
   const resources = new Map<string, ExtractedResource>()
   const modules = new Map<string, Map<string, number>>()
   const providers = new Map<string, Map<string, number>>()
   let billableCount = 0
-  for (const object of content.objects) {
+  for (const object of objects) {
     const module = moduleName(object)
     const type = typeAddress(object)
     // The lengths make the key unambiguous.
     const key = `${module.length}:${type.length}:${module}${type}${object.name}`
-    let resource = resources.get(key)
-    if (!resource) {
-      resource = { name: object.name, type, count: 0, module, provider: object.provider }
-      resources.set(key, resource)
-    }
+    const { name, provider } = object
+    const resource = resources.get(key) ?? { name, type, count: 0, module, provider }
+    resources.set(key, resource)
     resource.count++
     if (object.tainted) resource.tainted = (resource.tainted ?? 0) + 1
     const hyphenated = type.replaceAll('_', '-')
@@ -107,17 +101,13 @@ function extraction(content: ParsedState): Extraction {
     increment(providers, object.provider, hyphenated)
     if (object.mode === 'managed' && !UNBILLED.has(object.type)) billableCount++
   }
-  const { engineVersion, stateVersion, serial, lineage } = content
   return {
-    engineVersion,
-    stateVersion,
-    serial,
-    lineage,
+    ...head,
     resources: [...resources.values()],
     modules: counts(modules),
     providers: counts(providers),
-    outputs: content.outputs.map(extractedOutput),
-    instances: content.objects.map(extractedInstance),
+    outputs: outputs.map(extractedOutput),
+    instances: objects.map(extractedInstance),
     billableCount,
   }
 }

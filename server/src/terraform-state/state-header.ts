@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { messageOf } from '../error-code.ts'
 import { type Span, type TopLevel, topLevelFields } from './top-level-fields.ts'
 
 /** Maximum size of a state that is parsed as a whole, in bytes. */
@@ -84,7 +85,7 @@ function parseFault(content: Buffer) {
     JSON.parse(content.toString('utf8'))
     return undefined
   } catch (error) {
-    return `is not valid JSON: ${error instanceof Error ? error.message : String(error)}`
+    return `is not valid JSON: ${messageOf(error)}`
   }
 }
 

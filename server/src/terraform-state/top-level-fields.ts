@@ -5,6 +5,9 @@ const COMMA = 0x2c
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+/** Bytes that may be part of a number or literal, valid or misspelt. */
+const SCALAR = Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+-._')
 /** Maximum depth of the engine's JSON reader. */
 const MAX_DEPTH = 10_000
 /** Length from which a string is skipped by a native call, which costs more than a short loop. */
@@ -19,10 +22,8 @@ const LINE = 4
 /** Meaning of a byte outside of strings in a nested value; 0 for none. */
 const SIGNIFICANT = new Uint8Array(256)
 SIGNIFICANT[QUOTE] = STRING
-SIGNIFICANT[0x7b] = OPEN
-SIGNIFICANT[0x5b] = OPEN
-SIGNIFICANT[0x7d] = CLOSE
-SIGNIFICANT[0x5d] = CLOSE
+SIGNIFICANT[OPEN_OBJECT] = SIGNIFICANT[OPEN_ARRAY] = OPEN
+SIGNIFICANT[CLOSE_OBJECT] = SIGNIFICANT[CLOSE_ARRAY] = CLOSE
 SIGNIFICANT[0x0a] = LINE
 
 /** Position of a field's value: bytes `start` to `end` (exclusive), without surrounding white space. */
@@ -87,7 +88,7 @@ function valueEnd(raw: Buffer, start: number) {
   if (first === QUOTE) return stringEnd(raw, start)
   if (first === OPEN_OBJECT || first === OPEN_ARRAY) return containerEnd(raw, start)
   let end = start
-  while (end < raw.length && isScalarByte(raw[end] as number)) end++
+  while (end < raw.length && SCALAR.includes(raw[end] as number)) end++
   if (end === start) throw new Malformed(`is not valid JSON: a value is expected, but ${found(raw, start)}`)
   literal(raw, start, end)
   return end
@@ -167,19 +168,6 @@ function skipSpace(raw: Buffer, from: number) {
 
 function isSpace(byte: number) {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
-}
-
-/** Whether a byte may be part of a number or literal, valid or misspelt. */
-function isScalarByte(byte: number) {
-  return (
-    (byte >= 0x30 && byte <= 0x39) ||
-    (byte >= 0x41 && byte <= 0x5a) ||
-    (byte >= 0x61 && byte <= 0x7a) ||
-    byte === 0x2b ||
-    byte === 0x2d ||
-    byte === 0x2e ||
-    byte === 0x5f
-  )
 }
 
 function found(raw: Buffer, at: number) {

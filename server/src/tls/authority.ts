@@ -6,7 +6,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import * as x509 from '@peculiar/x509'
 import { makeDirectory } from '../directory.ts'
-import { codeOf } from '../error-code.ts'
+import { ignoring } from '../error-code.ts'
 import type { Tls } from './tls.ts'
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
@@ -42,14 +42,10 @@ function isWildcard(host: string) {
 }
 
 async function readPair(directory: string, name: string): Promise<Pair | undefined> {
-  try {
-    const certPem = await readFile(join(directory, `${name}.pem`), 'utf8')
-    const keyPem = await readFile(join(directory, `${name}-key.pem`), 'utf8')
-    return { certPem, keyPem, certificate: new x509.X509Certificate(certPem) }
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  }
+  const certPem = await ignoring('ENOENT', readFile(join(directory, `${name}.pem`), 'utf8'))
+  const keyPem = await ignoring('ENOENT', readFile(join(directory, `${name}-key.pem`), 'utf8'))
+  if (certPem === undefined || keyPem === undefined) return undefined
+  return { certPem, keyPem, certificate: new x509.X509Certificate(certPem) }
 }
 
 function isUsable(leaf: x509.X509Certificate, authority: x509.X509Certificate, names: readonly string[]) {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
-import { ConfigError } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
+import { codeOf } from '../error-code.ts'
 
 export type Tls = {
   cert: string
@@ -27,8 +27,7 @@ export async function loadTls(config: Config): Promise<Tls | undefined> {
   }
   const read = async (setting: string, path: string) =>
     readFile(path, 'utf8').catch((cause: unknown) => {
-      const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
-      const reason = isMissing ? 'there is no such file' : `can't be read: ${String(cause)}`
+      const reason = codeOf(cause) === 'ENOENT' ? 'there is no such file' : `can't be read: ${String(cause)}`
       throw new ConfigError(`${setting} ${path}: ${reason}`, { cause, advice: 'it must be a readable PEM file' })
     })
   return {

@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { parseExact, printExact } from '@groundstate/contract/exact-json'
 import { redactedPlan } from '@groundstate/contract/redacted-plan'
+import { messageOf } from '../error-code.ts'
 import { AppError } from '../errors.ts'
 import { examineState, parseState } from '../terraform-state/examined-state.ts'
 import { extractJsonState, extractState } from '../terraform-state/extraction.ts'
@@ -65,8 +66,7 @@ function read(content: Uint8Array | undefined, noun: string, parse: (bytes: Buff
   try {
     return parse(bufferOf(content))
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new Unreadable(`${noun} is not valid JSON: ${why}`, { cause: error })
+    throw new Unreadable(`${noun} is not valid JSON: ${messageOf(error)}`, { cause: error })
   }
 }
 

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { deserialize } from 'node:v8'
 import { isMarkedAsUntransferable } from 'node:worker_threads'
 import { Piscina } from 'piscina'
+import { concurrencyLimit } from '../concurrency-limit.ts'
 import type { DiffLimits } from '../terraform-state/state-diff.ts'
 import { type Outcome, runTask, type TaskName, type Tasks, tooDeep } from './tasks.ts'
 import type { WorkerRequest } from './worker.ts'
@@ -72,23 +73,6 @@ export function createWorkers({ maxThreads }: { maxThreads: number }) {
     remoteReads: (plan: Uint8Array, archive: Uint8Array) => run('remoteReads', [plan, archive]),
     /** Stops the threads and rejects running work. */
     [Symbol.asyncDispose]: () => pool.destroy(),
-  }
-}
-
-/** Runs at most `maximum` functions concurrently, in the order of the calls. */
-function concurrencyLimit(maximum: number) {
-  const waiting: (() => void)[] = []
-  let busy = 0
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (busy === maximum) await new Promise<void>((resolve) => waiting.push(resolve))
-    else busy += 1
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else busy -= 1
-    }
   }
 }
 
