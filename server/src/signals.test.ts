@@ -160,7 +160,7 @@ test('a server that stops causes no gap for the others', async () => {
   expect([await left.next({ timeoutMs: 0 }), gaps]).toEqual([true, 0])
 })
 
-// The last test: this server can't say farewell, so that the others find a gap when it has stopped.
+// Last, since this server cannot announce its shutdown, which the others notice as a gap.
 test('signals that the database rejects are logged and retried after a second', async () => {
   const role = `mute_${app.newId('role').slice(-8).toLowerCase()}`
   const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)

@@ -34,11 +34,11 @@ describe('the declared access is enforced:', () => {
     const request = requestOf(route, key)
     const wanted = expectedResponses(route, key)
     const problems: string[] = []
-    let toNobody = 0
+    let anonymousStatus = 0
     for (const actor of ACTORS) {
       const { status, text } = await inVain({ ...request, token: everyone.tokens[actor] })
-      if (actor === 'none') toNobody = status
-      if (!fits(wanted[actor], status, toNobody)) problems.push(`${actor}: ${status}, expected ${wanted[actor]}`)
+      if (actor === 'none') anonymousStatus = status
+      if (!fits(wanted[actor], status, anonymousStatus)) problems.push(`${actor}: ${status}, expected ${wanted[actor]}`)
       if (wanted[actor] === 403) {
         for (const name of undeclared(route, text)) problems.push(`${actor} needs ${name}, which is not declared`)
       }
@@ -83,26 +83,26 @@ async function refuseUserTokens() {
 
 const MISSING = /needs the permissions? ([\w:, -]+) (?:in|on|for) the (?:default )?(\w+)/
 
-/** The permissions that a refusal names, as `workspace lock`, and that the route does not declare. */
+/** The permissions that an error names, as `workspace lock`, and that the route does not declare. */
 function undeclared({ options: { access } }: Route, refusal: string) {
   const [, names = '', scope] = MISSING.exec(refusal) ?? []
   const declared = permissionNames(access)
-  // A refusal about a variable set does not say whether the organization or a project decides.
+  // An error about a variable set does not say whether the organization or a project decides.
   const isDeclared = (name: string) =>
     scope === 'variable' ? declared.some((known) => known.endsWith(` ${name}`)) : declared.includes(`${scope} ${name}`)
   return names.split(', ').filter((name) => name !== '' && !isDeclared(name))
 }
 
-/** An actor that passes may still get a refusal because of the state of the thing. */
-function fits(wanted: Expected, status: number, toNobody: number) {
+/** A permitted actor may still get another error because of the resource's state. */
+function fits(wanted: Expected, status: number, anonymousStatus: number) {
   if (status >= 500) return false
-  if (wanted === 'as all') return status === toNobody
+  if (wanted === 'as all') return status === anonymousStatus
   return wanted === 'passes' ? ![401, 403, 404].includes(status) : status === wanted
 }
 
-/** An organization that takes no tokens of its members is to them as to a stranger, but for its name. */
+/** To its members, an organization without user tokens looks as to a stranger, except for its name. */
 function fitsRefused(wanted: Record<ActorName, Expected>, status: number, key: string) {
   const isAccount = /^\w+ \/(account|users\/:userId)\//.test(key)
-  const wish = wanted[isAccount ? 'owner' : 'stranger']
-  return fits(wish, status, status) || (wish === 404 && status === 401 && / \/organizations\/:/.test(key))
+  const expectation = wanted[isAccount ? 'owner' : 'stranger']
+  return fits(expectation, status, status) || (expectation === 404 && status === 401 && / \/organizations\/:/.test(key))
 }

@@ -77,7 +77,7 @@ test('without include nothing is added', async () => {
   expect((await include(run('r1'))).document).toEqual({ data: run('r1'), meta: {} })
 })
 
-test('a relation brings the resources that its data name, those of all rows by one load', async () => {
+test('a relation includes its resources, loaded once for all rows', async () => {
   const { asked, included } = await include([run('r1'), run('r2'), run('r3', 'plan-r1')], 'plan')
 
   expect(included).toEqual(['plans/plan-r1', 'plans/plan-r2'])
@@ -118,7 +118,7 @@ test('each type is loaded once per depth, and no resource twice', async () => {
   ])
 })
 
-test('the order is that of the paths, then that of the data', async () => {
+test('resources are ordered by path, then by position in the data', async () => {
   const { included } = await include([run('r2'), run('r1')], 'created_by', 'plan')
 
   expect(included).toEqual(['users/ada', 'plans/plan-r2', 'plans/plan-r1'])
@@ -128,8 +128,8 @@ describe('nothing is included by', () => {
   test.each([
     ['a relation to none', 'confirmed_by'],
     ['a relation without data', 'comments'],
-    ['a relation that the resource has not', 'cost_estimate'],
-    ['a path that goes on from nothing', 'confirmed_by.organization'],
+    ['a relation that the resource does not have', 'cost_estimate'],
+    ['a path through an empty relation', 'confirmed_by.organization'],
   ])('%s', async (_, path) => {
     const { asked, included } = await include(run('r1'), path)
 
@@ -204,7 +204,7 @@ test('a document with included resources and other content are unchanged', async
   }
 })
 
-test('two loaders for the same are refused', () => {
+test('two loaders for the same type are rejected', () => {
   const { loaders } = fakes()
 
   expect(() => indexLoaders([...loaders, { type: 'plans', load: async () => [] }])).toThrow('two loaders for plans')

@@ -18,7 +18,7 @@ const workspace = await createWorkspace(app, { organization: organization.name, 
 const base = new URL(await app.listen())
 const organizationUrl = `/api/v2/organizations/${organization.name}`
 
-test('a full disk is said, and that it may be tried again', async () => {
+test('a full disk returns 503 with Retry-After', async () => {
   await sql`
     create function refuse() returns trigger language plpgsql
         as $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`.execute(app.db)
@@ -64,7 +64,7 @@ describe('invalid requests', () => {
       404,
     ],
     ['OPTIONS of everything', 'OPTIONS * HTTP/1.1\r\nHost: x\r\n', 404],
-  ])('%s is answered by an error document', async (_, head, status) => {
+  ])('%s returns an error document', async (_, head, status) => {
     const answer = await exchange(base, `${head}Connection: close\r\n\r\n`)
 
     expect(answer.status).toBe(status)
@@ -73,7 +73,7 @@ describe('invalid requests', () => {
     expect(answer.head).toContain('tfp-api-version: 2.6\r\n')
   })
 
-  test('a bad body is refused after a bad token', async () => {
+  test('an invalid token is reported before an invalid body', async () => {
     const anonymous = await app.request({ method: 'POST', url: '/api/v2/organizations', body: '{' })
     const known = await app.request({ method: 'POST', url: '/api/v2/organizations', body: '{', token: user.token })
 
@@ -85,7 +85,7 @@ describe('invalid requests', () => {
     ['no JSON', '{"data":', 'the body is not valid JSON: '],
     ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'the body is not valid UTF-8'],
     ['nested too deep', '['.repeat(200) + ']'.repeat(200), 'the body is nested deeper than 100 levels'],
-  ])('a body that is %s is malformed as one without its fields is', async (_, body, detail) => {
+  ])('a body that is %s has the same error as one without fields', async (_, body, detail) => {
     const response = await app.request({ method: 'POST', url: '/api/v2/organizations', body, token: user.token })
 
     expect(response.status).toBe(422)
@@ -103,7 +103,7 @@ describe('invalid requests', () => {
     expect(response.json().errors[0].source).toEqual({ pointer: '/data/attributes/e~1mail/1' })
   })
 
-  test('an escaped backslash before u0000 is a good text', async () => {
+  test('an escaped backslash before u0000 is valid text', async () => {
     const body = String.raw`{"data":{"type":"workspaces","attributes":{"description":"\\u0000 😀"}}}`
 
     const url = `/api/v2/workspaces/${workspace.id}`
@@ -173,8 +173,8 @@ describe('valid requests', () => {
   })
 })
 
-describe('a client that leaves', () => {
-  test('in the middle of a body is no bug, and is logged', async () => {
+describe('a client that disconnects', () => {
+  test('during a body is logged, not reported as a bug', async () => {
     const url = `/api/v2/workspaces/${workspace.id}`
 
     await leaveIn('PATCH', url)

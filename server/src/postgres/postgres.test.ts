@@ -231,8 +231,8 @@ describe('a data directory', () => {
 
   test.each([
     ['', true],
-    [', though nothing but the lock of its socket is left,', false],
-  ])('whose recorded process is now a stranger%s is started', async (_, hasDataLock) => {
+    [', and only the socket lock is left,', false],
+  ])('whose recorded pid now belongs to another process%s is started', async (_, hasDataLock) => {
     copyTemplate()
     const account = await stat(join(dataDir, 'postgres/cluster'))
     const identity = isRoot ? { uid: account.uid, gid: account.gid } : {}

@@ -98,7 +98,7 @@ describe('documents that follow the result of their plan', () => {
     for (const { job } of [itself, asked, only]) await job.finish({ hasChanges: false })
   })
 
-  test.each(['json-output', 'json-output-redacted'])('are waited for by who asks for the %s', async (kind) => {
+  test.each(['json-output', 'json-output-redacted'])('are awaited by requests for the %s', async (kind) => {
     const { setting, run, job } = await owingPlan()
     const asked = readJson(setting, run, kind)
 

@@ -66,7 +66,7 @@ describe('a run trigger', () => {
   test.each([
     ['without a type', {}],
     ['with members that clients add', { type: 'run-triggers', attributes: {}, id: '' }],
-  ])('may be asked for by a body %s', async (_, members) => {
+  ])('can be created with a body %s', async (_, members) => {
     const sourceable = { data: { type: 'workspaces', id: network.workspaceId } }
     const relationships = { sourceable, 'sourceable-choice': { data: null } }
 

@@ -6,7 +6,7 @@ import { attachTask, createTask, postTask } from '../../../testing/task-runs.ts'
 
 const app = await createTestApp()
 
-/** The receiver is on loopback: only who runs the site is shown what comes back from it. */
+/** The receiver is on loopback: only site administrators may see its responses. */
 async function setUp() {
   const user = await createUser(app, { isSiteAdmin: true })
   const { name, id } = await createOrganization(app, user)
@@ -64,7 +64,7 @@ describe('a task', () => {
     [500, 'the response was 500: out of order'],
     [201, 'the response was 201'],
     [302, 'the response was 302'],
-  ])('is refused when the verification is answered with %i, and says so', async (status, detail) => {
+  ])('is rejected, with the reason, if the receiver returns %i', async (status, detail) => {
     const setting = await setUp()
     setting.receiver.onTest = (_, response) =>
       response.writeHead(status, { location: '/' }).end(status === 500 ? 'out of\norder' : '')
@@ -142,7 +142,7 @@ describe('a task', () => {
     ['url', (url: string) => ({ url: `${url}/gone`, 'hmac-key': 'other' })],
     ['hmac-key', () => ({ 'hmac-key': 'other' })],
     ['hmac-key', () => ({ 'hmac-key': 7 })],
-  ])('is refused at the attribute that is to blame: %s', async (name, attributes) => {
+  ])('is rejected with a pointer to the attribute at fault: %s', async (name, attributes) => {
     const setting = await setUp()
     const id = await createTask(app, setting)
     setting.receiver.onTest = (_, response) => response.writeHead(401).end()
@@ -209,7 +209,7 @@ describe('a task', () => {
     expect(meta.pagination['total-count']).toBe(2)
   })
 
-  test('is deleted when it is attached to no workspace any more', async () => {
+  test('can be deleted once it is detached from all workspaces', async () => {
     const setting = await setUp()
     const id = await createTask(app, setting)
     const attached = (await attachTask(app, setting, { task: id })).json().data.id
@@ -239,7 +239,7 @@ describe('a task', () => {
 })
 
 describe('the test of a task', () => {
-  test('shows the exchange and the signature that was to be expected', async () => {
+  test('shows the exchange and the expected signature', async () => {
     const setting = await setUp()
     const id = await createTask(app, setting, { 'hmac-key': 'key' })
     setting.receiver.onTest = (_, response) => response.writeHead(503, { 'x-why': 'tired' }).end('later')

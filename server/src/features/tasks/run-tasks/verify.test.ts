@@ -67,17 +67,17 @@ describe('the verification request', () => {
 })
 
 describe('a receiver on a private address', () => {
-  test('is the normal case of a server for oneself', async () => {
+  test('is allowed by default on a server that only this machine can reach', async () => {
     const setting = await setUp(app)
 
     expect((await postTask(app, setting, { url: setting.receiver.url })).status).toBe(201)
   })
 
   test.each([
-    ['another machine knows the server by its name', { GROUNDSTATE_BASE_URL: 'https://groundstate.example' }, 422],
-    ['another machine reaches the server', { GROUNDSTATE_HOST: '0.0.0.0' }, 422],
-    ['only this machine does', { GROUNDSTATE_BASE_URL: 'http://localhost:7777' }, 201],
-  ])('when nothing is said and %s, is answered with that', async (_, settings, status) => {
+    ['the base URL names another host', { GROUNDSTATE_BASE_URL: 'https://groundstate.example' }, 422],
+    ['the server listens on all addresses', { GROUNDSTATE_HOST: '0.0.0.0' }, 422],
+    ['the base URL is a loopback address', { GROUNDSTATE_BASE_URL: 'http://localhost:7777' }, 201],
+  ])('by default, if %s, has this status', async (_, settings, status) => {
     const other = await createTestApp(settings)
     const setting = await setUp(other)
 

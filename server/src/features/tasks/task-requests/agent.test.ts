@@ -127,6 +127,6 @@ test('an idle agent is notified of a request without polling again', async () =>
     await runReaches(app, setting, { run, status: 'errored' })
   }
 
-  // Far below the time after which agents look by themselves, also on a machine that is busy with other tests.
+  // Far below the poll interval, even on a busy machine.
   expect(Math.min(...waits)).toBeLessThan(500)
 })

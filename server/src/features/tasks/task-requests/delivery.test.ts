@@ -109,7 +109,7 @@ test('an unclaimed request fails after thirty seconds with a reason, and is retr
   expect(second.attributes).toMatchObject({ 'agent-name': 'spare', error: null })
 })
 
-test('a request is not called waiting for busy agents when they take run tasks no more', async () => {
+test('the error does not blame busy agents once they no longer accept run tasks', async () => {
   const { setting, agent, id } = await setUp()
   const body = {
     agentId: agent.id,
@@ -129,7 +129,7 @@ test('a request is not called waiting for busy agents when they take run tasks n
   expect(row.attributes.error).toContain('none that accepts run tasks is online')
 })
 
-test('without an agent the result ends at its deadline with a reason', async () => {
+test('without an agent the result ends at its deadline, with a reason', async () => {
   const { setting, agent, id, run } = await setUp()
   await app.request({ method: 'POST', url: `/api/agent/v1/agents/${agent.id}/deregister`, token: agent.token })
   await eventually(async () => (await queued(id)) === 1)
@@ -145,7 +145,7 @@ test('without an agent the result ends at its deadline with a reason', async () 
   })
 })
 
-test('the request of an agent that died goes to another, and the late response counts no more', async () => {
+test('a request of a dead agent is leased to another, and the late response is rejected', async () => {
   const { setting, agent, id } = await setUp()
   const lost = await takeTask(agent)
 
@@ -201,7 +201,7 @@ test('a claim that disconnects during authentication gets no request', async () 
   expect((await takeTask(await createPoolAgent(app, setting, 'other'))).payload.task_result_id).toBe(id)
 })
 
-/** A claim of an agent whose connection ends with `leave`; "gone" then. */
+/** A claim whose connection `leave` closes. */
 function claimOnSocket(url: string, agent: FakeAgent) {
   const controller = new AbortController()
   const gone = fetch(`${url}${AGENT_API}/agents/${agent.id}/claim-task`, {

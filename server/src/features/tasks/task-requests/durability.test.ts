@@ -35,7 +35,7 @@ test('a response for a stopped process is recorded by another one as the same at
   expect(await agent.claimTask()).toBeUndefined()
 })
 
-test('a request that waits for an agent still does after a restart', async () => {
+test('a request remains queued for an agent across a restart', async () => {
   const { agent, id } = await setUp()
   const replica = await startReplica(app, url)
   await eventually(async () => {
@@ -57,7 +57,7 @@ test('a process that is killed loses neither the request that an agent has nor i
 
   await first.kill()
   expect((await request.response()).status).toBe(204)
-  // As long as a lease lasts goes by.
+  // The leases expire.
   await sql`update task_results set lease_expires_at = lease_expires_at - interval '10 s'
      where lease_expires_at is not null`.execute(app.db)
   await startReplicaProcess(app, url, SETTINGS)

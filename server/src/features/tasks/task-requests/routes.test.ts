@@ -144,7 +144,7 @@ describe('a task with an agent pool', () => {
     },
   )
 
-  test('may use a pool that is only for some workspaces: the scope is about where runs go', async () => {
+  test('may use a pool with a restricted scope: the scope applies only to runs', async () => {
     const setting = await createPoolSetting(app)
     const url = `/api/v2/agent-pools/${setting.poolId}`
     const body = { data: { type: 'agent-pools', attributes: { 'organization-scoped': false } } }
@@ -250,7 +250,7 @@ describe('a change of the pool', () => {
     expect(response.json().errors[0].detail).toContain('GROUNDSTATE_ALLOW_PRIVATE_URLS=true allows it')
   })
 
-  test('that names another pool is blamed on the pool when the receiver does not answer there', async () => {
+  test('to another pool reports a failed verification at the pool', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     const other = await createPool(app, setting, { name: 'attic' })
@@ -265,7 +265,7 @@ describe('a change of the pool', () => {
     })
   })
 
-  test('between two attempts takes the next one to the new pool', async () => {
+  test('between two attempts applies to the next one', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     const { task, id } = await createPoolRun(app, setting, { agent })
@@ -363,7 +363,7 @@ describe('the protocol', () => {
     { ...answer, durationMs: 1e12 },
     { durationMs: 1, error: '' },
     { durationMs: 1, error: 'nul \u0000' },
-  ])('refuses the malformed answer %#, and still takes a right one', async (body) => {
+  ])('rejects the malformed response %#, and still accepts a valid one', async (body) => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     await createPoolRun(app, setting, { agent })
@@ -376,7 +376,7 @@ describe('the protocol', () => {
     expect((await post(path, request.token, answer)).status).toBe(204)
   })
 
-  test('refuses a response with any token but that of the request', async () => {
+  test('rejects a response with any other token', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     await createPoolRun(app, setting, { agent })

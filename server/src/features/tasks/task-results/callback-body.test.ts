@@ -20,7 +20,7 @@ startDeliveries(app)
 const get = async (setting: TaskSetting, url: string, token = setting.user.token) => app.request({ url, token })
 
 describe('INTERFACE §2.6 the callback', () => {
-  test.each(['passed', 'failed', 'running'])('with %s is answered with 200 and no content', async (status) => {
+  test.each(['passed', 'failed', 'running'])('with %s returns 200 and no content', async (status) => {
     const { payload } = await createWaitingRun(app)
 
     const response = await callBack(app, payload, { status })
@@ -60,7 +60,7 @@ describe('INTERFACE §2.6 the callback', () => {
     },
   )
 
-  test('without a body is refused in the words of every other route', async () => {
+  test('without a body is rejected with the same message as on other routes', async () => {
     const { payload } = await createWaitingRun(app)
 
     const response = await app.request({
@@ -140,7 +140,7 @@ describe('INTERFACE §2.6 the callback', () => {
   test.each([
     ['message', { message: 'x'.repeat(65_537) }],
     ['url', { url: `https://receiver.example/${'x'.repeat(65_537)}` }],
-  ])('with an endless %s is refused with 422', async (name, attributes) => {
+  ])('with a too long %s is rejected with 422', async (name, attributes) => {
     const { payload, setting } = await createWaitingRun(app)
 
     const response = await callBack(app, payload, { status: 'failed', ...attributes })

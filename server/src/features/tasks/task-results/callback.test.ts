@@ -12,7 +12,7 @@ import {
   type TaskSetting,
 } from '../../../testing/task-runs.ts'
 
-/** Callbacks as they come over real sockets. */
+/** Callbacks over real sockets. */
 
 const app = await createTestApp()
 await app.listen()
@@ -28,10 +28,7 @@ async function createWaitingRun() {
 
 type Payload = Received['payload']
 
-/**
- * Sends the pieces of a body one after the other, each when the one before has left, with no header that is not
- * needed.
- */
+/** Sends the chunks of a body sequentially, with only the required headers. */
 async function send(
   { task_result_callback_url: url, access_token: token }: Payload,
   chunks: readonly (string | Buffer)[],

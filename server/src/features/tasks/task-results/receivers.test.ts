@@ -14,7 +14,7 @@ import {
   finishNextJob,
 } from '../../../testing/task-runs.ts'
 
-/** Receivers that are in use out there, by what they do; each is a real server that the app reaches over a socket. */
+/** Behaviours of existing receivers; each is a real server. */
 
 const app = await createTestApp()
 await app.listen()
@@ -80,7 +80,7 @@ describe('a receiver', () => {
     expect((await readResult(app, setting, payload.task_result_id)).attributes.status).toBe('passed')
   })
 
-  test('wants the signature header to be there even when it is empty', async () => {
+  test('requires the signature header even if it is empty', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan'] })
 
@@ -90,7 +90,7 @@ describe('a receiver', () => {
     expect(headers).toMatchObject({ 'x-tfc-task-signature': '', 'x-svc-task-signature': '' })
   })
 
-  test('takes only absolute URLs on the host that it expects, and resends its token when it follows them', async () => {
+  test('accepts only absolute URLs of the expected host, and can use them with its token', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['post_plan'] })
     const run = await createRun(app, setting)

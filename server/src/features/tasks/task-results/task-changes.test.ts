@@ -17,7 +17,7 @@ import { loggedDeliveries, readDeliveries, redeliver, requestedRun } from './tes
 const app = await createTestApp()
 startDeliveries(app)
 
-describe('changes while a request is out', () => {
+describe('changes while a request is pending', () => {
   async function deliveredAndDeleted() {
     const setting = await createTaskSetting(app)
     const { task, workspaceTask } = await addTask(app, setting, { stages: ['pre_plan'], name: 'strict' })
@@ -79,7 +79,7 @@ describe('changes while a request is out', () => {
     expect((await readRun(app, setting, run)).attributes.status).toBe('plan_queued')
   })
 
-  test('a task that is deleted takes no redelivery, and its result stays open', async () => {
+  test('a deleted task cannot be redelivered, and its result remains open', async () => {
     const { setting, payload, run, id } = await deliveredAndDeleted()
 
     const response = await redeliver(app, setting, id)
@@ -127,7 +127,7 @@ describe('changes while a request is out', () => {
     })
   })
 
-  test('a new URL is where the next attempt goes', async () => {
+  test('a new URL is used by the next attempt', async () => {
     const { setting, task } = await requestedRun(app, {}, ({ receiver }) => {
       receiver.onRequest = ({ path }, response) => response.writeHead(path === '/moved' ? 200 : 410).end()
     })
