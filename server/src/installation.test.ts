@@ -158,7 +158,7 @@ test('blobs of another database are rejected, by a new database too', async () =
   await expect(start(other, where)).rejects.toThrow('holds those of another database')
 })
 
-test('a database of the previous version takes existing blobs, also those with a newer id', async () => {
+test('a database of the previous version adopts existing blobs, also those with a newer id', async () => {
   const { database, top } = await newSite()
   await start(database, { dataDir: top })
   await forgetStore(database)

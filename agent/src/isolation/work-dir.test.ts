@@ -96,7 +96,7 @@ test('an unusable directory is reported with its setting', async () => {
   await expect(agent.ended).rejects.toThrow('--work-dir /dev/null/work: this user cannot use it')
 })
 
-test('a second agent in the same working directory is refused', async () => {
+test('a second agent in the same working directory is rejected', async () => {
   const server = await startServer()
   const { workDir } = await startAgent(server)
   await expect.poll(() => server.claims()).toBe(1)

@@ -47,25 +47,25 @@ describe.each(READERS)('to %s', (reader) => {
 
 describe('resources of the other organization do not exist', () => {
   test.each(about)('$key', async ({ route, key }) => {
-    const ask = async (ids: Record<string, string>) => {
+    const request = async (ids: Record<string, string>) => {
       const { body, query } = sent(route, key, north.ids)
       return send({ method: route.method, url: withQuery(fill(route.url, ids), query), body })
     }
 
-    expect(await ask(south.ids)).toBe(await ask(nothing))
+    expect(await request(south.ids)).toBe(await request(nothing))
   })
 
   test.each(changes)('$key in its body', async ({ route, key }) => {
-    const ask = async (ids: Record<string, string>) => {
+    const request = async (ids: Record<string, string>) => {
       const { body } = sent(route, key, ids)
       const response = await send({ method: route.method, url: north.path(route.url), body })
       // Errors may repeat input, and created resources have new ids.
       return response.replaceAll(IDS, 'ID')
     }
 
-    const response = await ask(south.ids)
+    const response = await request(south.ids)
 
-    expect(response).toBe(await ask(nothing))
+    expect(response).toBe(await request(nothing))
     expect(response).not.toContain('south')
   })
 })

@@ -151,12 +151,12 @@ test('a file outside of assets is cached for an hour', async () => {
 test.each([
   ['a missing asset', '/assets/main-old.js', '*/*'],
   ['a directory of assets', '/assets/', 'text/html'],
-  ['a way out of the assets', '/assets/..%2findex.html', '*/*'],
+  ['a path that leaves the assets', '/assets/..%2findex.html', '*/*'],
   ['a missing file of the application', '/app/main.js', '*/*'],
   ['data of the application', '/app/acme', 'application/json'],
   ['an unknown path, requested by a program,', '/other', '*/*'],
   ['a path of the API', '/api/v2/nothing', 'text/html'],
-])('%s gets a 404', async (_, url, accept) => {
+])('%s is not found', async (_, url, accept) => {
   const response = await get(url, accept)
 
   expect(response.status).toBe(404)
@@ -185,7 +185,7 @@ test('a path is shown on the page of an error as text', async () => {
   expect(response.text).not.toContain('<img')
 })
 
-// A client of HTTP would tidy them up.
+// An HTTP client would normalise them.
 test.each([
   '/assets/../../etc/passwd',
   '/assets/%2e%2e/%2e%2e/etc/passwd',
@@ -205,10 +205,10 @@ test.each([
   'http://[/',
 ])('the target %s is rejected unchanged', async (target) => {
   for (const method of ['GET', 'HEAD', 'POST']) {
-    const answer = await exchange(base, `${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    const response = await exchange(base, `${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
 
-    expect(answer.status).toBeOneOf([400, 404])
-    expect(answer.head).toContain('content-type: application/vnd.api+json\r\n')
+    expect(response.status).toBeOneOf([400, 404])
+    expect(response.head).toContain('content-type: application/vnd.api+json\r\n')
   }
 })
 
@@ -217,13 +217,13 @@ test.each([
   ['an invalid range', 'Range: bytes=-', 416],
   ['another version', 'If-Match: "x"', 412],
 ])('a request for %s is rejected', async (_, header, status) => {
-  const answer = await exchange(
+  const response = await exchange(
     base,
     `GET /assets/main-abc123.js HTTP/1.1\r\nHost: x\r\n${header}\r\nConnection: close\r\n\r\n`,
   )
 
-  expect(answer.status).toBe(status)
-  expect(JSON.parse(answer.body).errors[0]).toMatchObject({ status: String(status), detail: expect.any(String) })
+  expect(response.status).toBe(status)
+  expect(JSON.parse(response.body).errors[0]).toMatchObject({ status: String(status), detail: expect.any(String) })
 })
 
 test('the page does not accept POST', async () => {

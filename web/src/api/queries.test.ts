@@ -23,10 +23,10 @@ test('a failed refetch keeps the earlier data', () => {
 })
 
 test('missing data, or data that no longer exists, is a failure', () => {
-  const gone = new ApiError(404, [])
+  const notFound = new ApiError(404, [])
 
   expect(failureOf({ data: undefined, error: broken, refetch })?.error).toBe(broken)
-  expect(failureOf({ data: ['old'], error: gone, refetch })?.error).toBe(gone)
+  expect(failureOf({ data: ['old'], error: notFound, refetch })?.error).toBe(notFound)
 })
 
 test('the first failed query is reported and retried', () => {

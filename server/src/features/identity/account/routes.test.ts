@@ -22,7 +22,7 @@ async function teamToken() {
 }
 
 describe('account details', () => {
-  test('a person sees their own address and permissions', async () => {
+  test('users see their own address and permissions', async () => {
     const ada = await createUser(app, { username: 'ada', email: 'ada@example.com', password: PASSWORD })
 
     const response = await app.request({ url: '/api/v2/account/details', token: ada.token })
@@ -41,7 +41,7 @@ describe('account details', () => {
     })
   })
 
-  test("a team's token is the team's account, an organization's is nobody's", async () => {
+  test("a team's token is the team's account, an organization's has no account", async () => {
     const { owner, name, text } = await teamToken()
     const organization = await createOrganizationToken(app.as(owner.actor), name, { kind: 'organization' })
 

@@ -209,7 +209,7 @@ test('an agent that downloads engines gets the preferred one if it has no suitab
   expect((await agent.take()).engine).toEqual({ product: 'terraform', version: '1.11.4', required: true })
 })
 
-test('a requeued plan is not tied to an engine that nobody requested', async () => {
+test('a requeued plan is not tied to an unrequested engine', async () => {
   const { app, agents, setting } = await site([['tofu 1.10.0']])
   await createRun(app, setting)
   const first = await agents[0]?.take()

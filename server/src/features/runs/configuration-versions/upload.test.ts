@@ -250,10 +250,10 @@ describe('an upload', () => {
   })
 
   test.each([
-    ['that is no archive', Buffer.from('nope')],
-    ['that leaves its directory', leavingArchive()],
+    ['that is not an archive', Buffer.from('nope')],
+    ['that escapes its directory', leavingArchive()],
     ['that is empty', Buffer.alloc(0)],
-  ])('%s is refused, and the version says why', async (_, archive) => {
+  ])('%s is rejected, and the version has the reason', async (_, archive) => {
     const setting = await createRunSetting(app)
     const version = await createConfigurationVersion(app, setting)
 

@@ -29,7 +29,7 @@ describe('INTERFACE §6.2 the free plan', () => {
     return { user, organization: name, receiver: await startReceiver(), workspaceId: workspace.id }
   }
 
-  test('has one run task', async () => {
+  test('allows one run task', async () => {
     const setting = await freeSetting()
     await createTask(app, setting)
 
@@ -39,7 +39,7 @@ describe('INTERFACE §6.2 the free plan', () => {
     expect(second.json().errors[0].detail).toContain('the free plan allows 1 run task')
   })
 
-  test('has it in ten workspaces', async () => {
+  test('allows it in ten workspaces', async () => {
     const setting = await freeSetting()
     const task = await createTask(app, setting)
     const { organization, user } = setting

@@ -26,7 +26,7 @@ const patchTask = async (setting: Setting, id: string, attributes: Record<string
   })
 
 describe('a task', () => {
-  test('is created once its receiver has answered the verification request with 200', async () => {
+  test('is created once its receiver has returned 200 to the verification request', async () => {
     const setting = await setUp()
 
     const response = await postTask(app, setting, {
@@ -86,7 +86,7 @@ describe('a task', () => {
     ['description', { description: 'x'.repeat(301) }],
     ['global-configuration/stages/0', { 'global-configuration': { stages: ['never'] } }],
     ['ca-certificate', { 'ca-certificate': 'not PEM' }],
-  ])('with a bad %s is refused with a pointer', async (pointer, attributes) => {
+  ])('with an invalid %s is rejected with a pointer', async (pointer, attributes) => {
     const setting = await setUp()
 
     const response = await postTask(app, setting, { url: setting.receiver.url, ...attributes })
@@ -156,7 +156,7 @@ describe('a task', () => {
   test.each([
     ['javascript:1', 'javascript:'],
     ['ftp://files.example/', 'ftp://'],
-  ])('names how its URL begins: %s', async (url, start) => {
+  ])('names the expected prefix of its URL: %s', async (url, start) => {
     const response = await postTask(app, await setUp(), { url })
 
     expect(response.json().errors[0].detail).toBe(
@@ -329,7 +329,7 @@ describe('a workspace task', () => {
     expect((await app.request({ url, token: setting.user.token })).json().data.attributes.stage).toBe('pre_apply')
   })
 
-  test('is refused for a task of another organization, and twice for the same', async () => {
+  test('is rejected for a task of another organization, and twice for the same', async () => {
     const setting = await setUp()
     const other = await setUp()
     const task = await createTask(app, setting)

@@ -26,15 +26,15 @@ async function setUp(app: TestApp) {
 }
 
 describe('the verification request', () => {
-  test('has every key of a real one, about a run that does not exist, and is signed', async () => {
+  test('has every key of a task request, names a run that does not exist, and is signed', async () => {
     const setting = await setUp(app)
 
     await createTask(app, setting, { 'hmac-key': 'key' })
 
-    const [asked] = setting.receiver.tests
+    const [request] = setting.receiver.tests
     const api = 'https://groundstate.example/api/v2'
     const workspaceUrl = `https://groundstate.example/app/${setting.organization}/workspaces/test-workspace`
-    expect(asked?.payload).toEqual({
+    expect(request?.payload).toEqual({
       payload_version: 1,
       stage: 'post_plan',
       access_token: 'test-token',
@@ -61,8 +61,8 @@ describe('the verification request', () => {
       workspace_name: 'test-workspace',
       workspace_working_directory: '',
     })
-    expect(asked?.headers['x-svc-task-signature']).toBe(hmac(asked?.body ?? '', 'key'))
-    expect(asked?.headers['x-tfc-task-signature']).toBe(hmac(asked?.body ?? '', 'key'))
+    expect(request?.headers['x-svc-task-signature']).toBe(hmac(request?.body ?? '', 'key'))
+    expect(request?.headers['x-tfc-task-signature']).toBe(hmac(request?.body ?? '', 'key'))
   })
 })
 

@@ -16,7 +16,7 @@ import {
   finishNextJob,
 } from '../../../testing/task-runs.ts'
 
-/** The receiver that people copy, as the program that they start. */
+/** The receiver that users copy, run as a program. */
 
 const app = await createTestApp()
 await app.listen()
@@ -54,7 +54,7 @@ describe('the receiver in examples/', () => {
     await expect.poll(() => receiver.output()).toContain('verified')
   })
 
-  test('refuses a request that is signed with another key', async () => {
+  test('rejects a request that is signed with another key', async () => {
     const setting = await createTaskSetting(app)
 
     const refused = await postTask(app, setting, { url: receiver.url, 'hmac-key': 'other' })

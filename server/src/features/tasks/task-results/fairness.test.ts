@@ -120,7 +120,7 @@ test('the last connections are reserved for organizations without one', async ()
   expect(next).toBeLessThan(900)
 })
 
-test('tens of thousands of requests of one organization that are due hold up no other organization', async () => {
+test('tens of thousands of due requests of one organization do not delay other organizations', async () => {
   const app = await createTestApp()
   const setting = await createTaskSetting(app)
   await createRunsWithTask(app, setting, 1)

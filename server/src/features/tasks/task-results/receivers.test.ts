@@ -51,8 +51,8 @@ describe('a receiver', () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan'] })
     setting.receiver.onRequest = async (received, response) => {
-      const answer = await patch(received, { status: 'passed' })
-      response.writeHead(answer.status).end()
+      const patched = await patch(received, { status: 'passed' })
+      response.writeHead(patched.status).end()
     }
 
     await passes(setting)
@@ -63,7 +63,7 @@ describe('a receiver', () => {
     expect(setting.receiver.requests).toHaveLength(1)
   })
 
-  test('serialises the body again to check the signature, in lower-case hex', async () => {
+  test('reserialises the body to check the signature, in lower-case hex', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan'], 'hmac-key': 'key' })
     setting.receiver.onRequest = async (received, response) => {
@@ -111,7 +111,7 @@ describe('a receiver', () => {
     expect((await archive.bytes()).length).toBeGreaterThan(0)
   })
 
-  test('treats the verification as a job: its callback with the test token is refused', async () => {
+  test('treats the verification as a job: its callback with the test token is rejected', async () => {
     const setting = await createTaskSetting(app)
     let status = 0
     setting.receiver.onTest = async (received, response) => {

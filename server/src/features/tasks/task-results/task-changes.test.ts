@@ -63,7 +63,7 @@ describe('changes while a request is pending', () => {
     },
   )
 
-  test('a task that is deleted after its request has arrived is still waited for', async () => {
+  test('a task that is deleted after its request was delivered is still awaited', async () => {
     const setting = await createTaskSetting(app)
     const { task, workspaceTask } = await addTask(app, setting, { stages: ['pre_plan'] })
     const run = await createRun(app, setting)
@@ -143,7 +143,7 @@ describe('changes while a request is pending', () => {
     expect(moved.payload.stage).toBe('pre_plan')
   })
 
-  test('a task that is deleted ends a result that was never delivered', async () => {
+  test('the deletion of a task ends its undelivered results', async () => {
     const setting = await createTaskSetting(app)
     const { task, workspaceTask } = await addTask(app, setting, { stages: ['pre_plan'] })
     setting.receiver.onRequest = (_, response) => response.writeHead(500).end()
