@@ -22,7 +22,7 @@ async function startWithoutReader(environment: Record<string, string>) {
   return agent
 }
 
-test('an agent with invalid settings exits even without a reader of its output', async () => {
+test('an agent with invalid settings exits even if its output is not read', async () => {
   const agent = await startWithoutReader({})
 
   expect(await once(agent, 'exit')).toEqual([2, null])
@@ -44,9 +44,9 @@ test('a fatal error is a line of the log', async () => {
     env: { PATH: process.env['PATH'], GROUNDSTATE_AGENT_TOKEN: 'secret' },
   })
 
-  const [logged, said, [code]] = await Promise.all([text(agent.stdout), text(agent.stderr), once(agent, 'exit')])
+  const [logged, stderr, [code]] = await Promise.all([text(agent.stdout), text(agent.stderr), once(agent, 'exit')])
 
-  expect({ code, said }).toEqual({ code: 1, said: '' })
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
   expect(JSON.parse(logged.trim())).toMatchObject({
     level: 'error',
     message: expect.stringContaining('--work-dir /dev/null/work'),
@@ -93,10 +93,10 @@ test.each([
     env: { PATH: process.env['PATH'] },
   })
 
-  const [said, [code]] = await Promise.all([text(agent.stderr), once(agent, 'exit')])
+  const [stderr, [code]] = await Promise.all([text(agent.stderr), once(agent, 'exit')])
 
   expect(code).toBe(2)
-  expect(said).toContain(problem)
+  expect(stderr).toContain(problem)
 })
 
 test('invalid settings are lines on standard error, and the exit code is 2', async () => {
@@ -105,10 +105,10 @@ test('invalid settings are lines on standard error, and the exit code is 2', asy
     env: { PATH: process.env['PATH'] },
   })
 
-  const [said, [code]] = await Promise.all([text(agent.stderr), once(agent, 'exit')])
+  const [stderr, [code]] = await Promise.all([text(agent.stderr), once(agent, 'exit')])
 
   expect(code).toBe(2)
-  expect(said).toMatch(
+  expect(stderr).toMatch(
     /^groundstate-agent: GROUNDSTATE_URL: it must be set[^\n]*\ngroundstate-agent: --concurrency "0"/,
   )
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-test('a stack for Node 20 hands on what it holds', async () => {
+test('the polyfilled DisposableStack moves its resources', async () => {
   const own = globalThis.DisposableStack
   Reflect.deleteProperty(globalThis, 'DisposableStack')
   try {

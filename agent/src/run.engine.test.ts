@@ -26,7 +26,7 @@ describeWithTerraform('a run', () => {
     expect(server.api.states.at(-1)?.runId).toBe('run-a')
   })
 
-  test('whose page the CLI cannot know prints its URL at the start of its plan, and not in its apply', async () => {
+  test('without a run page in the CLI prints its URL at the start of its plan, and not in its apply', async () => {
     const server = await startServer()
     await startAgent(server)
     const settings = { runId: 'run-a', pageUrl: 'http://127.0.0.1:7777/app/acme/w/runs/run-a' }
@@ -342,7 +342,7 @@ describeWithTerraform('a run', () => {
     expect(apply.log().endsWith('\n')).toBe(true)
   })
 
-  test('with an archive that escapes its directory is refused', async () => {
+  test('with an archive that escapes its directory is rejected', async () => {
     const server = await startServer()
     await startAgent(server)
 

@@ -36,11 +36,11 @@ describe('accepted', () => {
 describe('refused', () => {
   test.each<[string, string, ArchiveEntry[]]>([
     ['an absolute path', 'has an absolute path', [file('/etc/passwd')]],
-    ['a path on a drive', 'has an absolute path', [file('C:\\Windows\\x')]],
+    ['a path with a drive letter', 'has an absolute path', [file('C:\\Windows\\x')]],
     ['a path upwards', 'has a path with ..', [file('a/../../b')]],
     ['a path upwards with backslashes', 'has a path with ..', [file('a\\..\\..\\b')]],
     ['a null character', 'has a null character in its path', [file('a\0b')]],
-    ['an endless path', 'has a path of more than 1024 characters', [file('a'.repeat(1025))]],
+    ['a too long path', 'has a path of more than 1024 characters', [file('a'.repeat(1025))]],
     ['a deep path', 'lies more than 100 directories deep', [file('a/'.repeat(100) + 'b')]],
     ['a file in place of the root', 'is the root of the archive, but not a directory', [file('./.')]],
     ['a device', 'has the type CharacterDevice, only', [{ path: 'a', type: 'CharacterDevice' }]],
@@ -88,7 +88,7 @@ describe('refused', () => {
     expect(firstProblem(...entries)).toContain(problem)
   })
 
-  test('ten thousand links and no more', () => {
+  test('at most ten thousand links are accepted', () => {
     const seen = newSeenEntries()
     for (let n = 0; n < 10_000; n++) expect(entryProblem(symlink(`l${n}`, 'x'), seen)).toBeUndefined()
 
@@ -96,7 +96,7 @@ describe('refused', () => {
   })
 })
 
-test('archives of more than a hundred thousand directories are refused', () => {
+test('archives of more than a hundred thousand directories are rejected', () => {
   const seen = newSeenEntries()
   for (let n = 0; n < 1100; n++) entryProblem(file(`d${n}/${'a/'.repeat(90)}b`), seen)
 
@@ -126,7 +126,7 @@ test('accepted links in any order never lead out of the root', () => {
   )
 })
 
-/** Resolves a path as a kernel would, where every name that is no link is a directory. */
+/** Resolves a path as a kernel would; every name except links is a directory. */
 function leavesRoot(path: string, links: Map<string, string>) {
   let names = path.split('/')
   let place: string[] = []

@@ -56,7 +56,7 @@ describe.each([
     )
   })
 
-  test('a name with a meaning in JavaScript is an ordinary one', () => {
+  test('a name that is special in JavaScript is ordinary', () => {
     const text = '{"__proto__":12345678901234567890,"constructor":{"__proto__":[12345678901234567890]}}'
 
     expect(printExact(parseExact(text))).toBe(text)
@@ -74,7 +74,7 @@ describe.each([
     '12345678901234567890 1',
     '"\\',
     '',
-  ])('%s is no JSON, for the reason that JSON.parse gives', (text) => {
+  ])('%s is not JSON, with the message of JSON.parse', (text) => {
     const reason = (parse: (text: string) => unknown) => {
       try {
         return parse(text)
@@ -87,7 +87,7 @@ describe.each([
     expect(reason(parseExact)).toBe(reason(JSON.parse))
   })
 
-  test('any document is printed as it was written, if its numbers have the notation of the engine', () => {
+  test("documents whose numbers have the engine's notation round-trip", () => {
     const tail = '0'.repeat(15)
     const integer = fc.bigInt({ max: 10n ** 40n, min: -(10n ** 40n) }).map(String)
     const decimal = fc.tuple(fc.nat(), fc.stringMatching(/^[0-9]{0,40}[1-9]$/)).map(([n, f]) => `${n}.${f}`)
@@ -125,7 +125,7 @@ describe.each([
     { name: 'a number with many zeros', text: `[1${'0'.repeat(200_000)}1]` },
     { name: 'a text like it', text: `["x, 1${'0'.repeat(200_000)}1,"]` },
     { name: 'a number below much else', text: `${'['.repeat(4000)}12345678901234567890${']'.repeat(4000)}` },
-  ])('$name is read in a short time', ({ text }) => {
+  ])('$name is parsed quickly', ({ text }) => {
     const begin = performance.now()
 
     expect(printExact(parseExact(text))).toBe(text)

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-/** Every body of the contract, by its name. */
+/** Every body of the contract, by name. */
 const bodies = new Map<string, z.core.$ZodType>()
 for (const file of readdirSync(import.meta.dirname)) {
   if (!file.endsWith('.ts') || file.endsWith('.test.ts')) continue
@@ -53,7 +53,7 @@ describe.each([null, { data: null }])('a relationship that is %j', (none) => {
   })
 })
 
-test.each([undefined, null, {}])('relationships that are %j are those of a body without', (none) => {
+test.each([undefined, null, {}])('relationships that are %j are equivalent to none', (none) => {
   const optional = [...bodies].filter(([body]) => relationships.filter((each) => each.body === body).every(isOptional))
 
   for (const [, schema] of optional) expect(problems(schema, none)).toEqual([])

@@ -28,7 +28,7 @@ describe('planCounts', () => {
     expect(counts).toEqual({ additions: 1, changes: 0, destructions: 0, imports: 0 })
   })
 
-  test('a data source that is read or leaves the state counts nowhere', () => {
+  test('a data source that is read or removed from the state is not counted', () => {
     const data = [resource(['read'], { mode: 'data' }), resource(['delete'], { mode: 'data' })]
 
     expect(planCounts({ resource_changes: data })).toEqual({ additions: 0, changes: 0, destructions: 0, imports: 0 })
@@ -51,7 +51,7 @@ describe('planHasChanges', () => {
     ['create', true],
     ['update', true],
     ['none', false],
-  ])("the engine's own response to the plan '%s' is taken", (name, response) => {
+  ])("the engine's own verdict about the plan '%s' takes precedence", (name, response) => {
     expect(planHasChanges(plan(name))).toBe(response)
     expect(planHasChanges({ ...plan(name), applyable: !response })).toBe(!response)
   })
@@ -60,7 +60,7 @@ describe('planHasChanges', () => {
     ['create', true],
     ['update', true],
     ['none', false],
-  ])("without one, the plan '%s' is judged alike", (name, response) => {
+  ])("without a verdict of the engine, the plan '%s' has the same result", (name, response) => {
     const { applyable: _, ...rest } = plan(name)
 
     expect(planHasChanges(rest)).toBe(response)

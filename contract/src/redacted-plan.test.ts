@@ -71,7 +71,7 @@ test('sensitive values are replaced, with another text if they change; other val
   expect(document.output_changes.number).toMatchObject({ before: 1.5, after: 2.5 })
 })
 
-test('a sensitive value that stays is the same text on both sides', () => {
+test('an unchanged sensitive value is the same text on both sides', () => {
   const { before, after } = change(redacted(testdata('none')), 'terraform_data.whole')
 
   expect(before.input).toBe('(sensitive value)')
@@ -242,7 +242,7 @@ describe.each([
     expect(change.after).toEqual({ n: '(changed sensitive value)', m: '(sensitive value)' })
   })
 
-  test('that equal a sensitive one are hidden, as texts by a text and as numbers by null, which any type may be', () => {
+  test('that equal a sensitive one are hidden: strings by a string, and numbers by null, which any type allows', () => {
     const before = '{"n":12345678901234567890,"list":[12345678901234567890],"text":"12345678901234567890"}'
 
     const change = changeIn(redactedText({ before, marks: { n: true } }))

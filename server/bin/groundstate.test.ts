@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true }))
 
-test('the process becomes the server, and hands on its arguments as they are', async () => {
+test('the process becomes the server, with unchanged arguments', async () => {
   const tricky = ['a b', `it's "quoted"`, '', '$HOME', '*']
   const show = ['sh', '-c', 'printf "%s|" "$PPID" "$@"', 'sh', ...tricky]
   const child = spawn(COMMAND, ['exec', '--token', 'x', '--', ...show], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -25,21 +25,24 @@ test('the process becomes the server, and hands on its arguments as they are', a
   expect(shown.split('|')).toEqual([`${child.pid}`, ...tricky, ''])
 })
 
-test.runIf(process.platform === 'linux')('an older Node on the PATH gives way to the installed one', async () => {
-  const programs = join(directory, 'older node')
-  await mkdir(programs)
-  await writeFile(join(programs, 'node'), '#!/bin/sh\nexit 9\n')
-  await chmod(join(programs, 'node'), 0o755)
-  await symlink(COMMAND, join(directory, 'first link'))
-  await symlink('../first link', join(programs, 'groundstate'))
-  const env = { PATH: [programs, '/usr/bin', '/bin'].join(delimiter) }
+test.runIf(process.platform === 'linux')(
+  'the installed Node takes precedence over an older one on the PATH',
+  async () => {
+    const programs = join(directory, 'older node')
+    await mkdir(programs)
+    await writeFile(join(programs, 'node'), '#!/bin/sh\nexit 9\n')
+    await chmod(join(programs, 'node'), 0o755)
+    await symlink(COMMAND, join(directory, 'first link'))
+    await symlink('../first link', join(programs, 'groundstate'))
+    const env = { PATH: [programs, '/usr/bin', '/bin'].join(delimiter) }
 
-  const { stdout } = await promisify(execFile)('groundstate', ['--version'], { env })
+    const { stdout } = await promisify(execFile)('groundstate', ['--version'], { env })
 
-  expect(stdout).toBe('1.0.0\n')
-})
+    expect(stdout).toBe('1.0.0\n')
+  },
+)
 
-test('where no Node is installed with it, the one on the PATH runs it', async () => {
+test('without an installed Node, the one on the PATH is used', async () => {
   const alone = join(directory, 'alone')
   await mkdir(alone)
   await copyFile(COMMAND, join(alone, 'groundstate'))

@@ -60,7 +60,7 @@ describe('settings', () => {
     ['DATABASE_URL', 'mysql://a:b@c/d', 'GROUNDSTATE_DATABASE_URL: it must be an address such as postgresql://'],
     ['SECRET', 'abc', 'GROUNDSTATE_SECRET: it must be 32 bytes, as 64 hex digits or as base64'],
     ['ADMIN_TOKEN', 'abc', 'GROUNDSTATE_ADMIN_TOKEN: it must have at least 16 characters'],
-  ])('%s=%s is shown, unless it is a secret, with what would be right', (name, value, problem) => {
+  ])('%s=%s is shown, unless it is a secret, with the valid values', (name, value, problem) => {
     const read = () => readConfig({ [`GROUNDSTATE_${name}`]: value })
 
     expect(read).toThrow(problem)

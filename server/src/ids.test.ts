@@ -16,7 +16,7 @@ test('all characters are equally likely', () => {
   expect([...counts].filter(({ length }) => length < 750 || length > 1250)).toEqual([])
 })
 
-test('a time-ordered UUID is one of version 7 with the time in front', () => {
+test('a time-ordered UUID has version 7 and begins with the time', () => {
   const [first, second] = [1_700_000_000_000, 1_700_000_000_001].map((time) => timeOrderedUuid(new Date(time)))
 
   expect(first).toMatch(/^018bcfe5-6800-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)

@@ -31,7 +31,7 @@ async function start(databaseUrl: string, { dataDir, ...settings }: Where) {
   await migrate(databaseUrl, { afterwards: (client) => requireSameInstallation(client, config) })
 }
 
-/** Starts a server whose connection ends before its statement of that number. Returns whether it needed no more than those. */
+/** Starts a server whose connection fails at that statement; returns whether the start completed before. */
 async function startUntil(databaseUrl: string, where: Where, statements: number) {
   await migrate(databaseUrl)
   const client = await connectDatabase(databaseUrl, 'test')
@@ -70,7 +70,7 @@ async function adopt(databaseUrl: string, where: Where) {
   }
 }
 
-/** As the version before left its database. */
+/** Leaves the database as the previous version did. */
 async function forgetStore(databaseUrl: string) {
   await execute(databaseUrl, 'update installation set blob_store_id = null, blob_store_place = null')
 }
@@ -158,7 +158,7 @@ test('blobs of another database are rejected, by a new database too', async () =
   await expect(start(other, where)).rejects.toThrow('holds those of another database')
 })
 
-test('a database of the previous version takes existing blobs, also those with a newer id', async () => {
+test('a database of the previous version adopts existing blobs, also those with a newer id', async () => {
   const { database, top } = await newSite()
   await start(database, { dataDir: top })
   await forgetStore(database)

@@ -17,7 +17,7 @@ function openFile(directory: string) {
   return { fd, read: () => readFileSync(join(directory, 'log'), 'utf8') }
 }
 
-test('on a terminal a line is for people', async () => {
+test('on a terminal a line is human-readable', async () => {
   const { fd, read } = openFile(await makeDirectory())
   const log = createLog(fd, { level: 'warn', readable: true })
 

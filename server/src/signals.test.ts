@@ -54,11 +54,11 @@ test('the signals of a transaction arrive after its commit', async () => {
 })
 
 test('publishToOne with a ready local listener notifies this process alone, after the commit', async () => {
-  const heard: string[] = []
+  const details: string[] = []
   const replica = await createReplica(app)
   using _ = app.signals.listen(
     'work',
-    (detail) => heard.push(detail),
+    (detail) => details.push(detail),
     () => true,
   )
   using elsewhere = replica.app.signals.subscribe('work')
@@ -66,12 +66,12 @@ test('publishToOne with a ready local listener notifies this process alone, afte
 
   const within = await transact(app.as(), async (ctx) => {
     ctx.signals.publishToOne(ctx.db, 'work')
-    return heard.length
+    return details.length
   })
   app.signals.publish(app.db, 'last')
 
   expect(within).toBe(0)
-  await expect.poll(() => heard).toEqual([app.signals.id])
+  await expect.poll(() => details).toEqual([app.signals.id])
   await last.next({ timeoutMs: 5000 })
   expect(await elsewhere.next({ timeoutMs: 0 })).toBe(false)
 })
@@ -91,10 +91,10 @@ test('publishToOne without a ready local listener notifies all processes', async
 })
 
 test('publishToOne in a failed transaction sends nothing', async () => {
-  const heard: string[] = []
+  const details: string[] = []
   using _ = app.signals.listen(
     'failed-work',
-    (detail) => heard.push(detail),
+    (detail) => details.push(detail),
     () => true,
   )
   using next = app.signals.subscribe('next')
@@ -106,19 +106,19 @@ test('publishToOne in a failed transaction sends nothing', async () => {
   app.signals.publish(app.db, 'next')
 
   expect(await next.next({ timeoutMs: 5000 })).toBe(true)
-  expect(heard).toEqual([])
+  expect(details).toEqual([])
 })
 
 test('deferred signals are sent before later ones', async () => {
-  const heard: string[] = []
-  using _ = app.signals.listen('first', (detail) => heard.push(detail))
+  const details: string[] = []
+  using _ = app.signals.listen('first', (detail) => details.push(detail))
   using second = app.signals.subscribe('second')
 
   app.signals.publishSoon(app.db, 'first change')
   app.signals.publish(app.db, 'second')
 
   expect(await second.next({ timeoutMs: 5000 })).toBe(true)
-  expect(heard).toEqual(['change'])
+  expect(details).toEqual(['change'])
 })
 
 test('debounced signals do not wait for a poll', async () => {
@@ -160,7 +160,7 @@ test('a server that stops causes no gap for the others', async () => {
   expect([await left.next({ timeoutMs: 0 }), gaps]).toEqual([true, 0])
 })
 
-// The last test: this server can't say farewell, so that the others find a gap when it has stopped.
+// Last, since this server cannot announce its shutdown, which the others notice as a gap.
 test('signals that the database rejects are logged and retried after a second', async () => {
   const role = `mute_${app.newId('role').slice(-8).toLowerCase()}`
   const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)

@@ -84,7 +84,7 @@ test('a 401 of a proxy to a later registration does not end an agent', async () 
   await expect.poll(() => server.claims()).toBe(1)
 })
 
-test('a token that is refused for run tasks ends the agent with the same message', async () => {
+test('a token that is rejected for run tasks ends the agent with the same message', async () => {
   const server = await startServer()
   const agent = await startAgent(server, { accepts: ['task'] })
   await expect.poll(() => server.tasks.claims()).toBe(1)
@@ -116,7 +116,7 @@ test('an agent that exceeds the limit of the plan retries, and logs the reason o
   ])
 })
 
-test('an agent that is lost and then refused logs that once, and registers again', async () => {
+test('an agent that is lost and then rejected logs that once, and registers again', async () => {
   const server = await startServer()
   const agent = await startAgent(server, {
     retryDelayMs: 20,

@@ -42,14 +42,14 @@ test('a request is sent unchanged, and the response is reported', async () => {
   const receiver = await startReceiver((_, response) => response.writeHead(200, { 'x-by': 'inside' }).end('thanks'))
   const body = Buffer.from([0x7b, 0x22, 0xc3, 0xa9, 0x22, 0x7d])
 
-  const answer = await server.tasks.submit({
+  const report = await server.tasks.submit({
     url: receiver.url,
     headers: { 'content-type': 'application/json', 'X-TFC-Task-Signature': 'abc', accept: '*/*' },
     body: body.toString('base64'),
   })
 
-  expect(answer).toMatchObject({ status: 200, headers: { 'x-by': 'inside' }, isTruncated: false })
-  expect('body' in answer && Buffer.from(answer.body, 'base64').toString()).toBe('thanks')
+  expect(report).toMatchObject({ status: 200, headers: { 'x-by': 'inside' }, isTruncated: false })
+  expect('body' in report && Buffer.from(report.body, 'base64').toString()).toBe('thanks')
   expect(receiver.received).toHaveLength(1)
   expect(receiver.received[0]).toMatchObject({
     method: 'POST',
@@ -73,10 +73,10 @@ test('the first 64 KB of a long response are reported', async () => {
   await startAgent(server)
   const receiver = await startReceiver((_, response) => response.end(Buffer.alloc(200_000, 'a')))
 
-  const answer = await server.tasks.submit({ url: receiver.url })
+  const report = await server.tasks.submit({ url: receiver.url })
 
-  expect(answer).toMatchObject({ status: 200, isTruncated: true })
-  expect('body' in answer && Buffer.from(answer.body, 'base64')).toHaveLength(65_536)
+  expect(report).toMatchObject({ status: 200, isTruncated: true })
+  expect('body' in report && Buffer.from(report.body, 'base64')).toHaveLength(65_536)
 })
 
 test('a receiver that exceeds the time limit is reported', async () => {
@@ -134,7 +134,7 @@ test('at most ten requests run concurrently', async () => {
 
   await expect.poll(() => held.length).toBe(11)
   for (const response of held) response.end()
-  expect((await Promise.all(responses)).every((answer) => 'status' in answer && answer.status === 200)).toBe(true)
+  expect((await Promise.all(responses)).every((report) => 'status' in report && report.status === 200)).toBe(true)
 })
 
 test('a draining agent claims no more, and finishes running requests', async () => {
@@ -144,14 +144,14 @@ test('a draining agent claims no more, and finishes running requests', async () 
   const receiver = await startReceiver((_, response) => {
     finish = () => void response.end()
   })
-  const answer = server.tasks.submit({ url: receiver.url })
+  const report = server.tasks.submit({ url: receiver.url })
   await receiver.arrived
 
   agent.stop()
   await expect.poll(() => server.tasks.claims()).toBe(0)
   finish?.()
 
-  expect(await answer).toMatchObject({ status: 200 })
+  expect(await report).toMatchObject({ status: 200 })
   await agent.ended
 })
 
@@ -159,13 +159,13 @@ test('an agent that is stopped forcefully reports that', async () => {
   const server = await startServer()
   const agent = await startAgent(server)
   const receiver = await startReceiver(() => {})
-  const answer = server.tasks.submit({ url: receiver.url, timeoutMs: 60_000 })
+  const report = server.tasks.submit({ url: receiver.url, timeoutMs: 60_000 })
   await receiver.arrived
 
   agent.stop()
   agent.forceStop()
 
-  expect(await answer).toMatchObject({ error: 'the agent was stopped before a response came' })
+  expect(await report).toMatchObject({ error: 'the agent was stopped before a response came' })
   await agent.ended
 })
 
@@ -176,14 +176,14 @@ test('a response is reported once the server is reachable again', async () => {
   const receiver = await startReceiver((_, response) => {
     finish = () => void response.end()
   })
-  const answer = server.tasks.submit({ url: receiver.url })
+  const report = server.tasks.submit({ url: receiver.url })
   await receiver.arrived
 
   await server.pause()
   finish?.()
   await server.resume()
 
-  expect(await answer).toMatchObject({ status: 200 })
+  expect(await report).toMatchObject({ status: 200 })
 })
 
 test('an agent for a single job ends after one request', async () => {
@@ -207,11 +207,11 @@ test('a running request counts as work', async () => {
   const receiver = await startReceiver((_, response) => {
     finish = () => void response.end()
   })
-  const answer = server.tasks.submit({ url: receiver.url })
+  const report = server.tasks.submit({ url: receiver.url })
   await receiver.arrived
   setTimeout(() => finish?.(), 500)
 
-  expect(await answer).toMatchObject({ status: 200 })
+  expect(await report).toMatchObject({ status: 200 })
   expect(server.deregistered).toEqual([])
   await agent.ended
 })

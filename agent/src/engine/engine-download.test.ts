@@ -26,7 +26,7 @@ async function setUp() {
 test.for([
   ['terraform', '1.9.8'],
   ['tofu', '1.8.5'],
-] as const)('%s that is not there is downloaded', async ([product, version]) => {
+] as const)('a missing %s is downloaded', async ([product, version]) => {
   const { mirror, directory, search } = await setUp()
   await mirror.publish(product, version, signer)
 
@@ -40,7 +40,7 @@ test.for([
   expect(await listEngines(search)).toEqual([{ product, version }])
 })
 
-test('users of runs may execute a download, whatever the umask is', async () => {
+test('users of runs may execute a download, regardless of the umask', async () => {
   const umask = process.umask(0o077)
   onTestFinished(() => void process.umask(umask))
   const { mirror, directory, search } = await setUp()
@@ -56,10 +56,10 @@ test('users of runs may execute a download, whatever the umask is', async () => 
 test('a version is downloaded once for concurrent jobs, and never again', async () => {
   const { mirror, search } = await setUp()
   const { archive } = await mirror.publish('terraform', '1.9.8', signer)
-  const wanted = { product: 'terraform', version: '1.9.8' } as const
+  const requirement = { product: 'terraform', version: '1.9.8' } as const
 
-  await Promise.all([findEngine(wanted, search), findEngine(wanted, search), findEngine(wanted, search)])
-  await findEngine(wanted, search)
+  await Promise.all([findEngine(requirement, search), findEngine(requirement, search), findEngine(requirement, search)])
+  await findEngine(requirement, search)
 
   expect(mirror.requests.filter((path) => path === archive)).toHaveLength(1)
 })
@@ -88,7 +88,7 @@ test('a constraint that an installed version meets needs no download', async () 
   expect(found.engine.version).toBe('1.9.7')
 })
 
-test('a constraint that nothing meets is refused', async () => {
+test('a constraint that nothing meets is rejected', async () => {
   const { mirror, search } = await setUp()
   await mirror.publish('terraform', '1.9.7', signer)
   await findEngine({ product: 'terraform', version: '1.9.7' }, search)
@@ -98,50 +98,52 @@ test('a constraint that nothing meets is refused', async () => {
   )
 })
 
-const wanted = { product: 'terraform', version: '1.9.8', required: true } as const
+const requirement = { product: 'terraform', version: '1.9.8', required: true } as const
 
 test('a missing version is named', async () => {
   const { search } = await setUp()
 
-  await expect(findEngine(wanted, search)).rejects.toThrow(
+  await expect(findEngine(requirement, search)).rejects.toThrow(
     /this agent has no Terraform.*terraform_1\.9\.8_SHA256SUMS responded with 404: there is no such version/,
   )
 })
 
-test('a signature of a key that is not trusted is refused', async () => {
+test('a signature of a key that is not trusted is rejected', async () => {
   const { mirror, search, open } = await setUp()
   await mirror.publish('terraform', '1.9.8', signer)
   const downloads = await open(false)
 
-  await expect(findEngine(wanted, { ...search, downloads })).rejects.toThrow(
+  await expect(findEngine(requirement, { ...search, downloads })).rejects.toThrow(
     /is refused: the key \w{16}.* is not trusted/,
   )
 })
 
-test('a list that was changed after it was signed is refused', async () => {
+test('a list that was changed after signing is rejected', async () => {
   const { mirror, directory, search } = await setUp()
   const { sums } = await mirror.publish('terraform', '1.9.8', signer)
   mirror.files.set(sums, `${mirror.files.get(sums)?.toString()}\n`)
 
-  await expect(findEngine(wanted, search)).rejects.toThrow('Signed digest did not match')
+  await expect(findEngine(requirement, search)).rejects.toThrow('Signed digest did not match')
   expect(await readdir(directory)).toEqual([])
 })
 
-test('an invalid signature is refused', async () => {
+test('an invalid signature is rejected', async () => {
   const { mirror, search } = await setUp()
   const { signature } = await mirror.publish('terraform', '1.9.8', signer)
   mirror.files.set(signature, '<html>a login page</html>')
 
-  await expect(findEngine(wanted, search)).rejects.toThrow('is refused: it is not a PGP signature')
+  await expect(findEngine(requirement, search)).rejects.toThrow('is refused: it is not a PGP signature')
 })
 
-test('an archive with another checksum is refused, and is removed', async () => {
+test('an archive with another checksum is rejected and removed', async () => {
   const { mirror, directory, search } = await setUp()
   const { archive } = await mirror.publish('terraform', '1.9.8', signer)
   const bytes = Buffer.from(mirror.files.get(archive) ?? '')
   mirror.files.set(archive, bytes.subarray(0, bytes.length - 10))
 
-  await expect(findEngine(wanted, search)).rejects.toThrow(/has the SHA-256 \w{64}, but its signed list has \w{64}/)
+  await expect(findEngine(requirement, search)).rejects.toThrow(
+    /has the SHA-256 \w{64}, but its signed list has \w{64}/,
+  )
   expect(await readdir(directory)).toEqual([])
 })
 

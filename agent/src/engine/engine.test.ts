@@ -66,27 +66,29 @@ test('latest selects the highest version', async () => {
 
 test('another version is used with a warning, or refused by a strict agent', async () => {
   const enginePath = await directoryOfEngines()
-  const wanted = { product: 'tofu', version: '1.6.0' } as const
+  const requirement = { product: 'tofu', version: '1.6.0' } as const
 
-  const found = await findEngine(wanted, { enginePath, strict: false })
+  const found = await findEngine(requirement, { enginePath, strict: false })
 
   expect(found).toMatchObject({
     engine: { version: '1.10.0' },
     warning: expect.stringContaining('OpenTofu 1.6.0 is not on this agent'),
   })
-  await expect(findEngine(wanted, { enginePath, strict: true })).rejects.toThrow('which has 1.10.0')
+  await expect(findEngine(requirement, { enginePath, strict: true })).rejects.toThrow('which has 1.10.0')
 })
 
 test('a required version is never replaced with another', async () => {
   const enginePath = await directoryOfEngines()
-  const wanted = { product: 'tofu', version: '1.6.0', required: true } as const
+  const requirement = { product: 'tofu', version: '1.6.0', required: true } as const
 
-  await expect(findEngine(wanted, { enginePath, strict: false })).rejects.toThrow(
+  await expect(findEngine(requirement, { enginePath, strict: false })).rejects.toThrow(
     'OpenTofu 1.6.0 is not on this agent, which has 1.10.0: set the terraform-version of the workspace to one of these, or to latest',
   )
-  await expect(findEngine({ ...wanted, version: '1.10.0' }, { enginePath, strict: false })).resolves.toMatchObject({
-    engine: { version: '1.10.0' },
-  })
+  await expect(findEngine({ ...requirement, version: '1.10.0' }, { enginePath, strict: false })).resolves.toMatchObject(
+    {
+      engine: { version: '1.10.0' },
+    },
+  )
 })
 
 test('the engine path may be a binary', async () => {
@@ -106,18 +108,18 @@ test('a constraint is met by the highest version that it allows', async () => {
   expect(found).toMatchObject({ warning: undefined, engine: { version: '1.9.8' } })
 })
 
-test('a constraint that no engine meets is refused, naming the available versions', async () => {
+test('a constraint that no engine meets is rejected, naming the available versions', async () => {
   const enginePath = await directoryOfEngines()
-  const wanted = { product: 'tofu', version: '>= 1.11, < 2.0' } as const
+  const requirement = { product: 'tofu', version: '>= 1.11, < 2.0' } as const
 
-  await expect(findEngine(wanted, { enginePath, strict: false })).rejects.toThrow(
+  await expect(findEngine(requirement, { enginePath, strict: false })).rejects.toThrow(
     'no OpenTofu that meets >= 1.11, < 2.0 is on this agent, which has 1.10.0',
   )
 })
 
-test('an invalid version is refused with an example', async () => {
+test('an invalid version is rejected with an example', async () => {
   const enginePath = await directoryOfEngines()
-  const wanted = { product: 'tofu', version: 'newest' } as const
+  const requirement = { product: 'tofu', version: 'newest' } as const
 
-  await expect(findEngine(wanted, { enginePath, strict: false })).rejects.toThrow('such as ~> 1.9.0')
+  await expect(findEngine(requirement, { enginePath, strict: false })).rejects.toThrow('such as ~> 1.9.0')
 })

@@ -101,10 +101,10 @@ describe.skipIf(!writable)('a program in a cgroup', () => {
     const back = "until grep -q '^0::/$' /proc/$PPID/cgroup; do sleep 0.01; done"
     const { program, cgroup } = await launched(`cat /proc/self/cgroup; ${back}; echo launcher is back`)
 
-    const said = (await buffer(program.stdout)).toString()
+    const output = (await buffer(program.stdout)).toString()
 
-    expect(said).toContain(`0::${cgroup.directory.slice((kernel ?? '').length)}\n`)
-    expect(said).toContain('launcher is back')
+    expect(output).toContain(`0::${cgroup.directory.slice((kernel ?? '').length)}\n`)
+    expect(output).toContain('launcher is back')
   })
 
   test('is killed with processes outside its session, and its cgroup is removed', async () => {
@@ -128,11 +128,11 @@ describe('the text of a limit', () => {
     expect(memoryLimit.parse(text)).toBe(bytes)
   })
 
-  test.each(['', '2 g', 'many', '-1', '1k', '0', '2gb', '1e9'])('of memory is refused: %s', (text) => {
+  test.each(['', '2 g', 'many', '-1', '1k', '0', '2gb', '1e9'])('of memory is rejected: %s', (text) => {
     expect(memoryLimit.safeParse(text).error?.issues[0]?.message).toContain('such as 512m or 2g')
   })
 
-  test.each(['0', '-1', 'all', '1e3', '5000'])('of processors is refused: %s', (text) => {
+  test.each(['0', '-1', 'all', '1e3', '5000'])('of processors is rejected: %s', (text) => {
     expect(cpuLimit.safeParse(text).error?.issues[0]?.message).toContain('such as 0.5 or 2')
   })
 })

@@ -101,12 +101,12 @@ describeAsRoot('a run whose agent root has started', () => {
     await expect.poll(() => existsSync(join(workDir, 'run-users'))).toBe(true)
     stop()
     await ended
-    const left = spawn('sleep', ['1000'], { uid: firstRunUser + 7, gid: firstRunUser, stdio: 'ignore' })
-    const gone = new Promise((resolve) => left.once('exit', (_, signal) => resolve(signal)))
+    const orphan = spawn('sleep', ['1000'], { uid: firstRunUser + 7, gid: firstRunUser, stdio: 'ignore' })
+    const exitSignal = new Promise((resolve) => orphan.once('exit', (_, signal) => resolve(signal)))
 
     await startAgent(server, { firstRunUser, workDir })
 
-    expect(await gone).toBe('SIGKILL')
+    expect(await exitSignal).toBe('SIGKILL')
   })
 
   test('cannot make the agent upload another file with a link', async () => {
@@ -216,7 +216,7 @@ resource "${type}_thing" "one" {}
     expect(await cached('org-b')).toEqual(['first'])
   })
 
-  test('is refused when the requested users are not free', async () => {
+  test('is rejected when the requested users are not free', async () => {
     const server = await startServer()
 
     const { ended } = await startAgent(server, { isolation: 'user', firstRunUser: 2 ** 32 - 100 })

@@ -38,8 +38,8 @@ touch "$TF_PLUGIN_CACHE_DIR/mine" && touch mine && touch "$HOME/mine" && touch "
     expect(log).toMatch(/temporary:\s/)
     expect(log).toMatch(/work: (plugins runs|runs plugins)/)
     expect(log).toContain('runs: 1')
-    for (const said of ['read-only', 'no claim', 'not remounted', 'CapEff:\t0000000000000000', 'own directories'])
-      expect(log).toContain(said)
+    for (const line of ['read-only', 'no claim', 'not remounted', 'CapEff:\t0000000000000000', 'own directories'])
+      expect(log).toContain(line)
   })
 
   test('can be interrupted: the engine stores the state', async () => {

@@ -29,22 +29,19 @@ test.runIf(process.platform === 'linux')('the directory of an exiting process is
   expect(claim).toBeDefined()
 })
 
-test.runIf(process.platform === 'linux')(
-  'a process that has ended holds nothing, though no one has asked how',
-  async () => {
-    // The shell becomes a program that never waits for the child that it started before.
-    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'])
-    onTestFinished(() => void parent.kill('SIGKILL'))
-    const [line] = await once(parent.stdout, 'data')
-    const former = Number(String(line))
-    const directory = await directoryOf(former)
-    process.kill(former, 'SIGKILL')
+test.runIf(process.platform === 'linux')('a zombie process holds no claim', async () => {
+  // The shell becomes a program that never waits for the child that it started before.
+  const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'])
+  onTestFinished(() => void parent.kill('SIGKILL'))
+  const [line] = await once(parent.stdout, 'data')
+  const former = Number(String(line))
+  const directory = await directoryOf(former)
+  process.kill(former, 'SIGKILL')
 
-    using claim = await claimWorkDir(directory, new AbortController().signal)
+  using claim = await claimWorkDir(directory, new AbortController().signal)
 
-    expect(claim).toBeDefined()
-  },
-)
+  expect(claim).toBeDefined()
+})
 
 /** Prints when it starts to claim the directory and the result, and holds it until it exits. */
 const CLAIMANT = `
@@ -99,7 +96,7 @@ test('an unusable directory is reported with its setting', async () => {
   await expect(agent.ended).rejects.toThrow('--work-dir /dev/null/work: this user cannot use it')
 })
 
-test('a second agent in the same working directory is refused', async () => {
+test('a second agent in the same working directory is rejected', async () => {
   const server = await startServer()
   const { workDir } = await startAgent(server)
   await expect.poll(() => server.claims()).toBe(1)

@@ -43,9 +43,9 @@ describeWithTerraform('the apply that comes with the response to the result of i
   test('reuses the responses for the engine of the plan', async () => {
     const server = await startServer()
     server.api.answersEngines = true
-    let asked = 0
+    let requests = 0
     server.refuse(({ verb }) => {
-      if (verb === 'engine-answers') asked += 1
+      if (verb === 'engine-answers') requests += 1
       return undefined
     })
     await startAgent(server)
@@ -53,7 +53,7 @@ describeWithTerraform('the apply that comes with the response to the result of i
 
     expect(await server.submitNext(plan, APPLY).finished).toMatchObject({ status: 'finished' })
 
-    expect(asked).toBe(1)
+    expect(requests).toBe(1)
     expect(server.api.current()?.resources.map(({ name }) => name)).toEqual(['one'])
   })
 

@@ -78,7 +78,7 @@ describeWithTerraform('an apply whose server is unreachable for longer than its 
   }, 60_000)
 })
 
-test('an apply whose agent ends before its server is back is reported by the next agent in the directory', async () => {
+test('an apply whose agent exits while the server is down is reported by the next agent in the directory', async () => {
   const server = await startServer()
   const enginePath = await slowEngine()
   const { workDir, forceStop, stop, ended, logged } = await startAgent(server, { enginePath })
@@ -113,7 +113,7 @@ test('a plan whose server is unreachable for longer than its lease is killed, an
   await plan.released
 })
 
-test('an agent that ends when there is no work waits for the engine that its predecessor has left', async () => {
+test('an agent that exits without work waits for an engine left by its predecessor', async () => {
   const server = await startServer()
   const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine('sleep 10') }
   const workDir = await temporaryDirectory()
@@ -129,7 +129,7 @@ test('an agent that ends when there is no work waits for the engine that its pre
 }, 60_000)
 
 describeWithTerraform('an agent that was killed', () => {
-  test('in an apply leaves an engine that stores its state; the next agent says what became of it', async () => {
+  test('in an apply leaves an engine that stores its state; the next agent reports the outcome', async () => {
     const server = await startServer()
     const workDir = await temporaryDirectory()
     const agent = spawnAgent(server, workDir)
@@ -147,7 +147,7 @@ describeWithTerraform('an agent that was killed', () => {
         'The agent was killed during the apply, and the engine was interrupted. The engine stored the state that it had reached.',
     })
     // The order of the two streams varies, as does further output.
-    for (const said of ['pid=', 'Interrupt received']) expect(apply.log()).toContain(said)
+    for (const line of ['pid=', 'Interrupt received']) expect(apply.log()).toContain(line)
     expect(namesOf(server.api.current())).toContain('first')
     await expect.poll(() => readdir(join(workDir, 'jobs')), { timeout: 5_000 }).toEqual([])
     expect(await readdir(join(workDir, 'runs'))).toEqual([])
@@ -155,7 +155,7 @@ describeWithTerraform('an agent that was killed', () => {
 })
 
 describe('an agent that was killed', () => {
-  test('while its server was away leaves the state for the next agent to report', async () => {
+  test('while its server was unreachable leaves the state for the next agent to report', async () => {
     const server = await startServer()
     const workDir = await temporaryDirectory()
     const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine() }
@@ -177,7 +177,7 @@ describe('an agent that was killed', () => {
     expect(String(apply.artifacts.get('errored-state'))).toContain('kept')
   }, 60_000)
 
-  test('does not interrupt an engine again that it has interrupted', async () => {
+  test('does not interrupt an engine twice', async () => {
     const server = await startServer()
     const workDir = await temporaryDirectory()
     const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine('sleep 3') }
@@ -194,7 +194,7 @@ describe('an agent that was killed', () => {
     expect(apply.log().match(/interrupted once/g)).toHaveLength(1)
   }, 60_000)
 
-  test('in a plan hands it back when it starts again', async () => {
+  test('in a plan requeues it after a restart', async () => {
     const server = await startServer()
     const workDir = await temporaryDirectory()
     const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine() }

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../testing/agent-fixture.ts'
 import { openConfined, readConfined, readWhole } from './confined-file.ts'
 
-/** Takes a lease on a file, and keeps it when another user opens the file. */
+/** Holds a lease on a file even when another user opens it. */
 const HOLDER = `
   $SIG{IO} = 'IGNORE';
   open(my $file, '+<', $ARGV[0]) or die $!;
@@ -23,24 +23,19 @@ async function leaseOn(path: string): Promise<Disposable> {
   return { [Symbol.dispose]: () => void holder.kill('SIGKILL') }
 }
 
-test.skipIf(!hasPerl)(
-  'a file on which a process of the run holds a lease is refused, and no one waits for it',
-  async () => {
-    const root = await temporaryDirectory()
-    const path = join(root, 'main.tf')
-    await writeFile(path, '')
-    using stack = new DisposableStack()
-    stack.use(await leaseOn(path))
+test.skipIf(!hasPerl)('a file on which a process of the run holds a lease is rejected without waiting', async () => {
+  const root = await temporaryDirectory()
+  const path = join(root, 'main.tf')
+  await writeFile(path, '')
+  using stack = new DisposableStack()
+  stack.use(await leaseOn(path))
 
-    const start = performance.now()
-    await expect(readConfined(path, { root, user: undefined })).rejects.toThrow(
-      `${path} is held by a process of the run`,
-    )
+  const start = performance.now()
+  await expect(readConfined(path, { root, user: undefined })).rejects.toThrow(`${path} is held by a process of the run`)
 
-    // The kernel blocks a normal open for 45 s (lease-break-time).
-    expect(performance.now() - start).toBeLessThan(5000)
-  },
-)
+  // The kernel blocks a normal open for 45 s (lease-break-time).
+  expect(performance.now() - start).toBeLessThan(5000)
+})
 
 test.each([10, 1024 * 1024])(
   'of a file with %i bytes that grows as it is read no more than these are taken',

@@ -49,9 +49,9 @@ function createReceiver() {
 
 /** A proxy that connects any name to one server. */
 async function startProxy(port: number) {
-  const asked: string[] = []
+  const requests: string[] = []
   const proxy = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`)
+    requests.push(`${request.method} ${request.url}`)
     const { pathname } = new URL(request.url ?? '')
     void fetch(`http://127.0.0.1:${port}${pathname}`, {
       method: request.method ?? '',
@@ -61,12 +61,12 @@ async function startProxy(port: number) {
     }).then(async (answer) => response.writeHead(answer.status).end(await answer.text()))
   })
   proxy.on('connect', (request, client) => {
-    asked.push(`${request.method} ${request.url}`)
+    requests.push(`${request.method} ${request.url}`)
     const onward = connect(port, '127.0.0.1', () => client.write('HTTP/1.1 200 OK\r\n\r\n'))
     onward.pipe(client).pipe(onward)
     for (const socket of [onward, client]) socket.on('error', () => socket.destroy())
   })
-  return { asked, url: `http://127.0.0.1:${await listening(proxy)}` }
+  return { requests, url: `http://127.0.0.1:${await listening(proxy)}` }
 }
 
 /** Lets an engine store its state after its agent died; resolves with the engine's output. */
@@ -133,7 +133,7 @@ test.for(['HTTP_PROXY', 'http_proxy'])('the server is reached through the proxy 
     proxies: { [name]: proxy.url },
   })
 
-  expect(proxy.asked).toEqual(['PUT http://groundstate.invalid/api/v2/state-versions/sv-1/upload'])
+  expect(proxy.requests).toEqual(['PUT http://groundstate.invalid/api/v2/state-versions/sv-1/upload'])
   expect(received).toEqual([STORED])
   expect(output).toContain('answer 201 stored')
 })
@@ -149,7 +149,7 @@ test('a server with https is reached through a tunnel of the proxy', async () =>
     proxies: { HTTPS_PROXY: proxy.url },
   })
 
-  expect(proxy.asked).toEqual(['CONNECT groundstate.invalid:443'])
+  expect(proxy.requests).toEqual(['CONNECT groundstate.invalid:443'])
   expect(received).toEqual([STORED])
   expect(output).toContain('answer 201 stored')
 })
@@ -167,7 +167,7 @@ test('no proxy is used for excluded names and for this machine', async () => {
     proxies: { ...proxies, NO_PROXY: '.invalid' },
   })
 
-  expect(proxy.asked).toEqual([])
+  expect(proxy.requests).toEqual([])
   expect(received).toEqual([STORED])
   expect(own).toContain('answer 201 stored')
   expect(excepted).toContain('answer 502')

@@ -48,11 +48,11 @@ test.each([
   const proxy = await startProxy(server)
   const { id } = server.submit({ configuration: configuration(ONE_RESOURCE), leaseMs: 4000 })
   const connection = openConnection(proxy.url, undefined, () => {})
-  const said: string[] = []
+  const messages: string[] = []
   const events = {
     onCommand() {},
-    onUnreachable: (why: string) => said.push(why),
-    onLost: (why: string) => said.push(why),
+    onUnreachable: (why: string) => messages.push(why),
+    onLost: (why: string) => messages.push(why),
     onRejected() {},
   }
 
@@ -66,7 +66,7 @@ test.each([
   }
   await connection.dispatcher.close()
 
-  expect(said).toEqual([])
+  expect(messages).toEqual([])
 })
 
 test('a slow acknowledgement renews the lease from when it was sent, like every heartbeat', async () => {
@@ -78,8 +78,8 @@ test('a slow acknowledgement renews the lease from when it was sent, like every 
       return 'continue'
     },
   } as unknown as JobClient
-  const said: string[] = []
-  const events = { onCommand() {}, onUnreachable: (why: string) => said.push(why), onLost() {}, onRejected() {} }
+  const messages: string[] = []
+  const events = { onCommand() {}, onUnreachable: (why: string) => messages.push(why), onLost() {}, onRejected() {} }
 
   {
     await using lease = holdLease(client, { leaseMs: 2000 }, events)
@@ -87,7 +87,7 @@ test('a slow acknowledgement renews the lease from when it was sent, like every 
     await delay(1200)
   }
 
-  expect(said).toEqual([])
+  expect(messages).toEqual([])
   expect(beats).toBeGreaterThan(2)
 })
 
@@ -106,15 +106,20 @@ test('heartbeats without a response of the server are reported once per kind', a
       return 'continue'
     },
   } as unknown as JobClient
-  const said: unknown[] = []
-  const events = { onCommand() {}, onUnreachable() {}, onLost() {}, onRejected: (error: unknown) => said.push(error) }
+  const messages: unknown[] = []
+  const events = {
+    onCommand() {},
+    onUnreachable() {},
+    onLost() {},
+    onRejected: (error: unknown) => messages.push(error),
+  }
 
   {
     await using _ = holdLease(client, { leaseMs: 30_000 }, events)
     await expect.poll(() => beats).toBe(5)
   }
 
-  expect(said.map(String)).toEqual([
+  expect(messages.map(String)).toEqual([
     'RequestRejectedError: the server responded to POST /heartbeat with 403: request 1',
     'TypeError: no command',
   ])

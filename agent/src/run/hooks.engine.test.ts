@@ -42,7 +42,7 @@ describeWithTerraform('hooks', () => {
     )
   })
 
-  test.each(['pre-plan', 'post-plan'])('that refuse fail the phase: %s', async (name) => {
+  test.each(['pre-plan', 'post-plan'])('that exit with an error fail the phase: %s', async (name) => {
     const server = await startServer()
     await startAgent(server, { hooks: await hooksDirectory({ [name]: 'echo no, thanks; exit 7' }) })
 

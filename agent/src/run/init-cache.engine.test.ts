@@ -28,8 +28,8 @@ describeWithTerraform('a second run of a configuration', () => {
     const second = await planned(server, agent, { configuration: ARCHIVE, runId: 'run-b' })
     const apply = server.submit({ kind: 'apply', runId: 'run-b', configuration: ARCHIVE })
 
-    expect(first).toMatchObject({ inits: 1, said: false, outcome: { status: 'finished', counts: { additions: 1 } } })
-    expect(second).toMatchObject({ inits: 0, said: true, outcome: { status: 'finished', counts: { additions: 1 } } })
+    expect(first).toMatchObject({ inits: 1, logged: false, outcome: { status: 'finished', counts: { additions: 1 } } })
+    expect(second).toMatchObject({ inits: 0, logged: true, outcome: { status: 'finished', counts: { additions: 1 } } })
     expect(await apply.finished).toMatchObject({ status: 'finished', counts: { additions: 1 } })
   })
 
@@ -40,10 +40,10 @@ describeWithTerraform('a second run of a configuration', () => {
     ['another organization', { organizationId: 'org-other' }],
     ['another working directory', { workingDirectory: 'live' }],
     ['another environment', { variables: [env('PRIVATE', 'other')] }],
-    ['a host name more', { hostNames: ['other.example.com'] }],
-    ['a log of everything', { options: { debug: true } }],
+    ['an additional host name', { hostNames: ['other.example.com'] }],
+    ['debug logs', { options: { debug: true } }],
     ['arguments for init', { variables: [env('TF_CLI_ARGS_init', '-get=true')] }],
-    ['a state whose providers are unknown', { stateProviders: undefined }],
+    ['a state with unknown providers', { stateProviders: undefined }],
   ])('is initialized with %s', async (_, different) => {
     const server = await startServer()
     const agent = await startNotedAgent(server)
@@ -54,8 +54,8 @@ describeWithTerraform('a second run of a configuration', () => {
     const other = await planned(server, agent, { ...job, ...different })
     const same = await planned(server, agent, job)
 
-    expect(other).toMatchObject({ inits: 1, said: false })
-    expect(same).toMatchObject({ inits: 0, said: true })
+    expect(other).toMatchObject({ inits: 1, logged: false })
+    expect(same).toMatchObject({ inits: 0, logged: true })
   })
 
   test('is recognised by the digest of its archive, regardless of its id', async () => {
@@ -73,8 +73,8 @@ describeWithTerraform('a second run of a configuration', () => {
     const agent = await startNotedAgent(server)
     const archive = configuration(CHOOSE)
     await planned(server, agent, { configuration: archive })
-    const gone = { ...env('path', 'gone.tf'), category: 'terraform' as const }
-    const failed = await planned(server, agent, { configuration: archive, variables: [gone] })
+    const missing = { ...env('path', 'gone.tf'), category: 'terraform' as const }
+    const failed = await planned(server, agent, { configuration: archive, variables: [missing] })
 
     const again = await planned(server, agent, { configuration: archive })
 
@@ -136,11 +136,11 @@ describeWithTerraform('a second run of a configuration', () => {
     const archive = scripted('echo not mine: $(find . ! -user $(id -u) | wc -l)')
     await planned(server, agent, { configuration: archive })
 
-    const { said, plan } = await planned(server, agent, { configuration: archive })
+    const { logged, plan } = await planned(server, agent, { configuration: archive })
     const apply = server.submit({ kind: 'apply', runId: plan.runId, configuration: archive })
     await apply.finished
 
-    expect(said).toBe(true)
+    expect(logged).toBe(true)
     expect(apply.log()).toContain('not mine: 0')
   })
 
@@ -158,7 +158,7 @@ describeWithTerraform('a second run of a configuration', () => {
   })
 
   test.each([
-    ['is initialized where it has a module of a directory of the machine', 1, (directory: string) => directory],
+    ['is initialized if a module is in a local directory', 1, (directory: string) => directory],
     [
       'is initialized where it has a branch of a repository',
       1,

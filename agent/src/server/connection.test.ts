@@ -61,9 +61,9 @@ test('an unreachable server is retried with a warning', async () => {
 
 test('a server behind a proxy is reached through it', async () => {
   const server = await startServer()
-  const asked: string[] = []
+  const requestUrls: string[] = []
   const proxy = createServer((incoming, outgoing) => {
-    asked.push(incoming.url ?? '')
+    requestUrls.push(incoming.url ?? '')
     const { pathname } = new URL(incoming.url ?? '')
     const { method, headers } = incoming
     const onward = request(`${server.url}${pathname}`, { method, headers }, (answer) => {
@@ -84,7 +84,7 @@ test('a server behind a proxy is reached through it', async () => {
   await startAgent(server, { serverUrl: 'http://groundstate.invalid' })
 
   await expect.poll(() => server.claims(), { timeout: 5_000 }).toBe(1)
-  expect(asked[0]).toBe('http://groundstate.invalid/api/agent/v1/register')
+  expect(requestUrls[0]).toBe('http://groundstate.invalid/api/agent/v1/register')
 })
 
 describeWithTerraform('an agent', () => {

@@ -72,7 +72,7 @@ test('the variables of another agent are sufficient', () => {
   ])
 })
 
-test('an empty kind of work is refused from another agent as well', () => {
+test('an empty kind of work is rejected from another agent as well', () => {
   const problems = problemsOf({ ...NEEDED, TFC_AGENT_ACCEPT: 'plan,,policy' })
 
   expect(problems).toEqual(['TFC_AGENT_ACCEPT "plan,,policy": it must be a comma-separated list of plan, apply, task'])
@@ -98,7 +98,7 @@ test.for([
   [['-x'], '-x: there is no such setting'],
   [['start'], '"start": there is no such argument'],
   [['--token', 'secret'], '--token: pass it as GROUNDSTATE_AGENT_TOKEN or --token-file, which other users cannot see'],
-] as const)('%j is refused', ([args, says]) => {
+] as const)('%j is rejected', ([args, says]) => {
   expect(problemsOf(NEEDED, ...args)).toContainEqual(expect.stringContaining(says))
 })
 

@@ -25,9 +25,9 @@ export async function answerJob(record: JobRecord, { request, response, target, 
   switch (verb) {
     case 'heartbeat': {
       const { waitMs, seen } = heartbeatBody.parse(JSON.parse(body.toString()))
-      if (record.wanted === seen) await commandChange(record, waitMs)
+      if (record.nextCommand === seen) await commandChange(record, waitMs)
       if (record.lost || record.givenUp) return refuseAs(response, 409)
-      return sendJson(response, { command: record.wanted })
+      return sendJson(response, { command: record.nextCommand })
     }
     case 'log': {
       const offset = Number(target.searchParams.get('offset'))

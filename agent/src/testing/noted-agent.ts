@@ -31,7 +31,7 @@ export async function planned(server: ProtocolServer, agent: { inits: () => numb
   const before = agent.inits()
   const plan = server.submit(job)
   const outcome = await plan.finished
-  return { plan, outcome, inits: agent.inits() - before, said: plan.log().includes(SAID) }
+  return { plan, outcome, inits: agent.inits() - before, logged: plan.log().includes(SAID) }
 }
 
 /** An environment variable of a job. */

@@ -40,7 +40,7 @@ export type JobRecord = TestJob & {
   configuration: Buffer
   bytes: Buffer
   fetched: number
-  wanted: Command
+  nextCommand: Command
   lost: boolean
   givenUp: boolean
   refusesOutcome: boolean
@@ -120,7 +120,7 @@ function jobRecord(job: AgentJob, configuration: Buffer, artifacts: Map<Artifact
     artifacts,
     bytes: Buffer.alloc(0),
     fetched: 0,
-    wanted: 'continue',
+    nextCommand: 'continue',
     lost: false,
     givenUp: false,
     refusesOutcome: false,
@@ -148,7 +148,7 @@ function jobRecord(job: AgentJob, configuration: Buffer, artifacts: Map<Artifact
       })
     },
     command(command) {
-      record.wanted = command
+      record.nextCommand = command
       for (const wake of record.onCommand) wake()
     },
     refuseOutcome() {

@@ -17,7 +17,7 @@ export type ProtocolServer = AsyncDisposable & {
   /** Sets the apply for the response to the plan's result, if the agent requests it. */
   submitNext: (plan: TestJob, input: JobInput) => TestJob
   tasks: TaskQueue
-  /** Drops every connection and refuses new ones until `resume`, on the same port. */
+  /** Drops every connection and rejects new ones until `resume`, on the same port. */
   pause: () => Promise<void>
   resume: () => Promise<void>
   /** Refuses the agent token from now on, including pending claims. */
@@ -52,7 +52,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
   const registered: RegisterAgent[] = []
   const deregistered: string[] = []
   /** Agents that have deregistered and not registered again. */
-  const gone = new Set<string>()
+  const deregisteredIds = new Set<string>()
   let refusal: number | undefined
   let refusalDetail: string | undefined
   let refusedBy: Parameters<ProtocolServer['refuse']>[0] | undefined
@@ -68,13 +68,13 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
   const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`
 
   function handle(request: IncomingMessage, response: ServerResponse) {
-    answer(request, response).catch((error: unknown) => {
+    respond(request, response).catch((error: unknown) => {
       if (!response.headersSent) response.writeHead(500)
       response.end(String(error))
     })
   }
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const target = new URL(request.url ?? '/', url)
     const token = request.headers.authorization?.replace(/^Bearer /, '')
     if (!target.pathname.startsWith(`${AGENT_API}/`)) {
@@ -91,7 +91,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       const agent = registerAgentBody.parse(JSON.parse(body.toString()))
       registered.push(agent)
       const agentId = agent.agentId ?? `agent-${registered.length}`
-      gone.delete(agentId)
+      deregisteredIds.delete(agentId)
       return sendJson(response, {
         agentId,
         poolId: 'apool-1',
@@ -100,13 +100,13 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     }
     if (noun === 'agents' && verb === 'deregister') {
       deregistered.push(id ?? '')
-      gone.add(id ?? '')
+      deregisteredIds.add(id ?? '')
       for (const wake of waiting.splice(0)) wake(undefined)
       tasks.endClaims()
       return void response.writeHead(204).end()
     }
     // A claim that was sent before the deregistration ends at once.
-    if (verb?.startsWith('claim') && gone.has(id ?? '')) return void response.writeHead(204).end()
+    if (verb?.startsWith('claim') && deregisteredIds.has(id ?? '')) return void response.writeHead(204).end()
     if (verb === 'claim-task' && refusal !== undefined) return refuseAs(response, refusal)
     if (verb === 'claim-task' || noun === 'task-requests')
       return tasks.response(request, response, { id: id ?? '', token, body })

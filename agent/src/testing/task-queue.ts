@@ -70,11 +70,11 @@ export function createTaskQueue(): TaskQueue {
     claims: () => waiting.size,
     async response(request, response, { id, token, body }) {
       const given: unknown = JSON.parse(body.toString())
-      const asked = open.get(id)
-      if (asked) {
-        if (asked.token !== token) return refuseAs(response, 401)
+      const pending = open.get(id)
+      if (pending) {
+        if (pending.token !== token) return refuseAs(response, 401)
         response.writeHead(204).end()
-        return asked.resolve(reportTaskResponseBody.parse(given))
+        return pending.resolve(reportTaskResponseBody.parse(given))
       }
       const found = await nextRequest(claimTaskBody.parse(given).waitMs, request)
       if (found === undefined) return void response.writeHead(204).end()

@@ -45,14 +45,14 @@ export function createWorkspaceApi(findJob: (token: string | undefined) => unkno
     snapshotInterval: undefined,
     answersEngines: false,
     engineResponses,
-    response: answer,
+    response: respond,
     current() {
       const raw = findCurrent('ws-acme-net')?.raw
       return raw === undefined ? undefined : JSON.parse(raw.toString())
     },
   }
 
-  async function answer(
+  async function respond(
     request: IncomingMessage,
     response: ServerResponse,
     { target, token, url }: { target: URL; token: string | undefined; url: string },

@@ -33,7 +33,7 @@ function archive(...entries: Entry[]) {
   return gzipSync(Buffer.concat([...entries.map(tarEntry), END]))
 }
 
-/** Sends pieces of three bytes at first, as a slow client may. */
+/** Sends chunks of three bytes at first, like a slow client. */
 async function check(packed: Buffer, limits?: ArchiveLimits) {
   const chunks = [packed.subarray(0, 3), packed.subarray(3, 6), packed.subarray(6)].filter((chunk) => chunk.length > 0)
   return checkArchive(Readable.from(chunks), limits)
@@ -61,11 +61,11 @@ test('an archive created by tar is accepted', async () => {
   }
 })
 
-test('an archive without entries is fine', async () => {
+test('an archive without entries is accepted', async () => {
   expect(await check(gzipSync(END))).toEqual({ files: 0, bytes: 0 })
 })
 
-test('what follows the end mark is not read, and may fill a block', async () => {
+test('data after the end marker is not read, and may fill a block', async () => {
   const packed = gzipSync(Buffer.concat([tarEntry({ path: 'main.tf', body: 'a' }), END, Buffer.alloc(512 * 1024, 'x')]))
 
   expect(await check(packed)).toEqual({ files: 1, bytes: 1 })
@@ -89,7 +89,7 @@ test('an archive without an end marker is valid, as for other readers', async ()
   expect(await check(gzipSync(tarEntry({ path: 'main.tf', body: 'x' })))).toEqual({ files: 1, bytes: 1 })
 })
 
-describe('an entry that must not be unpacked is named', () => {
+describe('a forbidden entry is named', () => {
   test.each<[string, Entry[]]>([
     ['entry "/etc/passwd" has an absolute path', [{ path: '/etc/passwd' }]],
     ['entry "../x" has a path with ..', [{ path: 'fine' }, { path: '../x' }]],
@@ -122,7 +122,7 @@ describe('limits', () => {
     expect(await check(packed, { maxEntries: 3 })).toEqual({ files: 2, bytes: 0 })
   })
 
-  test('a bomb is stopped long before it is unpacked', async () => {
+  test('an archive bomb is rejected long before it is unpacked', async () => {
     const megabyte = gzipSync(Buffer.alloc(1024 * 1024))
     let sent = 0
     // Ten gigabytes, generated on demand.
@@ -140,7 +140,7 @@ describe('limits', () => {
     expect(sent).toBeLessThan(100)
   })
 
-  test('a file that claims to be huge counts by what comes', async () => {
+  test('a file with a huge declared size counts by its actual size', async () => {
     const header = Buffer.alloc(512)
     new Header({ path: 'huge', type: 'File', mode: 0o644, size: 8 * 1024 ** 3 - 1 }).encode(header)
 
@@ -148,7 +148,7 @@ describe('limits', () => {
   })
 })
 
-describe('what is no archive', () => {
+describe('invalid archives', () => {
   test.each<[string, Buffer, RegExp]>([
     ['nothing at all', Buffer.alloc(0), /^the archive is (truncated|empty)/],
     [
@@ -175,7 +175,7 @@ describe('what is no archive', () => {
     expect(await refusal(packed)).toMatch(message)
   })
 
-  test('a damaged archive is refused', async () => {
+  test('a damaged archive is rejected', async () => {
     const packed = gzipSync(Buffer.concat([tarEntry({ path: 'a', body: 'x'.repeat(1000) }), END]), { level: 0 })
     for (let offset = 11; offset < packed.length; offset += 7) {
       const damaged = Buffer.from(packed)
@@ -185,7 +185,7 @@ describe('what is no archive', () => {
     }
   })
 
-  test('an error of the source is not taken for a bad archive', async () => {
+  test('an error of the source is not reported as an invalid archive', async () => {
     const source = async function* () {
       yield archive({ path: 'a' }).subarray(0, 20)
       throw new Error('the client disconnected')

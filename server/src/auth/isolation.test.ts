@@ -8,7 +8,7 @@ import { fill } from './testing/fixtures.ts'
 import { isAboutResources } from './testing/route-access.ts'
 import { REQUESTS } from './testing/route-requests.ts'
 
-/** Two organizations in which everything has the same name: what one asks never shows that there is the other. */
+/** Two organizations whose resources have the same names: no response reveals the other one. */
 
 const app = await createTestApp()
 const api = openApi(app.server.routes, app.baseUrl)
@@ -47,25 +47,25 @@ describe.each(READERS)('to %s', (reader) => {
 
 describe('resources of the other organization do not exist', () => {
   test.each(about)('$key', async ({ route, key }) => {
-    const ask = async (ids: Record<string, string>) => {
+    const request = async (ids: Record<string, string>) => {
       const { body, query } = sent(route, key, north.ids)
       return send({ method: route.method, url: withQuery(fill(route.url, ids), query), body })
     }
 
-    expect(await ask(south.ids)).toBe(await ask(nothing))
+    expect(await request(south.ids)).toBe(await request(nothing))
   })
 
   test.each(changes)('$key in its body', async ({ route, key }) => {
-    const ask = async (ids: Record<string, string>) => {
+    const request = async (ids: Record<string, string>) => {
       const { body } = sent(route, key, ids)
       const response = await send({ method: route.method, url: north.path(route.url), body })
-      // A refusal may repeat what it was sent; what is made has a new id each time.
+      // Errors may repeat input, and created resources have new ids.
       return response.replaceAll(IDS, 'ID')
     }
 
-    const response = await ask(south.ids)
+    const response = await request(south.ids)
 
-    expect(response).toBe(await ask(nothing))
+    expect(response).toBe(await request(nothing))
     expect(response).not.toContain('south')
   })
 })
@@ -90,7 +90,7 @@ function withQuery(url: string, ...queries: (string | undefined)[]) {
   return given.length === 0 ? url : `${url}?${given.join('&')}`
 }
 
-/** Status and content; times, and signatures that hold them, are left out. What the request changed is undone. */
+/** Status and body without times and signatures; the transaction is rolled back. */
 async function send({ token = north.tokens.owner, ...request }: TestRequest) {
   const { db } = app
   const transaction = await db.startTransaction().execute()
@@ -100,7 +100,7 @@ async function send({ token = north.tokens.owner, ...request }: TestRequest) {
     return `${status} ${text
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
       .replaceAll(/\d+:\d\d left/g, 'left')
-      // The agent of the fixture is silent in the end.
+      // The fixture's agent stops sending heartbeats.
       .replaceAll(/"waiting for a heartbeat [^"]+"/g, 'null')
       .replaceAll(/\/_objects\/[^"]+/g, 'OBJECT')}`
   } finally {

@@ -93,7 +93,7 @@ describe('a workspace', () => {
     expect(WORKSPACE_PERMISSIONS.map((name) => (can.has(name) ? LETTERS[name] : '.')).join('')).toBe(expected)
   })
 
-  test('the highest grant wins, part by part', () => {
+  test('the highest grant wins for each permission', () => {
     const accessContext = member({
       workspaceGrants: [{ ...CUSTOM_WORKSPACE, access: 'custom', variables: 'write' }],
       projectGrants: [{ ...CUSTOM_PROJECT, access: 'custom', runs: 'apply' }],

@@ -7,7 +7,7 @@ import { type ActorName, createActors } from './testing/actors.ts'
 import { fill } from './testing/fixtures.ts'
 import { REQUESTS } from './testing/route-requests.ts'
 
-/** Every GET route, with everything that it can include, by every kind of caller: the transaction of the request writes nothing. */
+/** Every GET route, with all includes, for every kind of caller: the transaction of the request writes nothing. */
 
 /**
  * GET routes that write, with the reason. Apart from them, authentication records the use of a token or session at most once a minute,
@@ -33,8 +33,8 @@ const CALLERS: readonly ActorName[] = [
 ]
 
 const app = await createTestApp()
-const everyone = await createActors(app, 'reading')
-const ids = { ...everyone.ids, 'state-version-outputs': await createSensitiveOutput() }
+const actors = await createActors(app, 'reading')
+const ids = { ...actors.ids, 'state-version-outputs': await createSensitiveOutput() }
 const routes = app.server.routes
   .filter(({ method }) => method === 'GET')
   .map((route) => ({ route, key: `GET ${route.url.replace(/^\/api\/v2/, '')}` }))
@@ -76,7 +76,7 @@ function urlOf(route: Route, key: string) {
   return `${fill(route.url, ids)}${query.length === 0 ? '' : `?${query.join('&')}`}`
 }
 
-/** The callers whose request has written something; PostgreSQL gives a number to a transaction when it first writes. */
+/** The callers whose request wrote; PostgreSQL assigns an id to a transaction at its first write. */
 async function writersAmong(callers: readonly ActorName[], url: string) {
   const writers: string[] = []
   for (const caller of callers) {
@@ -91,7 +91,7 @@ async function read(url: string, caller: ActorName) {
   const transaction = await db.startTransaction().execute()
   app.db = transaction
   try {
-    const { status, text } = await app.request({ url, token: everyone.tokens[caller] })
+    const { status, text } = await app.request({ url, token: actors.tokens[caller] })
     const { rows } = await sql<{ id: string | null }>`select pg_current_xact_id_if_assigned()::text as id`.execute(
       transaction,
     )
@@ -103,10 +103,10 @@ async function read(url: string, caller: ActorName) {
 }
 
 async function createSensitiveOutput(): Promise<string> {
-  const token = everyone.tokens.owner
+  const token = actors.tokens.owner
   const send = async (method: 'GET' | 'POST', url: string, body?: unknown) =>
     (await app.request({ method, url: `/api/v2${url}`, token, body })).json().data
-  const { id } = await send('POST', `/organizations/${everyone.organization.name}/workspaces`, {
+  const { id } = await send('POST', `/organizations/${actors.organization.name}/workspaces`, {
     data: { type: 'workspaces', attributes: { name: 'secrets' } },
   })
   await send('POST', `/workspaces/${id}/actions/lock`)

@@ -17,7 +17,7 @@ import { REQUESTS } from './testing/route-requests.ts'
 /** Every route × every actor, against the access that the route declares and the table in `testing/route-access.ts`. */
 
 const app = await createTestApp()
-const everyone = await createActors(app, 'matrix')
+const actors = await createActors(app, 'matrix')
 const api = openApi(app.server.routes, app.baseUrl)
 const routes = app.server.routes.map((route) => ({ route, key: keyOf(route) }))
 
@@ -32,19 +32,20 @@ test('every line of the table is the access of a route, and every exception is a
 describe('the declared access is enforced:', () => {
   test.each(routes)('$key', async ({ route, key }) => {
     const request = requestOf(route, key)
-    const wanted = expectedResponses(route, key)
+    const expected = expectedResponses(route, key)
     const problems: string[] = []
-    let toNobody = 0
+    let anonymousStatus = 0
     for (const actor of ACTORS) {
-      const { status, text } = await inVain({ ...request, token: everyone.tokens[actor] })
-      if (actor === 'none') toNobody = status
-      if (!fits(wanted[actor], status, toNobody)) problems.push(`${actor}: ${status}, expected ${wanted[actor]}`)
-      if (wanted[actor] === 403) {
+      const { status, text } = await inVain({ ...request, token: actors.tokens[actor] })
+      if (actor === 'none') anonymousStatus = status
+      if (!fits(expected[actor], status, anonymousStatus))
+        problems.push(`${actor}: ${status}, expected ${expected[actor]}`)
+      if (expected[actor] === 403) {
         for (const name of undeclared(route, text)) problems.push(`${actor} needs ${name}, which is not declared`)
       }
     }
-    const { status: refused } = await inVain({ ...request, token: everyone.tokens.owner }, refuseUserTokens)
-    if (!fitsRefused(wanted, refused, key)) problems.push(`an owner whose token is not taken: ${refused}`)
+    const { status: refused } = await inVain({ ...request, token: actors.tokens.owner }, refuseUserTokens)
+    if (!fitsRefused(expected, refused, key)) problems.push(`an owner whose token is rejected: ${refused}`)
 
     expect(problems).toEqual([])
   })
@@ -56,10 +57,10 @@ function keyOf({ method, url }: Route) {
 
 function requestOf(route: Route, key: string): TestRequest {
   const { method } = route
-  const sent = REQUESTS[key]?.(everyone.ids) ?? {
-    body: sampleBody(api, route, { ids: everyone.ids, flavour: 'plain' }),
+  const sent = REQUESTS[key]?.(actors.ids) ?? {
+    body: sampleBody(api, route, { ids: actors.ids, flavour: 'plain' }),
   }
-  const url = everyone.path(route.url)
+  const url = actors.path(route.url)
   return { method, url: sent.query === undefined ? url : `${url}?${sent.query}`, body: sent.body }
 }
 
@@ -83,26 +84,26 @@ async function refuseUserTokens() {
 
 const MISSING = /needs the permissions? ([\w:, -]+) (?:in|on|for) the (?:default )?(\w+)/
 
-/** The permissions that a refusal names, as `workspace lock`, and that the route does not declare. */
+/** The permissions that an error names, as `workspace lock`, and that the route does not declare. */
 function undeclared({ options: { access } }: Route, refusal: string) {
   const [, names = '', scope] = MISSING.exec(refusal) ?? []
   const declared = permissionNames(access)
-  // A refusal about a variable set does not say whether the organization or a project decides.
+  // An error about a variable set does not say whether the organization or a project decides.
   const isDeclared = (name: string) =>
     scope === 'variable' ? declared.some((known) => known.endsWith(` ${name}`)) : declared.includes(`${scope} ${name}`)
   return names.split(', ').filter((name) => name !== '' && !isDeclared(name))
 }
 
-/** An actor that passes may still get a refusal because of the state of the thing. */
-function fits(wanted: Expected, status: number, toNobody: number) {
+/** A permitted actor may still get another error because of the resource's state. */
+function fits(expected: Expected, status: number, anonymousStatus: number) {
   if (status >= 500) return false
-  if (wanted === 'as all') return status === toNobody
-  return wanted === 'passes' ? ![401, 403, 404].includes(status) : status === wanted
+  if (expected === 'as all') return status === anonymousStatus
+  return expected === 'passes' ? ![401, 403, 404].includes(status) : status === expected
 }
 
-/** An organization that takes no tokens of its members is to them as to a stranger, but for its name. */
-function fitsRefused(wanted: Record<ActorName, Expected>, status: number, key: string) {
+/** To its members, an organization without user tokens looks as to a stranger, except for its name. */
+function fitsRefused(expected: Record<ActorName, Expected>, status: number, key: string) {
   const isAccount = /^\w+ \/(account|users\/:userId)\//.test(key)
-  const wish = wanted[isAccount ? 'owner' : 'stranger']
-  return fits(wish, status, status) || (wish === 404 && status === 401 && / \/organizations\/:/.test(key))
+  const required = expected[isAccount ? 'owner' : 'stranger']
+  return fits(required, status, status) || (required === 404 && status === 401 && / \/organizations\/:/.test(key))
 }

@@ -144,7 +144,7 @@ test('the last use of a token is written once a minute', async () => {
   expect(later).not.toEqual(first)
 })
 
-test('a token that is revoked on one replica is refused by the next request to another', async () => {
+test('a token that is revoked on one replica is rejected by the next request to another', async () => {
   const { token, actor } = await createUser(app)
   const replica = await createReplica(app)
   const read = async () =>

@@ -124,7 +124,7 @@ test('a blob is readable while it moves to its shard, and kill -9 during the mov
   for (const path of stored) expect(path).toMatch(/objects\/[0-9a-f]\/~[0-9a-f]{2}\/moved~\d+$/)
 }, 60_000)
 
-/** Moves all blobs to their shards; says when it begins. */
+/** Moves all blobs to their shards; prints when it begins. */
 const settleOnce = `
   const [module, root, secret] = process.argv.slice(1)
   const { createBlobs } = await import(module)
@@ -148,7 +148,7 @@ test('recent blobs are not moved', async () => {
 test('a put on a full disk rejects, and the process continues', async () => {
   const root = await newRoot()
   onTestFinished(() => rm(root, { recursive: true }))
-  // Limits the size of a file, in blocks of 512 bytes. The system then refuses a write as a full disk does.
+  // Limits the size of a file, in blocks of 512 bytes. The system then rejects a write as a full disk does.
   const limited = ['-c', 'ulimit -f 64 && exec "$0" "$@"', process.execPath, '--input-type=module', '-e', putTooMuch]
   const child = spawn('sh', [...limited, import.meta.resolve('./blobs.ts'), root], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -165,24 +165,24 @@ const putTooMuch = `
   const { createBlobs } = await import(module)
   await using blobs = await createBlobs({ secret: randomBytes(32), store: { kind: 'disk', root } })
   const put = (key, content) => blobs.put(key, content).then(() => 'kept', (error) => error.code)
-  const answers = [
+  const outcomes = [
     await put('buffer', randomBytes(100_000)),
     await put('stream', (async function* () { for (let n = 0; n < 40; n++) yield randomBytes(100_000) })()),
     await put('small', randomBytes(1000)),
   ]
-  console.log(answers.join(' '))
+  console.log(outcomes.join(' '))
 `
 
 test('unfinished files of dead processes are removed at the start, those of live ones are not', async () => {
   const root = await newRoot()
   onTestFinished(() => rm(root, { recursive: true }))
-  const gone = spawn(process.execPath, ['-e', ''])
-  await once(gone, 'exit')
+  const exited = spawn(process.execPath, ['-e', ''])
+  await once(exited, 'exit')
   const place = async (name: string) => {
     await mkdir(join(root, 'tmp', name), { recursive: true })
     await writeFile(join(root, 'tmp', name, 'part'), 'x')
   }
-  await place(`${hostname()}.${gone.pid}.aa`)
+  await place(`${hostname()}.${exited.pid}.aa`)
   await place(`${hostname()}.${process.pid}.bb`)
   await place(`${hostname()}.${process.ppid}.cc`)
   await place('another-host.1.dd')

@@ -112,7 +112,7 @@ test('frames before a damaged one are returned, the damaged one never', () => {
   expect(released.reduce((sum, part) => sum + part.length, 0)).toBe(FRAME_BYTES)
 })
 
-test('a blob does not open under another name or with another secret, and the error says which', () => {
+test('a blob does not open under another name or with another secret, and the error names the mismatch', () => {
   expect(() => open(whole, 'other').end()).toThrow(/damaged/)
 
   const other = blobSecret(randomBytes(32))

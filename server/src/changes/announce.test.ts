@@ -30,12 +30,12 @@ test('a server that stops sends its pending notices before it disconnects from t
 
 test('a notice for many teams is split', async () => {
   const teams = Array.from({ length: 250 }, (_, index) => `team-${String(index).padStart(16, '0')}`)
-  const heard: (readonly string[])[] = []
-  using _ = app.changes.listen(({ teams }) => heard.push(teams ?? []))
+  const notices: (readonly string[])[] = []
+  using _ = app.changes.listen(({ teams }) => notices.push(teams ?? []))
 
   announce(app, { organization: 'org-b', type: 'projects', id: 'prj-b', teams })
   await allSignals(app)
 
-  expect(heard.map(({ length }) => length)).toEqual([100, 100, 50])
-  expect(heard.flat()).toEqual(teams)
+  expect(notices.map(({ length }) => length)).toEqual([100, 100, 50])
+  expect(notices.flat()).toEqual(teams)
 })

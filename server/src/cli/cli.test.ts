@@ -66,7 +66,7 @@ test.each([
     ['--url', 'https://a.example/', '--host-name', 'b.example'],
     ['b.example', 'groundstate.local'],
   ],
-  // Names that terraform refuses in a `host` block, which would make every command fail.
+  // Names that terraform rejects in a `host` block, which would make every command fail.
   ...['bücher.example', 'xn--bcher-kva.example', 'ab--cd.example', 'a_b.example', 'a.-b.example', '[::1]:8443'].map(
     (host) => [['--url', `https://${host}/`], ['groundstate.local']],
   ),
@@ -108,7 +108,7 @@ test.each([
   ['0d', 'from 1m to 36500d'],
   ['99999999999d', 'from 1m to 36500d'],
   ['1w', 'm, h or d'],
-])('token create refuses to expire in %s', async (duration, says) => {
+])('token create rejects an expiry in %s', async (duration, says) => {
   const { code, err } = await groundstate('token', 'create', '--data-dir', '/nonexistent', '--expires', duration)
 
   expect(code).toBe(1)

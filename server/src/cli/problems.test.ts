@@ -98,7 +98,7 @@ test('doctor advises on an unreachable database', async () => {
 test.each([
   ['serve', '--data-dir', '/proc/groundstate', '--port', '0'],
   ['token', 'create', '--data-dir', '/proc/groundstate'],
-])('a data directory that cannot be made is one line of `%s`', async (...command) => {
+])('a data directory that cannot be created is one line of `%s`', async (...command) => {
   const { code, err } = await groundstate(...command)
 
   expect(code).toBe(1)
@@ -132,7 +132,7 @@ test.each([
   ['127.0.0.2', false],
   ['127.example.invalid', true],
   ['0.0.0.0', true],
-])('doctor advises TLS where a server at %s is reached from elsewhere: %s', async (host, isAdvised) => {
+])('doctor advises TLS if a server at %s is reachable from other hosts: %s', async (host, isAdvised) => {
   const where = ['--data-dir', directory, '--port', '0', '--database-url', 'postgres://a:b@127.0.0.1:1/x']
 
   const { out } = await groundstate('doctor', ...where, '--host', host)

@@ -325,7 +325,7 @@ test('a directory has the states of one organization', async () => {
 test.each([
   ['/proc/groundstate/states', "can't make the directory"],
   ['/dev/null/states', 'is not a directory'],
-])('to export into %s is refused in a line', async (path, reason) => {
+])('an export into %s is rejected with one line', async (path, reason) => {
   await workspaceWith(setting, HISTORY)
 
   const refused = await exportStates({ from: serverOf(setting, setting.source), directory: path }).catch(

@@ -92,10 +92,10 @@ test('pipelined queries fail with the one that fails', async () => {
 
   const outcomes: unknown[] = []
   for (let attempt = 0; attempt < 3; attempt += 1) {
-    const asked = transact({ db }, async (ctx) =>
+    const result = transact({ db }, async (ctx) =>
       pipeline(ctx.db, [sql`select ${1}::integer`, sql`select ${0}::integer / 0`, sql`select ${2}::integer`]),
     )
-    outcomes.push(await asked.catch((error: unknown) => String(error)))
+    outcomes.push(await result.catch((error: unknown) => String(error)))
   }
 
   expect(outcomes).toEqual(Array.from({ length: 3 }, () => 'error: division by zero'))

@@ -77,7 +77,7 @@ test('a server opens no more connections than its pool has, apart from the liste
   expect(rows[0]?.count).toBe(3 + 1)
 })
 
-/** Plans and applies what comes next. */
+/** Plans and applies the next run. */
 async function work(agent: FakeAgent) {
   for (let phase = 0; phase < 2; phase += 1) {
     const job = await agent.claim({ waitMs: 10_000 })

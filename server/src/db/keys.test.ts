@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase, execute } from '../testing/database.ts'
 
-/** Why a column names no row by a foreign key. A new `_id` column gets a key, or a line here. */
+/** Reasons why an `_id` column has no foreign key. A new one gets a key, or a line here. */
 const WITHOUT_KEY = {
-  'names nothing in this database': [
+  'refers to nothing in this database': [
     'installation.blob_store_id',
     'oauth_codes.client_id',
     'organizations.owners_team_saml_role_id',
     'task_outcomes.outcome_id',
     'teams.sso_team_id',
   ],
-  'is an id of the row itself': [
+  'identifies the row itself': [
     'organization_memberships.placeholder_id',
     'tag_bindings.tag_id',
     'variables.version_id',
   ],
-  'names rows of several tables': ['state_versions.lock_holder_id', 'workspaces.locked_by_id'],
-  'is a record that outlives what it names': [
+  'refers to several tables': ['state_versions.lock_holder_id', 'workspaces.locked_by_id'],
+  'is history that outlives the referenced row': [
     'agent_jobs.agent_pool_id',
     'agent_jobs.preferred_agent_id',
     'agents.token_id',
@@ -38,7 +38,7 @@ const WITHOUT_KEY = {
     'trigger_firings.before_state_version_id',
     'trigger_firings.workspace_id',
   ],
-  'copies a column of a row that it goes with: a key would lock one more row in each run': [
+  'duplicates a column of its parent row: a key would lock another row in each run': [
     'agent_jobs.organization_id',
     'agent_jobs.workspace_id',
     'run_keys.organization_id',
@@ -48,7 +48,7 @@ const WITHOUT_KEY = {
   ],
 }
 
-test('each column that ends in _id has a foreign key, or a reason to have none', async () => {
+test('each column whose name ends in _id has a foreign key or a listed exception', async () => {
   await using database = await createTestDatabase()
 
   const { rows } = await execute(

@@ -36,7 +36,7 @@ test('a server older than the database names the unknown migrations and writes n
   expect(rows).toEqual([])
 })
 
-/** Everything that a start could have made in a database. */
+/** Everything that a start could have created in a database. */
 const CONTENTS = `select (select array_agg(c.relname order by c.relname) from pg_class c where c.relnamespace = 'public'::regnamespace) as tables,
   (select array_agg(extname order by extname) from pg_extension) as extensions,
   (select array_agg(name order by name) from schema_migrations) as migrations`

@@ -22,7 +22,7 @@ await app.request({
 
 describe.each([
   ['leaves the path in requests', '/groundstate'],
-  ['takes the path off requests', ''],
+  ['strips the path from requests', ''],
 ])('behind a proxy that %s', (_, prefix) => {
   test.each(['/app/acme/workspaces', '/'])('the page of %s contains the base path', async (path) => {
     const response = await app.request({ url: `${prefix}${path}`, headers: { accept: 'text/html' } })
@@ -31,7 +31,7 @@ describe.each([
     expect(response.text).toContain('<base href="/groundstate/" />')
   })
 
-  test('files of the application are there', async () => {
+  test('files of the application are served', async () => {
     expect((await app.request({ url: `${prefix}/assets/main-abc123.js` })).text).toBe('run()')
   })
 
@@ -59,7 +59,7 @@ describe.each([
     })
   })
 
-  test('a session is for the path alone', async () => {
+  test('a session is limited to the path', async () => {
     const { username } = await createUser(app, { password: 'a good password' })
     const response = await app.request({
       method: 'POST',
@@ -72,7 +72,7 @@ describe.each([
     expect(response.headers['set-cookie']).toContain('; Path=/groundstate; ')
   })
 
-  test('an error leads to the application', async () => {
+  test('an error page links to the application', async () => {
     const response = await app.request({ url: `${prefix}/nothing`, headers: { accept: 'text/html' } })
 
     expect(response.status).toBe(404)
@@ -80,11 +80,11 @@ describe.each([
   })
 })
 
-test.each(['/groundstate', '/groundstate?x=1'])('%s is the application too', async (url) => {
+test.each(['/groundstate', '/groundstate?x=1'])('%s serves the application too', async (url) => {
   expect((await app.request({ url, headers: { accept: 'text/html' } })).status).toBe(200)
 })
 
-test('a path that only begins with the same letters is another one', async () => {
+test('a path with only the same prefix is a different one', async () => {
   expect((await app.request({ url: '/groundstates/app' })).status).toBe(404)
 })
 

@@ -32,14 +32,14 @@ test.each([0, 1, 2])('any length is decoded, padded or not: %i more bytes', asyn
 })
 
 test.each([
-  ['a character that is none of base64', `${text.slice(0, 50_000)}!${text.slice(50_001)}`],
+  ['a character outside of base64', `${text.slice(0, 50_000)}!${text.slice(50_001)}`],
   ['white space', `${text.slice(0, 50_000)} ${text.slice(50_000)}`],
   ['padding in the middle', `${text.slice(0, 50_000)}==${text.slice(50_000)}`],
   ['too much padding', `${text}====`],
-  ['a length that none has', text.slice(0, 50_001)],
+  ['an impossible length', text.slice(0, 50_001)],
   ['an escape', `${text}\n`],
   ['letters of other alphabets', 'ж'.repeat(50_000)],
-])('a text with %s stays a text', async (_, odd) => {
+])('a text with %s is unchanged', async (_, odd) => {
   expect(await parse(JSON.stringify({ state: odd }))).toEqual({ state: odd })
 })
 

@@ -6,9 +6,14 @@ import { createTestApp } from '../testing/app.ts'
  */
 async function statuses(settings: Record<string, string>, forwarded: string) {
   const app = await createTestApp({ GROUNDSTATE_RATE_LIMIT: '2', ...settings })
-  const ask = async (address: string) =>
+  const statusFor = async (address: string) =>
     (await app.request({ url: '/api/v2/account/details', headers: { 'x-forwarded-for': address } })).status
-  return [await ask(forwarded), await ask(forwarded), await ask(forwarded), await ask('203.0.113.99')]
+  return [
+    await statusFor(forwarded),
+    await statusFor(forwarded),
+    await statusFor(forwarded),
+    await statusFor('203.0.113.99'),
+  ]
 }
 
 test('a client cannot choose its address', async () => {

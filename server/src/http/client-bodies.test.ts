@@ -20,7 +20,7 @@ async function send(method: 'POST' | 'PATCH' | 'DELETE', path: string, body: str
   return app.request({ method, url: `/api/v2/${path}`, token: user.token, body: body && `${body}\n`, headers })
 }
 
-async function made(path: string, body: string): Promise<string> {
+async function create(path: string, body: string): Promise<string> {
   const response = await send('POST', path, body)
   expect([path, response.status, response.status < 300 || response.text]).toEqual([path, 201, true])
   return response.json().data.id
@@ -32,63 +32,63 @@ const ids = {
   other: other.workspaceId,
   otherName: other.workspaceName,
   version: setting.configurationVersionId,
-  project: await made(
+  project: await create(
     `organizations/${organization}/projects`,
     '{"data":{"type":"projects","attributes":{"auto-destroy-activity-duration":"14d","description":"ours","name":"go"},"relationships":{"tag-bindings":{"data":[{"type":"tag-bindings","attributes":{"key":"team","value":"core"}}]}}}}',
   ),
-  pool: await made(
+  pool: await create(
     `organizations/${organization}/agent-pools`,
     '{"data":{"type":"agent-pools","attributes":{"name":"go","organization-scoped":true}}}',
   ),
-  set: await made(
+  set: await create(
     `organizations/${organization}/varsets`,
     '{"data":{"type":"varsets","attributes":{"description":"","global":false,"name":"go","priority":false},"relationships":{"parent":{"data":null}}}}',
   ),
-  variable: await made(
+  variable: await create(
     `workspaces/${setting.workspaceId}/vars`,
     '{"data":{"type":"vars","attributes":{"category":"terraform","description":"","hcl":false,"key":"1st","sensitive":false,"value":""}}}',
   ),
-  task: await made(
+  task: await create(
     `organizations/${organization}/tasks`,
     `{"data":{"type":"tasks","attributes":{"category":"task","description":null,"enabled":true,"global-configuration":{"enabled":false},"name":"go","url":"${receiver.url}"}}}`,
   ),
-  team: await made(
+  team: await create(
     `organizations/${organization}/teams`,
     '{"data":{"type":"teams","attributes":{"name":"go","organization-access":{"manage-policies":false,"manage-workspaces":true}}}}',
   ),
   username: user.username,
 }
 
-const setVariable = await made(
+const setVariable = await create(
   `varsets/${ids.set}/relationships/vars`,
   '{"data":{"type":"vars","attributes":{"category":"env","key":"2nd","value":"x"}}}',
 )
-const workspaceTask = await made(
+const workspaceTask = await create(
   `workspaces/${ids.workspace}/tasks`,
   `{"data":{"type":"workspace-tasks","attributes":{"enforcement-level":"advisory","stages":["post_plan","pre_plan"]},"relationships":{"task":{"data":{"type":"tasks","id":"${ids.task}"}}}}}`,
 )
-const teamWorkspace = await made(
+const teamWorkspace = await create(
   'team-workspaces',
   `{"data":{"type":"team-workspaces","attributes":{"access":"custom","policy-overrides":false,"run-tasks":false,"runs":"apply","sentinel-mocks":"none","state-versions":"read-outputs","variables":"none","workspace-locking":true},"relationships":{"team":{"data":{"type":"teams","id":"${ids.team}"}},"workspace":{"data":{"type":"workspaces","id":"${ids.workspace}"}}}}}`,
 )
-const secondTeam = await made(
+const secondTeam = await create(
   `organizations/${organization}/teams`,
   '{"data":{"attributes":{"name":"provider"},"type":"teams"}}',
 )
-const teamProject = await made(
+const teamProject = await create(
   'team-projects',
   `{"data":{"type":"team-projects","attributes":{"access":"custom","project-access":{"settings":"read","teams":"none"},"workspace-access":{"create":false,"delete":false,"locking":true,"move":false,"run-tasks":false,"runs":"plan","sentinel-mocks":"none","state-versions":"none","variables":"none"}},"relationships":{"project":{"data":{"type":"projects","id":"${ids.project}"}},"team":{"data":{"type":"teams","id":"${ids.team}"}}}}}`,
 )
-const membership = await made(
+const membership = await create(
   `organizations/${organization}/organization-memberships`,
   `{"data":{"type":"organization-memberships","attributes":{"email":"go@example.com"},"relationships":{"teams":{"data":[{"type":"teams","id":"${ids.team}"}]}}}}`,
 )
-const run = await made(
+const run = await create(
   'runs',
   `{"data":{"type":"runs","attributes":{"message":"without a configuration version"},"relationships":{"configuration-version":{"data":null},"workspace":{"data":{"type":"workspaces","id":"${ids.workspace}"}}}}}`,
 )
 
-/** A workspace as a client sends it that names it in a list: with every attribute and relationship, all empty. */
+/** A workspace in a client's list: every attribute and relationship is present and empty. */
 const whole = `{"type":"workspaces","id":"${ids.other}","attributes":{"actions":null,"agent-pool-id":"","auto-apply":false,"name":"","permissions":null,"setting-overwrites":null,"tag-names":null,"trigger-prefixes":null,"vcs-repo":null},"relationships":{"agent-pool":{"data":null},"current-run":{"data":null},"outputs":{"data":[]},"project":{"data":null},"tags":{"data":[]}}}`
 const state = Buffer.from(JSON.stringify({ version: 4, serial: 1, lineage: 'go', outputs: {}, resources: [] }))
 const md5 = createHash('md5').update(state).digest('hex')

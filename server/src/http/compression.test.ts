@@ -31,7 +31,7 @@ test('HEAD has the same headers', async () => {
     expect(head.headers[name]).toBe(whole.headers[name])
 })
 
-test('a client that already has it gets a 304', async () => {
+test('a client with the current version gets a 304', async () => {
   const { headers } = await app.request({ url, headers: { 'accept-encoding': 'gzip' } })
 
   const response = await app.request({
@@ -60,6 +60,6 @@ test.each([
   ['*', true],
   ['*;q=0', false],
   ['x-gzip', true],
-] as const)('whether %j takes gzip is %s', (header, expected) => {
+] as const)('whether %j accepts gzip is %s', (header, expected) => {
   expect(takesGzip(header)).toBe(expected)
 })

@@ -31,11 +31,11 @@ const workspace = (id: string, current: string, lockedBy = one('users', 'ada')):
 
 /** Loaders that record their calls; a resource called secret is unreadable. */
 function fakes() {
-  const asked: string[] = []
+  const loads: string[] = []
   const named = (type: string, make: (id: string) => Resource = (id) => ({ type, id })): Loader => ({
     type,
     load: async (_, ids) => {
-      asked.push(`${type}: ${ids.join(',')}`)
+      loads.push(`${type}: ${ids.join(',')}`)
       return ids
         .filter((id) => id !== 'secret')
         .map((id) => make(id))
@@ -51,7 +51,7 @@ function fakes() {
       of: 'workspaces',
       relation: 'vars',
       load: async (_, parents) => {
-        asked.push(`vars of ${parents.map(({ id }) => id).join(',')}`)
+        loads.push(`vars of ${parents.map(({ id }) => id).join(',')}`)
         const vars = (id: string) => ['a', 'b'].map((name) => ({ type: 'vars', id: `${id}-${name}` }))
         return new Map(parents.filter(({ id }) => id !== 'ws3').map(({ id }) => [id, vars(id)]))
       },
@@ -62,33 +62,33 @@ function fakes() {
       load: async (_, parents) => new Map(parents.map(({ id }) => [id, { type: 'exports', id: `export-${id}` }])),
     },
   ]
-  return { asked, loaders }
+  return { loads, loaders }
 }
 
 async function include(data: Resource | Resource[] | null, ...paths: string[]) {
-  const { asked, loaders } = fakes()
+  const { loads, loaders } = fakes()
   const response = { status: 200, document: { data, meta: {} } }
   const { document } = await addIncluded({} as Ctx, indexLoaders(loaders), response, new Set(paths))
   const { included } = document as { included?: Resource[] }
-  return { asked, included: included?.map(({ type, id }) => `${type}/${id}`), document }
+  return { loads, included: included?.map(({ type, id }) => `${type}/${id}`), document }
 }
 
 test('without include nothing is added', async () => {
   expect((await include(run('r1'))).document).toEqual({ data: run('r1'), meta: {} })
 })
 
-test('a relation brings the resources that its data name, those of all rows by one load', async () => {
-  const { asked, included } = await include([run('r1'), run('r2'), run('r3', 'plan-r1')], 'plan')
+test('a relation includes its resources, loaded once for all rows', async () => {
+  const { loads, included } = await include([run('r1'), run('r2'), run('r3', 'plan-r1')], 'plan')
 
   expect(included).toEqual(['plans/plan-r1', 'plans/plan-r2'])
-  expect(asked).toEqual(['plans: plan-r1,plan-r2'])
+  expect(loads).toEqual(['plans: plan-r1,plan-r2'])
 })
 
 test('resources along a path are included', async () => {
-  const { asked, included } = await include(workspace('ws1', 'r1'), 'current_run.plan', 'current_run.created_by')
+  const { loads, included } = await include(workspace('ws1', 'r1'), 'current_run.plan', 'current_run.created_by')
 
   expect(included).toEqual(['runs/r1', 'plans/plan-r1', 'users/ada'])
-  expect(asked).toEqual(['runs: r1', 'plans: plan-r1', 'users: ada'])
+  expect(loads).toEqual(['runs: r1', 'plans: plan-r1', 'users: ada'])
 })
 
 test('each type is loaded once per depth, and no resource twice', async () => {
@@ -101,12 +101,12 @@ test('each type is loaded once per depth, and no resource twice', async () => {
     'latest_run.created_by',
   ]
 
-  const { asked, included } = await include(
+  const { loads, included } = await include(
     [workspace('ws1', 'r1'), workspace('ws2', 'r3', one('runs', 'r3'))],
     ...paths,
   )
 
-  expect(asked).toEqual(['runs: r1,r3,r2', 'users: ada', 'plans: plan-r1,plan-r3,plan-r2'])
+  expect(loads).toEqual(['runs: r1,r3,r2', 'users: ada', 'plans: plan-r1,plan-r3,plan-r2'])
   expect(included).toEqual([
     'runs/r1',
     'runs/r3',
@@ -118,7 +118,7 @@ test('each type is loaded once per depth, and no resource twice', async () => {
   ])
 })
 
-test('the order is that of the paths, then that of the data', async () => {
+test('resources are ordered by path, then by position in the data', async () => {
   const { included } = await include([run('r2'), run('r1')], 'created_by', 'plan')
 
   expect(included).toEqual(['users/ada', 'plans/plan-r2', 'plans/plan-r1'])
@@ -128,13 +128,13 @@ describe('nothing is included by', () => {
   test.each([
     ['a relation to none', 'confirmed_by'],
     ['a relation without data', 'comments'],
-    ['a relation that the resource has not', 'cost_estimate'],
-    ['a path that goes on from nothing', 'confirmed_by.organization'],
+    ['a relation that the resource does not have', 'cost_estimate'],
+    ['a path through an empty relation', 'confirmed_by.organization'],
   ])('%s', async (_, path) => {
-    const { asked, included } = await include(run('r1'), path)
+    const { loads, included } = await include(run('r1'), path)
 
     expect(included).toEqual([])
-    expect(asked).toEqual([])
+    expect(loads).toEqual([])
   })
 
   test('a type without a loader', async () => {
@@ -146,22 +146,22 @@ describe('nothing is included by', () => {
   })
 
   test('an unreadable resource, which is not loaded again', async () => {
-    const { asked, included } = await include(
+    const { loads, included } = await include(
       workspace('ws1', 'secret', one('runs', 'secret')),
       'current_run',
       'locked_by',
     )
 
     expect(included).toEqual([])
-    expect(asked).toEqual(['runs: secret'])
+    expect(loads).toEqual(['runs: secret'])
   })
 })
 
-describe('a relation that the resource does not tell', () => {
+describe('a relation that the resource does not contain', () => {
   test('is loaded for all parents at once, and shown with its links', async () => {
-    const { asked, document, included } = await include([workspace('ws1', 'r1'), workspace('ws2', 'r1')], 'vars')
+    const { loads, document, included } = await include([workspace('ws1', 'r1'), workspace('ws2', 'r1')], 'vars')
 
-    expect(asked).toEqual(['vars of ws1,ws2'])
+    expect(loads).toEqual(['vars of ws1,ws2'])
     expect(included).toEqual(['vars/ws1-a', 'vars/ws1-b', 'vars/ws2-a', 'vars/ws2-b'])
     expect(document).toMatchObject({
       data: [
@@ -188,10 +188,10 @@ describe('a relation that the resource does not tell', () => {
 })
 
 test('primary resources are not included again', async () => {
-  const { asked, included } = await include([workspace('ws', 'r1')], 'current_run.workspace')
+  const { loads, included } = await include([workspace('ws', 'r1')], 'current_run.workspace')
 
   expect(included).toEqual(['runs/r1'])
-  expect(asked).toEqual(['runs: r1'])
+  expect(loads).toEqual(['runs: r1'])
 })
 
 test('a document with included resources and other content are unchanged', async () => {
@@ -204,7 +204,7 @@ test('a document with included resources and other content are unchanged', async
   }
 })
 
-test('two loaders for the same are refused', () => {
+test('two loaders for the same type are rejected', () => {
   const { loaders } = fakes()
 
   expect(() => indexLoaders([...loaders, { type: 'plans', load: async () => [] }])).toThrow('two loaders for plans')

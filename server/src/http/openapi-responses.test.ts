@@ -91,7 +91,7 @@ function responseSchema(method: string, path: string, status: string) {
   return operation(method, path).responses[status]?.content?.['application/vnd.api+json']?.schema
 }
 
-test('routes with all that can be described make a valid document', async () => {
+test('routes with every possible description form a valid document', async () => {
   expect(await new Validator().validate(structuredClone(api))).toEqual({ valid: true })
 })
 
@@ -148,14 +148,14 @@ test('a response without a body has no content', () => {
   expect(operation('delete', '/books/{id}').responses['204']).toEqual({ description: 'No Content' })
 })
 
-test('content that is no JSON is named by its type', () => {
+test('content other than JSON is named by its type', () => {
   const { responses } = operation('get', '/books/{id}/text')
 
   expect(responses['200']?.content).toEqual({ 'text/plain': { schema: {} } })
   expect(responses['304']).toEqual({ description: 'Not Modified' })
 })
 
-test('JSON that is no document of JSON:API is described as plain JSON', () => {
+test('JSON other than JSON:API is described as plain JSON', () => {
   expect(Object.keys(operation('get', '/opening-hours').responses['200']?.content ?? {})).toEqual(['application/json'])
 })
 

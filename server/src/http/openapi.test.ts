@@ -71,7 +71,7 @@ describe('the OpenAPI document', () => {
     expect(JSON.stringify(api)).not.toContain('"additionalProperties":false')
   })
 
-  test('describes how each operation refuses', () => {
+  test('describes the errors of each operation', () => {
     const silent = operations.filter(([, , { responses }]) => !responses['4XX'] || !responses['5XX'])
 
     expect(silent).toEqual([])
@@ -121,8 +121,8 @@ describe('the OpenAPI document', () => {
   })
 })
 
-describe('the page for people', () => {
-  test('may talk to this server only', async () => {
+describe('the documentation page', () => {
+  test('may connect only to this server', async () => {
     const page = await app.request({ url: '/docs/api' })
 
     expect(page.status).toBe(200)

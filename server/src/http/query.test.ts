@@ -42,11 +42,11 @@ const NOTHING = {
 }
 
 describe('a query', () => {
-  test('without parameters has the presets', () => {
+  test('without parameters has the defaults', () => {
     expect(parse({})).toEqual(NOTHING)
   })
 
-  test('with empty and unknown parameters is one without', () => {
+  test('with empty and unknown parameters has the defaults too', () => {
     const empty = Object.fromEntries(Object.keys(NOTHING).map((name) => [name, ' ']))
 
     expect(parse({ ...empty, 'filter[tagged][0][key]': [], other: 'x', __proto__: 'x' })).toEqual({
@@ -97,7 +97,7 @@ describe('a query', () => {
     ['locked', 'yes', 'locked is "yes", it must be true or false'],
     ['since', '2030-02-31', 'since is "2030-02-31", it must be a time such as 2030-01-31T12:00:00.000Z'],
     ['sort', '--name', 'sort is "--name", it must be one of name, created-at, or one with a - before it'],
-  ])('with %s %j is refused', (name, given, detail) => {
+  ])('with %s %j is rejected', (name, given, detail) => {
     expect(refusalOf(parse, { [name]: given })).toMatchObject({
       kind: 'invalid',
       parts: [{ detail, source: { parameter: name } }],

@@ -13,11 +13,11 @@ test('a document without raw parts is serialised as by JSON.stringify', () => {
   expect(serialise({ a: [1, 'ü', undefined] }).content.toString()).toBe('{"a":[1,"ü",null]}')
 })
 
-test('a raw part that is serialised by others is its value', () => {
+test('a raw part serialised by JSON.stringify is its value', () => {
   expect(JSON.stringify({ a: raw('[1, 2]') })).toBe('{"a":[1,2]}')
 })
 
-test('documents have one digest as long as they say the same', () => {
+test('equal documents have equal digests', () => {
   const digest = (...parts: [string, string]) => serialise({ first: raw(parts[0]), second: raw(parts[1]) }).digest()
 
   expect(digest('[1]', '[2]')).toBe(digest('[1]', '[2]'))

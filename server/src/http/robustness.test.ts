@@ -65,7 +65,7 @@ function problem(url: string, response: TestResponse): string | undefined {
   if (missing.length > 0 || headers['x-request-id'] === undefined) return `${status} without ${String(missing[0])}`
   if (status >= 500) return `${status} ${text}`
   if (status < 400 || response.bytes.length === 0) return undefined
-  // Their answers follow RFC 6749, or are pages.
+  // Their responses follow RFC 6749, or are pages.
   if (url.startsWith('/oauth/') || url.startsWith('/auth/')) return undefined
   if (headers['content-type'] !== 'application/vnd.api+json')
     return `${status} of type ${String(headers['content-type'])}`
@@ -91,7 +91,7 @@ async function firstId(url: string): Promise<string> {
   return response.status === 200 ? response.json().data[0].id : 'team-0000000000000000'
 }
 
-/** Without a state, what reads one answers before it has looked at its parameters. */
+/** Without a state, state routes return 404 before they check parameters. */
 async function storeState() {
   const request = { method: 'POST', token: admin.token } as const
   const url = `/api/v2/workspaces/${workspace.id}`

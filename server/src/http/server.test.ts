@@ -18,7 +18,7 @@ const workspace = await createWorkspace(app, { organization: organization.name, 
 const base = new URL(await app.listen())
 const organizationUrl = `/api/v2/organizations/${organization.name}`
 
-test('a full disk is said, and that it may be tried again', async () => {
+test('a full disk returns 503 with Retry-After', async () => {
   await sql`
     create function refuse() returns trigger language plpgsql
         as $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`.execute(app.db)
@@ -64,16 +64,16 @@ describe('invalid requests', () => {
       404,
     ],
     ['OPTIONS of everything', 'OPTIONS * HTTP/1.1\r\nHost: x\r\n', 404],
-  ])('%s is answered by an error document', async (_, head, status) => {
-    const answer = await exchange(base, `${head}Connection: close\r\n\r\n`)
+  ])('%s returns an error document', async (_, head, status) => {
+    const response = await exchange(base, `${head}Connection: close\r\n\r\n`)
 
-    expect(answer.status).toBe(status)
-    expect(JSON.parse(answer.body).errors[0]).toMatchObject({ status: String(status), detail: expect.any(String) })
-    expect(answer.head).toContain('content-type: application/vnd.api+json\r\n')
-    expect(answer.head).toContain('tfp-api-version: 2.6\r\n')
+    expect(response.status).toBe(status)
+    expect(JSON.parse(response.body).errors[0]).toMatchObject({ status: String(status), detail: expect.any(String) })
+    expect(response.head).toContain('content-type: application/vnd.api+json\r\n')
+    expect(response.head).toContain('tfp-api-version: 2.6\r\n')
   })
 
-  test('a bad body is refused after a bad token', async () => {
+  test('an invalid token is reported before an invalid body', async () => {
     const anonymous = await app.request({ method: 'POST', url: '/api/v2/organizations', body: '{' })
     const known = await app.request({ method: 'POST', url: '/api/v2/organizations', body: '{', token: user.token })
 
@@ -82,10 +82,10 @@ describe('invalid requests', () => {
   })
 
   test.each([
-    ['no JSON', '{"data":', 'the body is not valid JSON: '],
-    ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'the body is not valid UTF-8'],
+    ['not JSON', '{"data":', 'the body is not valid JSON: '],
+    ['not UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'the body is not valid UTF-8'],
     ['nested too deep', '['.repeat(200) + ']'.repeat(200), 'the body is nested deeper than 100 levels'],
-  ])('a body that is %s is malformed as one without its fields is', async (_, body, detail) => {
+  ])('a body that is %s has the same error as one without fields', async (_, body, detail) => {
     const response = await app.request({ method: 'POST', url: '/api/v2/organizations', body, token: user.token })
 
     expect(response.status).toBe(422)
@@ -103,7 +103,7 @@ describe('invalid requests', () => {
     expect(response.json().errors[0].source).toEqual({ pointer: '/data/attributes/e~1mail/1' })
   })
 
-  test('an escaped backslash before u0000 is a good text', async () => {
+  test('an escaped backslash before u0000 is valid text', async () => {
     const body = String.raw`{"data":{"type":"workspaces","attributes":{"description":"\\u0000 😀"}}}`
 
     const url = `/api/v2/workspaces/${workspace.id}`
@@ -161,20 +161,20 @@ describe('valid requests', () => {
     expect(new URL(response.json().links.first, base).searchParams.get('q')).toBe('a?b')
   })
 
-  test('one connection serves many requests, also after a refusal', async () => {
+  test('one connection serves many requests, also after an error', async () => {
     const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${user.token}\r\n`
 
-    const answer = await exchange(
+    const response = await exchange(
       base,
       `${request('/api/v2/nothing')}\r\n${request('/api/v2/ping')}\r\n${request(organizationUrl)}Connection: close\r\n\r\n`,
     )
 
-    expect(answer.raw.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 204', 'HTTP/1.1 200'])
+    expect(response.raw.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 204', 'HTTP/1.1 200'])
   })
 })
 
-describe('a client that leaves', () => {
-  test('in the middle of a body is no bug, and is logged', async () => {
+describe('a client that disconnects', () => {
+  test('during a body is logged, not reported as a bug', async () => {
     const url = `/api/v2/workspaces/${workspace.id}`
 
     await leaveIn('PATCH', url)
@@ -183,7 +183,7 @@ describe('a client that leaves', () => {
     expect(bugs()).toEqual([])
   })
 
-  test('in the middle of an upload may start again', async () => {
+  test('during an upload may retry', async () => {
     const versions = `/api/v2/workspaces/${workspace.id}/configuration-versions`
     const body = { data: { type: 'configuration-versions', attributes: { 'auto-queue-runs': false } } }
     const created = await app.request({ method: 'POST', url: versions, body, token: user.token })
@@ -220,7 +220,7 @@ describe('ETags', () => {
     expect(other.status).toBe(200)
   })
 
-  test('changes and refusals have none', async () => {
+  test('writes and errors have none', async () => {
     const url = `/api/v2/workspaces/${workspace.id}`
     const body = { data: { type: 'workspaces', attributes: { description: 'x' } } }
 
@@ -264,7 +264,7 @@ describe('the request log', () => {
     ])
   })
 
-  test('holds no token, password, signature or value of a variable', async () => {
+  test('contains no token, password, signature or variable value', async () => {
     lines.length = 0
     const secrets = ['hunter2-password', 'value-of-a-variable', 'a-query-value', user.token]
     const signed = app.secrets.signPath({ purpose: 'log', id: 'plan-1', expiresAt: new Date(Date.now() + 60_000) })

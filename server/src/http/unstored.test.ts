@@ -8,7 +8,7 @@ import { lockedWorkspace, rawState } from '../testing/state-versions.ts'
 
 const app = await createTestApp()
 
-describe('a response with a secret is not to be stored, and not compressed', () => {
+describe('a response with a secret is neither cached nor compressed', () => {
   test('of a token that was created', async () => {
     const user = await createUser(app)
     const { name } = await createOrganization(app, user)

@@ -157,7 +157,7 @@ test.each<[schema: z.ZodType, given: unknown, rule: string]>([
   [z.string().length(1), 'ab', 'it must have exactly 1 character'],
   [z.array(z.string()).min(1), [], 'it must not be empty'],
   [z.array(z.string()).max(1), ['a', 'b'], 'it must have at most 1 item'],
-])('an error is in plain words, not in those of the schema library: %#', (schema, given, rule) => {
+])('an error is in plain English, not the terms of the schema library: %#', (schema, given, rule) => {
   const parse = () => parseBody(z.object({ field: schema }), { field: given })
 
   expect(parse).toThrow(`field is ${JSON.stringify(given)}, ${rule}`)

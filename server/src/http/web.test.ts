@@ -44,7 +44,7 @@ test.each(['/', '/app', '/app/', '/app/acme/workspaces/net?tab=runs'])(
   },
 )
 
-test('the page may run scripts from files only, and styles with a nonce that is in it and that no other has', async () => {
+test('the policy allows only script files, and styles with a nonce unique to the response', async () => {
   const responses = [await get('/app'), await get('/app')]
 
   const nonces = responses.map(({ text, headers }) => {
@@ -59,7 +59,7 @@ test('the page may run scripts from files only, and styles with a nonce that is 
   expect(new Set(nonces).size).toBe(2)
 })
 
-test('a page that the browser has is not sent again, and keeps the policy with its nonce', async () => {
+test('a cached page returns 304 without a new policy, so its nonce stays valid', async () => {
   const { headers } = await get('/app')
 
   const response = await app.request({
@@ -71,7 +71,7 @@ test('a page that the browser has is not sent again, and keeps the policy with i
   expect(response.headers['content-security-policy']).toBeUndefined()
 })
 
-test('the page is compressed for a browser that takes that', async () => {
+test('the page is compressed for a browser that accepts gzip', async () => {
   const response = await app.request({ url: '/app', headers: { accept: 'text/html', 'accept-encoding': 'br, gzip' } })
 
   expect(response.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' })
@@ -114,10 +114,10 @@ test.each([
 )
 
 test.each([
-  ['nothing', '', '/assets/main-abc123.js', 'run()'],
-  ['a coding that is unknown', 'zstd, identity', '/assets/main-abc123.js', 'run()'],
-  ['a file that is too small to compress', 'br, gzip', '/assets/small-abc123.css', 'a{}'],
-])('who accepts %s gets the file as it is', async (_, accepted, url, content) => {
+  ['no encoding', '', '/assets/main-abc123.js', 'run()'],
+  ['an unknown encoding', 'zstd, identity', '/assets/main-abc123.js', 'run()'],
+  ['any encoding of a small file', 'br, gzip', '/assets/small-abc123.css', 'a{}'],
+])('with %s, a file is sent uncompressed', async (_, accepted, url, content) => {
   const response = await app.request({ url, headers: { 'accept-encoding': accepted } })
 
   expect(response.headers['content-encoding']).toBeUndefined()
@@ -125,7 +125,7 @@ test.each([
   expect(response.text).toBe(content)
 })
 
-test('a range is one of the bytes that would be sent', async () => {
+test('a range applies to the encoded content', async () => {
   const headers = { range: 'bytes=1-3', 'accept-encoding': 'gzip' }
 
   const whole = await app.request({ url: '/assets/main-abc123.js', headers: { 'accept-encoding': 'gzip' } })
@@ -141,7 +141,7 @@ test.each(['/assets/main-abc123.js.br', '/assets/main-abc123.js.gz'])('%s is not
   expect((await get(url, '*/*')).status).toBe(404)
 })
 
-test('a file next to the page is not', async () => {
+test('a file outside of assets is cached for an hour', async () => {
   const response = await get('/icon.svg', '*/*')
 
   expect(response.text).toBe('<svg/>')
@@ -151,10 +151,10 @@ test('a file next to the page is not', async () => {
 test.each([
   ['a missing asset', '/assets/main-old.js', '*/*'],
   ['a directory of assets', '/assets/', 'text/html'],
-  ['a way out of the assets', '/assets/..%2findex.html', '*/*'],
+  ['a path that leaves the assets', '/assets/..%2findex.html', '*/*'],
   ['a missing file of the application', '/app/main.js', '*/*'],
   ['data of the application', '/app/acme', 'application/json'],
-  ['a path of no one, to a program,', '/other', '*/*'],
+  ['an unknown path, requested by a program,', '/other', '*/*'],
   ['a path of the API', '/api/v2/nothing', 'text/html'],
 ])('%s is not found', async (_, url, accept) => {
   const response = await get(url, accept)
@@ -185,7 +185,7 @@ test('a path is shown on the page of an error as text', async () => {
   expect(response.text).not.toContain('<img')
 })
 
-// A client of HTTP would tidy them up.
+// An HTTP client would normalise them.
 test.each([
   '/assets/../../etc/passwd',
   '/assets/%2e%2e/%2e%2e/etc/passwd',
@@ -205,25 +205,25 @@ test.each([
   'http://[/',
 ])('the target %s is rejected unchanged', async (target) => {
   for (const method of ['GET', 'HEAD', 'POST']) {
-    const answer = await exchange(base, `${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    const response = await exchange(base, `${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
 
-    expect(answer.status).toBeOneOf([400, 404])
-    expect(answer.head).toContain('content-type: application/vnd.api+json\r\n')
+    expect(response.status).toBeOneOf([400, 404])
+    expect(response.head).toContain('content-type: application/vnd.api+json\r\n')
   }
 })
 
 test.each([
-  ['bytes that it has not', 'Range: bytes=99-', 416],
-  ['a range that is none', 'Range: bytes=-', 416],
-  ['another file', 'If-Match: "x"', 412],
-])('a file that is asked for %s is refused', async (_, header, status) => {
-  const answer = await exchange(
+  ['a range beyond its end', 'Range: bytes=99-', 416],
+  ['an invalid range', 'Range: bytes=-', 416],
+  ['another version', 'If-Match: "x"', 412],
+])('a request for %s is rejected', async (_, header, status) => {
+  const response = await exchange(
     base,
     `GET /assets/main-abc123.js HTTP/1.1\r\nHost: x\r\n${header}\r\nConnection: close\r\n\r\n`,
   )
 
-  expect(answer.status).toBe(status)
-  expect(JSON.parse(answer.body).errors[0]).toMatchObject({ status: String(status), detail: expect.any(String) })
+  expect(response.status).toBe(status)
+  expect(JSON.parse(response.body).errors[0]).toMatchObject({ status: String(status), detail: expect.any(String) })
 })
 
 test('the page does not accept POST', async () => {

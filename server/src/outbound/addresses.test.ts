@@ -33,7 +33,7 @@ describe('addresses', () => {
     'fd00:ec2::254',
     '100.100.100.200',
     '168.63.129.16',
-  ])('%s is closed always', (address) => {
+  ])('%s is always blocked', (address) => {
     expect(addressProblem(address, inside)).toBeDefined()
   })
 })

@@ -39,7 +39,7 @@ async function listen(server: Server) {
   return (server.address() as AddressInfo).port
 }
 
-/** A server that knows itself as `given` says, and the outbound requests of its process, which may call no private address. */
+/** A loopback server with these settings, and a client that may not call private addresses. */
 function know(given: Partial<Listener> & { origin: string }) {
   const loopbackServer = createLoopbackServer()
   loopbackServer.open({ baseUrl: BASE_URL, certificate: undefined, ...given })
@@ -81,7 +81,7 @@ test.each([
   '/_sample/review#x',
   '/_sample/../_sample/review',
   '/api/v2/ping',
-])('a request to %s of the own server goes the way of all others', async (path) => {
+])('a request to %s of this server follows the normal rules', async (path) => {
   const { outbound } = know({ origin: 'http://127.0.0.1:1', baseUrl: 'http://127.0.0.1:7777' })
 
   const { error } = await outbound.post({ ...request, url: `http://127.0.0.1:7777${path}` })

@@ -6,18 +6,18 @@ import { canEnter, findSystemAccount } from './account.ts'
 
 const isRoot = process.geteuid?.() === 0
 
-test.runIf(isRoot)('root gives way to an unprivileged user that the system can name', async () => {
+test.runIf(isRoot)('root switches to an unprivileged user with a name', async () => {
   const account = await findSystemAccount()
 
   expect(account).toMatchObject({ switch: true })
   expect(account.uid).not.toBe(0)
 })
 
-test.skipIf(isRoot)('anyone but root runs PostgreSQL as themself', async () => {
+test.skipIf(isRoot)('other users run PostgreSQL as themselves', async () => {
   expect(await findSystemAccount()).toMatchObject({ uid: process.geteuid?.(), switch: false })
 })
 
-test.runIf(isRoot)('a user id without a name is refused with the way around', async () => {
+test.runIf(isRoot)('a user id without a name is rejected with advice', async () => {
   process.seteuid?.(54_321)
   try {
     await expect(findSystemAccount()).rejects.toThrow(

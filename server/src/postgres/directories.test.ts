@@ -28,7 +28,7 @@ test('the socket is in a directory that only its user can enter', async () => {
   expect(await canEnter({ ...account, uid: 54_321, gid: 54_321 }, join(top, 'data'))).toBe(false)
 })
 
-test.runIf(isRoot)('a data directory below a closed one has its database elsewhere, and says so once', async () => {
+test.runIf(isRoot)('a data directory below a closed one has its database elsewhere, with one notice', async () => {
   const closed = join(top, 'closed')
   await mkdir(closed, { mode: 0o700 })
   const account = await findSystemAccount()
@@ -44,7 +44,7 @@ test.runIf(isRoot)('a data directory below a closed one has its database elsewhe
   expect(messages).toEqual([expect.stringContaining(`the database is in ${first.home}`)])
 })
 
-test.runIf(isRoot)('a database of another user is refused, with what to do', async () => {
+test.runIf(isRoot)('a database of another user is rejected with advice', async () => {
   const dataDir = join(top, 'data')
   const owner = { name: 'owner', uid: 54_321, gid: 54_321, switch: true }
   await openDirectories(dataDir, owner, log)

@@ -217,9 +217,9 @@ describe('a data directory', () => {
   })
 
   test('whose creation was interrupted is created again', async () => {
-    const gone = spawn('true')
-    await once(gone, 'exit')
-    const partial = join(dataDir, `postgres/cluster.new-${gone.pid}-abcdef`)
+    const exited = spawn('true')
+    await once(exited, 'exit')
+    const partial = join(dataDir, `postgres/cluster.new-${exited.pid}-abcdef`)
     await mkdir(partial, { recursive: true })
     await writeFile(join(partial, 'PG_VERSION'), '18\n')
 
@@ -231,8 +231,8 @@ describe('a data directory', () => {
 
   test.each([
     ['', true],
-    [', though nothing but the lock of its socket is left,', false],
-  ])('whose recorded process is now a stranger%s is started', async (_, hasDataLock) => {
+    [', and only the socket lock is left,', false],
+  ])('whose recorded pid now belongs to another process%s is started', async (_, hasDataLock) => {
     copyTemplate()
     const account = await stat(join(dataDir, 'postgres/cluster'))
     const identity = isRoot ? { uid: account.uid, gid: account.gid } : {}
@@ -260,7 +260,7 @@ function mountDisk(directory: string, size: string) {
 }
 
 describe('a full disk', () => {
-  test.runIf(isRoot)('is named when the database is created, and nothing half made is left', async ({ skip }) => {
+  test.runIf(isRoot)('is named when the database is created, and no partial files are left', async ({ skip }) => {
     if (!mountDisk(dataDir, '8m')) skip('this system allows no mount')
     try {
       await expect(start()).rejects.toThrow(/the disk is full \(while creating the database\)/)
@@ -300,7 +300,7 @@ test('many clients can connect', async () => {
   copyTemplate()
   await using postgres = await start()
   const pool = new pg.Pool({ connectionString: postgres.url, max: 80 })
-  // `end` returns before every server process has gone: PostgreSQL may end some of them when it stops.
+  // `end` returns before every server process has exited: PostgreSQL may end some of them when it stops.
   pool.on('connect', (client) => client.on('error', () => {}))
   pool.on('error', () => {})
 

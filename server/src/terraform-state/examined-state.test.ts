@@ -24,7 +24,7 @@ describe('examineState', () => {
     ['an encrypted one', '{"serial":1,"lineage":"l","encryption_version":"v0","encrypted_data":"x"}', 'encrypted'],
     ['one of another format', '{"version":9}', 'state'],
     ['a damaged one', '{"version":4,', 'invalid'],
-    ['one with attributes that are none', `{"version":4,"resources":[${resource('[{"attributes":5}]')}]}`, 'state'],
+    ['one with invalid attributes', `{"version":4,"resources":[${resource('[{"attributes":5}]')}]}`, 'state'],
   ])('of %s, nothing is extracted', (_, text, kind) => {
     expect(examineState(Buffer.from(text))).toMatchObject({ header: { kind }, extraction: null })
   })

@@ -150,7 +150,7 @@ describe('extractState of format 4', () => {
       { version: 4, outputs: { a: { type: 'text' } } },
       'the output "a" has type "text", which is not a type of the engine',
     ],
-  ])('%j is refused: %s', (state, detail) => {
+  ])('%j is rejected: %s', (state, detail) => {
     expect(() => extractState(state)).toThrow(expect.objectContaining({ kind: 'invalid', message: detail }))
   })
 })

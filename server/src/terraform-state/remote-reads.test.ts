@@ -72,7 +72,7 @@ test('a state of another backend is not a read of a workspace', () => {
 })
 
 test.each([
-  ['the name of the workspace is not known', [reader('net', remote(null))], {}],
+  ['the name of the workspace is unknown', [reader('net', remote(null))], {}],
   [
     'a prefix selects the workspace',
     [reader('net', { backend: 'remote', config: { workspaces: { prefix: 'a-' } } })],

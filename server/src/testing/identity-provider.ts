@@ -108,12 +108,12 @@ export async function createIdentityProvider() {
     serve(baseUrl: string) {
       client = baseUrl
     },
-    /** The person who signs in next in a real browser; `undefined` refuses. */
+    /** The person that signs in next in a real browser; `undefined` denies the sign-in. */
     choose(person: string | undefined) {
       subject = person
     },
     /**
-     * Signs in and returns the response of our callback; the person `undefined` refuses. `tamper` changes the browser's
+     * Signs in and returns the response of our callback; the person `undefined` denies it. `tamper` changes the browser's
      * request to the callback.
      */
     async signIn(

@@ -164,7 +164,7 @@ function sample(schema: JsonSchema, flavour: Flavour, ids: Ids, key = ''): unkno
   if ('const' in schema) return schema['const']
   if (schema.enum) return schema.enum.at(flavour === 'plain' ? 0 : -1)
   if (schema.properties) {
-    // A name that takes nothing is refused with whatever it has.
+    // A rejected attribute is rejected with any value.
     const taken = Object.entries(schema.properties).filter(([, inner]) => inner.not === undefined)
     const entries = taken.map(([name, inner]) => [name, sample(inner, flavour, ids, name)])
     const object = Object.fromEntries(entries)

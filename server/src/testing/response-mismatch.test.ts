@@ -106,7 +106,7 @@ describe('the status', () => {
   })
 })
 
-describe('content that is no JSON', () => {
+describe('content other than JSON', () => {
   test('is of the type described', () => {
     expect(mismatch('x', { status: 206, type: 'text/plain; charset=utf-8' })).toBeUndefined()
     expect(mismatch('x', { status: 206, type: 'text/html' })).toContain('its type is text/html, not text/plain')
@@ -141,7 +141,7 @@ describe('an error', () => {
   })
 })
 
-test('without a route, any answer is fine', () => {
+test('without a route, any response is accepted', () => {
   const response = { method: 'GET', url: '/elsewhere', status: 200, type: JSON_API, content: '{"anything":1}' }
 
   expect(responseMismatch({ route: undefined, ...response })).toBeUndefined()

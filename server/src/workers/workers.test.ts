@@ -128,7 +128,7 @@ test('large content is read sequentially, and leaves a thread to smaller content
     ).toMatchObject({ ok: true })
     ended.push(name)
   }
-  // Both threads are there.
+  // Both threads have started.
   await Promise.all([read('first', 200_000), read('second', 200_000)])
 
   const large = ['a', 'b', 'c', 'd'].map(async (name) => read(name, 24 * 1024 * 1024))
@@ -157,7 +157,7 @@ test('a view of a larger buffer is copied, and so is a repeated buffer', async (
   expect(view.byteLength).toBeGreaterThan(200_000)
 })
 
-test('the same buffer may be both sides', async () => {
+test('both sides may share a buffer', async () => {
   const content = padded(state('state-1'))
 
   expect(diffOf(await workers.diff(content, content))).toMatchObject({ resources: [] })

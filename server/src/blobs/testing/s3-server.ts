@@ -19,7 +19,7 @@ const REFUSALS: Partial<Record<S3Fault, ApiResponse>> = {
 
 /**
  * An S3-compatible store in this process, on a real socket: PUT, GET, HEAD, DELETE, ListObjectsV2, multipart uploads and
- * `If-None-Match: *`. It refuses requests without a SigV4 signature by its access key, and bodies that do not have the
+ * `If-None-Match: *`. It rejects requests without a SigV4 signature by its access key, and bodies that do not have the
  * signed hash; the signature itself is not recomputed.
  */
 export async function createS3Server() {
@@ -38,7 +38,7 @@ export async function createS3Server() {
       'SignedHeaders=[^ ]*x-amz-content-sha256[^ ]*, Signature=[0-9a-f]{64}$',
   )
 
-  const answer = (call: Call): ApiResponse => {
+  const respond = (call: Call): ApiResponse => {
     const { method, key, query, request, body } = call
     if (!signature.test(request.headers.authorization ?? '')) return failure(403, 'AccessDenied')
     if (sha256(body) !== request.headers['x-amz-content-sha256']) return failure(400, 'XAmzContentSHA256Mismatch')
@@ -102,7 +102,7 @@ export async function createS3Server() {
     if (fault === 'cut-before') return void request.socket.destroy()
     const call = { method: request.method ?? '', key: rest.join('/'), query: url.searchParams, request, body }
     const refusal = bucket === config.bucket ? REFUSALS[fault] : failure(404, 'NoSuchBucket')
-    const result = refusal ?? answer(call)
+    const result = refusal ?? respond(call)
     if (fault === 'cut-after') return void request.socket.destroy()
     response.writeHead(result.status, result.headers)
     response.end(request.method === 'HEAD' ? undefined : result.body)

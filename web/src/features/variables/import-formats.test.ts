@@ -54,7 +54,7 @@ describe('a .tfvars file', () => {
     expect(parsed.flatMap((one) => ('key' in one ? [one.key] : []))).toEqual(kept)
   })
 
-  test('a text without variables gives none', () => {
+  test('a text without variables yields none', () => {
     expect(parseTfvars('')).toEqual([])
     expect(parseTfvars('# nothing\n')).toEqual([])
   })

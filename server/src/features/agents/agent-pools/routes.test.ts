@@ -61,7 +61,7 @@ describe('agent pools', () => {
     expect(deleted.status).toBe(204)
   })
 
-  test('used by something that the caller may not see are kept, without naming it', async () => {
+  test('used by an invisible resource cannot be deleted, and the error does not name it', async () => {
     const setting = await createRunSetting(app)
     const organizationId = await organizationIdOf(setting)
     const manager = await createUser(app)

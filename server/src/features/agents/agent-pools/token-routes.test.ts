@@ -37,7 +37,7 @@ describe('agent tokens', () => {
     [{ type: 'authentication-tokens', attributes: { description: ' ' } }],
     [{ type: 'authentication-tokens', attributes: { description: 7 } }],
     [{ type: 'users', attributes: { description: 'x' } }],
-  ])('with the body %j are refused', async (data) => {
+  ])('with the body %j are rejected', async (data) => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)
 
@@ -126,7 +126,7 @@ describe('agent tokens', () => {
     '{"data":null}',
     '{"data":[]}',
     '{"data":{"type":"authentication-tokens"}}',
-  ])('with the body %j are refused as malformed', async (body) => {
+  ])('with the body %j are rejected as malformed', async (body) => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)
 

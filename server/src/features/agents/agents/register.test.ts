@@ -92,7 +92,7 @@ describe('agents', () => {
     { engines: [{ product: 'make', version: '4' }] },
     { name: '' },
     { name: 'x'.repeat(256) },
-  ])('that say nonsense are refused: %j', async (nonsense) => {
+  ])('with invalid properties are rejected: %j', async (nonsense) => {
     const setting = await createRunSetting(app)
     const pool = await createPool(app, setting)
     const { token } = (await createPoolToken(app, setting, { poolId: pool.id })).attributes

@@ -22,7 +22,7 @@ async function teamToken() {
 }
 
 describe('account details', () => {
-  test('a person sees their own address and permissions', async () => {
+  test('users see their own address and permissions', async () => {
     const ada = await createUser(app, { username: 'ada', email: 'ada@example.com', password: PASSWORD })
 
     const response = await app.request({ url: '/api/v2/account/details', token: ada.token })

@@ -49,7 +49,7 @@ describe('enrolling', () => {
     expect(details.json().data.attributes['two-factor']).toEqual({ enabled: true, verified: true })
   })
 
-  test('requires the password, and is refused when already enabled', async () => {
+  test('requires the password, and is rejected when already enabled', async () => {
     const { user } = await enrolled()
 
     expect((await act(user, 'enroll', { password: 'wrong' })).status).toBe(422)
@@ -128,7 +128,7 @@ test('disabling requires the password and a code', async () => {
   expect((await act(user, 'disable', { password: PASSWORD, otp: code() })).status).toBe(409)
 })
 
-test('an organization that requires two-factor authentication refuses members without it, with the reason', async () => {
+test('an organization that requires two-factor authentication rejects members without it, with the reason', async () => {
   const owner = await createUser(app, { password: PASSWORD })
   const elsewhere = await createUser(app)
   const mine = await createOrganization(app, owner)
@@ -148,13 +148,13 @@ test('an organization that requires two-factor authentication refuses members wi
   const statuses = async (user: TestUser) => Promise.all(paths.map(async (path) => (await get(user, path)).status))
 
   const before = await statuses(owner)
-  const said = (await get(owner, `/organizations/${mine.name}`)).json().errors[0].detail
+  const detail = (await get(owner, `/organizations/${mine.name}`)).json().errors[0].detail
   const list = await get(owner, '/organizations')
   const { secret } = (await act(owner, 'enroll', { password: PASSWORD })).json().data.attributes
   await act(owner, 'verify', { otp: totpCode(secret, app.now()) })
 
   expect(before).toEqual([403, 403, 403, 403, 403])
-  expect(said).toContain('requires two-factor authentication')
+  expect(detail).toContain('requires two-factor authentication')
   expect(list.status).toBe(200)
   expect(await statuses(owner)).toEqual([200, 200, 200, 200, 200])
   // An outsider does not learn the missing requirement, which would reveal the organization.

@@ -21,7 +21,7 @@ test('a valid request is read, and again from its form', () => {
   expect(readAuthorizeRequest(Object.fromEntries(new URLSearchParams(authorizeQuery(request))))).toEqual({ request })
 })
 
-describe('a redirect URI other than the CLI on this machine is refused', () => {
+describe('a redirect URI other than the CLI on this machine is rejected', () => {
   test.each([
     undefined,
     'https://evil.example/login',
@@ -38,7 +38,7 @@ describe('a redirect URI other than the CLI on this machine is refused', () => {
     expect(readAuthorizeRequest({ ...GOOD, redirect_uri })).toHaveProperty('refusal')
   })
 
-  test('another client is refused', () => {
+  test('another client is rejected', () => {
     expect(readAuthorizeRequest({ ...GOOD, client_id: 'other' })).toHaveProperty('refusal')
   })
 })

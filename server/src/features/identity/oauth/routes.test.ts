@@ -74,13 +74,13 @@ test('the CLI signs in: sign-in page, consent, code, token', async () => {
   })
   const browser = browserWith(app, cookieOf(signedIn.headers['set-cookie']))
   const approved = await decide(browser, String(signedIn.headers.location), 'approve')
-  const answer = new URL(String(approved.headers.location))
-  const token = await exchange(answer.searchParams.get('code') ?? '', verifier)
+  const redirect = new URL(String(approved.headers.location))
+  const token = await exchange(redirect.searchParams.get('code') ?? '', verifier)
 
   expect([signInPage.status, signedIn.status, approved.status, token.status]).toEqual([200, 303, 303, 200])
   expect(signInPage.headers['content-type']).toBe('text/html; charset=utf-8')
-  expect(answer.origin + answer.pathname).toBe(REDIRECT_URI)
-  expect(answer.searchParams.get('state')).toBe('the state')
+  expect(redirect.origin + redirect.pathname).toBe(REDIRECT_URI)
+  expect(redirect.searchParams.get('state')).toBe('the state')
   expect(token.headers['content-type']).toContain('application/json')
   expect(token.headers['cache-control']).toBe('no-store')
   expect(token.json()).toEqual({ access_token: expect.any(String), token_type: 'bearer' })
@@ -154,7 +154,7 @@ describe('signing in on the page', () => {
     expect(response.headers['set-cookie']).toBeUndefined()
   })
 
-  test('a form from another site is refused', async () => {
+  test('a form from another site is rejected', async () => {
     const response = await post({ username: 'ada', password: PASSWORD }, { origin: 'https://evil.example' })
 
     expect(response.status).toBe(403)
@@ -195,7 +195,7 @@ describe('signing in on the page', () => {
     expect(right.headers['set-cookie']).toContain('groundstate_session=')
   })
 
-  test('a form without a valid request is refused', async () => {
+  test('a form without a valid request is rejected', async () => {
     expect((await post({ query: 'client_id=other', username: 'ada', password: PASSWORD })).status).toBe(400)
   })
 })
@@ -204,10 +204,10 @@ describe('the consent', () => {
   test('can be denied', async () => {
     const response = await decide(await createBrowser(app, ada.id), newRequest().url, 'deny')
 
-    const answer = new URL(String(response.headers.location))
-    expect(answer.searchParams.get('error')).toBe('access_denied')
-    expect(answer.searchParams.get('state')).toBe('the state')
-    expect(answer.searchParams.has('code')).toBe(false)
+    const redirect = new URL(String(response.headers.location))
+    expect(redirect.searchParams.get('error')).toBe('access_denied')
+    expect(redirect.searchParams.get('state')).toBe('the state')
+    expect(redirect.searchParams.has('code')).toBe(false)
   })
 
   test('must come from the page, in the signed-in browser', async () => {
@@ -287,7 +287,7 @@ describe('the exchange', () => {
     expect(error(response)).toEqual([400, 'invalid_grant'])
   })
 
-  test('is refused after five minutes', async () => {
+  test('is rejected after five minutes', async () => {
     const { code, verifier } = await newCode()
 
     app.clock.advance(5 * 60_000)
@@ -295,7 +295,7 @@ describe('the exchange', () => {
     expect(error(await exchange(code, verifier))).toEqual([400, 'invalid_grant'])
   })
 
-  test('is refused for an account suspended in the meantime', async () => {
+  test('is rejected for an account suspended in the meantime', async () => {
     const { code, verifier } = await newCode()
     await updateUser(app.as(), ada.id, { suspended_at: app.now() })
 

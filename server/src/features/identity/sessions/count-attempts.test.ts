@@ -27,7 +27,7 @@ async function fail(account: string, times: number, address = '127.0.0.1') {
   for (let index = 0; index < times; index += 1) await countAttempt(ctx, account)
 }
 
-test('after too many wrong passwords the right one is refused too, until the window has passed', async () => {
+test('after too many wrong passwords the right one is rejected too, until the window has passed', async () => {
   const user = await createUser(app, { password: PASSWORD })
   await fail(user.id, ATTEMPT_LIMITS.pair)
 

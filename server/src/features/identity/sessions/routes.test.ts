@@ -86,7 +86,7 @@ describe('signing in', () => {
     [{ password: PASSWORD }],
     [{ username: 1, password: 2 }],
     ['{'],
-  ])('the body %j is refused', async (body) => {
+  ])('the body %j is rejected', async (body) => {
     const response = await signIn(body, typeof body === 'string' ? { 'content-type': 'application/json' } : {})
 
     expect([400, 422]).toContain(response.status)
@@ -145,7 +145,7 @@ describe('a session', () => {
     await app.runJobs()
   })
 
-  test('is too old only for an organization with a shorter limit', async () => {
+  test('expires early only for an organization with a shorter limit', async () => {
     const [user, stranger] = [await createUser(app), await createUser(app)]
     const [strict, lax] = [await createOrganization(app, stranger), await createOrganization(app, user)]
     await updateOrganization(app.db, strict.id, { session_remember: 60 })
@@ -171,7 +171,7 @@ describe('a session', () => {
     expect((await again.request({ url: `/api/v2/organizations/${strict.name}` })).status).toBe(200)
   })
 
-  test('once idle, is refused by an organization with an idle limit, even if used elsewhere since', async () => {
+  test('once idle, is rejected by an organization with an idle limit, even if used elsewhere since', async () => {
     const user = await createUser(app)
     const organization = await createOrganization(app, user)
     const workspace = await createWorkspace(app, { organization: organization.name })

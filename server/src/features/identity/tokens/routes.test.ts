@@ -47,11 +47,11 @@ test.each([
 
 test.each([
   ['another type', { data: { type: 'users' } }],
-  ['a description that is no text', { data: { attributes: { description: 1 } } }],
-  ['an expiry that is no moment', { data: { attributes: { 'expired-at': 'tomorrow' } } }],
+  ['a description that is not a string', { data: { attributes: { description: 1 } } }],
+  ['an expiry that is not a time', { data: { attributes: { 'expired-at': 'tomorrow' } } }],
   ['an expiry in the past', { data: { attributes: { 'expired-at': '2001-01-01T00:00:00Z' } } }],
   ['a list', { data: [] }],
-])('%s is refused', async (_, body) => {
+])('%s is rejected', async (_, body) => {
   expect((await app.request({ method: 'POST', url: url(ada), token: ada.token, body })).status).toBe(422)
 })
 

@@ -82,7 +82,7 @@ describe('visibility', () => {
     expect(seen.json()).toEqual(unknown.json())
   })
 
-  test('a site administrator sees everyone', async () => {
+  test('a site administrator sees all users', async () => {
     const admin = await createUser(app, { isSiteAdmin: true })
 
     expect((await show(ada.id, admin.token)).status).toBe(200)

@@ -65,7 +65,7 @@ test('the two kinds are independent', async () => {
   expect(await status(audit.json().data.attributes.token)).toBe(404)
 })
 
-test('an expiry is stored, an unknown kind is refused', async () => {
+test('an expiry is stored, an unknown kind is rejected', async () => {
   const expiry = new Date(app.now().getTime() + 60_000).toISOString()
   const body = { data: { type: 'authentication-tokens', attributes: { 'expired-at': expiry } } }
 
@@ -87,8 +87,8 @@ test('outsiders see no organization, and its own token cannot create another', a
 })
 
 test.each(['__proto__', 'constructor', 'user'])('there is no token of the kind %s', async (kind) => {
-  const answer = await app.request({ url: `${url}?token=${kind}`, token: owner.token })
+  const response = await app.request({ url: `${url}?token=${kind}`, token: owner.token })
 
-  expect(answer.status).toBe(422)
-  expect(answer.json().errors[0]).toMatchObject({ source: { parameter: 'token' } })
+  expect(response.status).toBe(422)
+  expect(response.json().errors[0]).toMatchObject({ source: { parameter: 'token' } })
 })

@@ -75,7 +75,7 @@ describe.each(Object.entries(MAKERS))('a token of the kind %s', (kind, make) => 
   })
 })
 
-test("a run's token is never visible", async () => {
+test("a run's token is not visible to any caller", async () => {
   const { workspaceId } = await addWorkspace(app, { user: owner, organization: organization.name })
   const runId = await createRun(app, { user: owner, workspaceId })
   const subject = { kind: 'run', organization_id: organization.id, run_id: runId, workspace_id: workspaceId } as const

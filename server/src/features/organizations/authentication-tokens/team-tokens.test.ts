@@ -87,15 +87,15 @@ describe('named tokens', () => {
   })
 })
 
-describe('who may', () => {
-  test('not a member whose team does not allow it', async () => {
+describe('permission to manage team tokens', () => {
+  test('is denied to a member whose team does not allow it', async () => {
     const id = await createTeam('strict', [member], { allow_member_token_management: false })
 
     expect((await post(legacy(id), member.token)).status).toBe(403)
     expect((await post(legacy(id), owner.token)).status).toBe(201)
   })
 
-  test('not a caller who cannot see the team', async () => {
+  test('is denied to a caller who cannot see the team', async () => {
     const secret = await createTeam('secret', [])
 
     expect((await post(legacy(), outsider.token)).status).toBe(404)
@@ -103,7 +103,7 @@ describe('who may', () => {
     expect((await post(legacy('team-unknown'), member.token)).status).toBe(404)
   })
 
-  test("managers of teams, except for the owners' team", async () => {
+  test("is granted to managers of teams, except for the owners' team", async () => {
     const manager = await createUser(app)
     await createTeam('managers', [manager], { manage_teams: true })
     const { text } = await createOrganizationToken(app.as(owner.actor), organization.name, { kind: 'organization' })
@@ -119,7 +119,7 @@ describe('who may', () => {
     expect((await post(legacy(ownersId), text)).status).toBe(403)
   })
 
-  test("not a team's own token, which would outlive its revocation", async () => {
+  test("is denied to a team's own token, which would outlive its revocation", async () => {
     const { token } = (await post(named(), owner.token, { description: 'sole' })).json().data.attributes
 
     expect((await post(named(), token, { description: 'twin' })).status).toBe(403)

@@ -143,7 +143,7 @@ describe('the list', () => {
     expect(meta['status-counts'].active + meta['status-counts'].invited).toBe(meta['status-counts'].total)
   })
 
-  test('is visible to managers of members, and everyone sees their own', async () => {
+  test('is visible to managers of members, and users see their own', async () => {
     const [user, stranger] = [await createUser(app), await createUser(app)]
     await addMember(app, organization.id, user)
     const id = await ownId(user)
@@ -173,7 +173,7 @@ describe('the end of a membership', () => {
     expect((await show(id)).status).toBe(404)
   })
 
-  test('is possible for everyone except owners', async () => {
+  test('is possible for all members except owners', async () => {
     const user = await createUser(app)
     await addMember(app, organization.id, user)
 

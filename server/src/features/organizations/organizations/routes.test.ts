@@ -44,7 +44,7 @@ test.each([
     '/data/relationships/default-agent-pool',
     "Default agent pool must be specified when using 'agent' execution mode",
   ],
-])('attributes %j are refused', async (attributes, pointer, detail) => {
+])('attributes %j are rejected', async (attributes, pointer, detail) => {
   const res = await create(attributes)
 
   expect(res.status).toBe(422)
@@ -149,8 +149,8 @@ test('a deleted organization is deleted with its contents', async () => {
   const res = await app.request({ method: 'DELETE', url, token: owner.token })
 
   expect(res.status).toBe(204)
-  const gone = await app.request({ url: `/api/v2/workspaces/${workspace.id}`, token: owner.token })
-  expect(gone.status).toBe(404)
+  const deleted = await app.request({ url: `/api/v2/workspaces/${workspace.id}`, token: owner.token })
+  expect(deleted.status).toBe(404)
   expect(accounts).toHaveLength(1)
   const id = accounts[0]?.service_user_id ?? ''
   const left = await app.db.selectFrom('users').select('id').where('id', '=', id).execute()

@@ -80,7 +80,7 @@ test.each([
     '/data/attributes/setting-overwrites',
     'If agent-pool and execution-mode are both included in setting-overwrites, their values must be the same.',
   ],
-])('attributes %j are refused', async (attributes, pointer, detail) => {
+])('attributes %j are rejected', async (attributes, pointer, detail) => {
   const res = await create(attributes)
 
   expect(res.status).toBe(422)

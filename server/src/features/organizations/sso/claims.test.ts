@@ -7,7 +7,7 @@ describe('the address', () => {
     ['verified, as text', { email: 'a@example.com', email_verified: 'true' }, 'a@example.com'],
     ['verified by Entra', { email: 'a@example.com', xms_edov: true }, 'a@example.com'],
     ['not verified', { email: 'a@example.com', email_verified: false }, undefined],
-    ['not said to be verified', { email: 'a@example.com' }, undefined],
+    ['without email_verified', { email: 'a@example.com' }, undefined],
     [
       'the placeholder of the first administrator',
       { email: 'Admin@Localhost.localdomain', email_verified: true },
@@ -36,7 +36,7 @@ describe('the username', () => {
 describe('the groups', () => {
   test.each([
     ['a list', { groups: ['a', 'b', 3, ''] }, ['a', 'b']],
-    ['a single one', { groups: 'a' }, ['a']],
+    ['a single group', { groups: 'a' }, ['a']],
     ['none', {}, []],
     ['too many for Entra', { _claim_names: { groups: 'src1' } }, undefined],
   ])('%s', (_, claims, expected) => {

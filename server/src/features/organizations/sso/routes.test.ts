@@ -80,7 +80,7 @@ describe('signing in', () => {
     ['a code of another user', (url) => url.replace(/code=[^&]*/, 'code=forged')],
     ['no code', (url) => url.replace(/code=[^&]*&?/, '')],
     ['another issuer', (url) => url.replace(/iss=[^&]*/, 'iss=https%3A%2F%2Fevil.example')],
-  ])('is refused with %s', async (_, tamper) => {
+  ])('is rejected with %s', async (_, tamper) => {
     const response = await provider.signIn(app, person('tampered'), { tamper })
 
     expect(response.status).toBe(401)
@@ -88,7 +88,7 @@ describe('signing in', () => {
     expect(cookiesOf(response)).toEqual([])
   })
 
-  test('is refused in another browser, and after the time limit', async () => {
+  test('is rejected in another browser, and after the time limit', async () => {
     const elsewhere = await app.request({ url: '/auth/oidc/callback?code=x&state=y' })
     const late = await provider.signIn(app, person('late'), {
       tamper: (url) => {

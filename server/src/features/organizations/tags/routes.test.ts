@@ -58,7 +58,7 @@ test.each([
   ['', "Key can't be blank"],
   ['! / nope', 'Key is invalid'],
   ['x'.repeat(256), 'Key is invalid'],
-])('the reserved key %j is refused in the words that clients look for', async (key, words) => {
+])('the reserved key %j is rejected with the message that clients expect', async (key, words) => {
   const body = { data: { type: 'reserved-tag-keys', attributes: { key, 'disable-overrides': true } } }
   const url = `/api/v2/organizations/${acme.name}/reserved-tag-keys`
   const refused = await app.request({ method: 'POST', url, token: owner.token, body })

@@ -51,10 +51,10 @@ describe('members', () => {
     const id = await createTeam(app, organization.id)
 
     const stranger = await users('POST', id, [outsider.username])
-    const nobody = await users('POST', id, ['nobody'])
+    const unknown = await users('POST', id, ['nobody'])
 
-    expect([stranger.status, nobody.status]).toEqual([422, 422])
-    expect(stranger.text.replaceAll(outsider.username, 'x')).toBe(nobody.text.replaceAll('nobody', 'x'))
+    expect([stranger.status, unknown.status]).toEqual([422, 422])
+    expect(stranger.text.replaceAll(outsider.username, 'x')).toBe(unknown.text.replaceAll('nobody', 'x'))
   })
 
   test('have addresses visible only to managers of members', async () => {

@@ -159,8 +159,8 @@ describe('a team with more access than the caller', () => {
   })
 })
 
-describe('who may', () => {
-  test('not a member without permission, who only sees visible teams', async () => {
+describe('permission to manage teams', () => {
+  test('is denied to a member without it, who only sees visible teams', async () => {
     const id = await createTeam(app, organization.id, { columns: { visibility: 'organization' } })
 
     expect((await create({ name: 'x' }, member.token)).status).toBe(403)
@@ -170,7 +170,7 @@ describe('who may', () => {
     expect((await show(id, outsider.token)).status).toBe(404)
   })
 
-  test('managers of teams, but without granting organization access', async () => {
+  test('is granted to managers of teams, except for organization access', async () => {
     const manager = await createUser(app)
     await createTeam(app, organization.id, { members: [manager], columns: { manage_teams: true } })
     const id = await createTeam(app, organization.id, { columns: { visibility: 'organization' } })

@@ -112,7 +112,7 @@ describe('the log of a job', () => {
   })
 
   test.each([{ 'content-length': '9000000' }, { 'transfer-encoding': 'chunked' }])(
-    'of an unknown sender is refused before it is read, %j',
+    'of an unknown sender is rejected before it is read, %j',
     async (headers) => {
       const { port } = new URL(await listening)
       const socket = connect(Number(port), '127.0.0.1')

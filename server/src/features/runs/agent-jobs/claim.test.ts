@@ -23,7 +23,7 @@ describe('a claim', () => {
   })
 
   test.each([
-    ['requires the engine version that a user selected', {}, true],
+    ['requires the engine version that a user has chosen', {}, true],
     [
       'does not require the version that a command line wrote into its new workspace',
       { 'Terraform-Version': '1.2.3' },

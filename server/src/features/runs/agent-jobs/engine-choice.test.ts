@@ -37,12 +37,17 @@ async function site(agents: readonly (readonly Version[])[], settings: Record<st
 }
 
 test.each([
-  ['the one that its agent has', ['tofu 1.10.0'], {}, 'tofu'],
-  ['Terraform where its agent has both', ['tofu 1.10.0', 'terraform 1.11.4'], {}, 'terraform'],
-  ['the one of the setting', ['tofu 1.10.0', 'terraform 1.11.4'], { GROUNDSTATE_ENGINE: 'tofu' }, 'tofu'],
-  ['the one that is there, not that of the setting', ['terraform 1.11.4'], { GROUNDSTATE_ENGINE: 'tofu' }, 'terraform'],
-  ['that of the setting where there is none', [], {}, 'terraform'],
-] as const)('a run without a named engine gets %s', async (_, versions, settings, product) => {
+  ["the agent's only engine", ['tofu 1.10.0'], {}, 'tofu'],
+  ['Terraform if the agent has both', ['tofu 1.10.0', 'terraform 1.11.4'], {}, 'terraform'],
+  [
+    'the configured engine if the agent has both',
+    ['tofu 1.10.0', 'terraform 1.11.4'],
+    { GROUNDSTATE_ENGINE: 'tofu' },
+    'tofu',
+  ],
+  ["the agent's engine despite the setting", ['terraform 1.11.4'], { GROUNDSTATE_ENGINE: 'tofu' }, 'terraform'],
+  ['the configured engine if the agent has none', [], {}, 'terraform'],
+] as const)('a run without a requested engine gets %s', async (_, versions, settings, product) => {
   const { app, agents, setting } = await site([versions], settings)
   await createRun(app, setting)
 
@@ -204,7 +209,7 @@ test('an agent that downloads engines gets the preferred one if it has no suitab
   expect((await agent.take()).engine).toEqual({ product: 'terraform', version: '1.11.4', required: true })
 })
 
-test('a requeued plan is not tied to an engine that was not requested', async () => {
+test('a requeued plan is not tied to an unrequested engine', async () => {
   const { app, agents, setting } = await site([['tofu 1.10.0']])
   await createRun(app, setting)
   const first = await agents[0]?.take()

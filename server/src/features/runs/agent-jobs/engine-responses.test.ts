@@ -20,7 +20,7 @@ async function responsesOf(job: FakeJob) {
     rest = rest.subarray(size)
     return chunk
   }
-  const responses = header.responses.map((answer) => ({ ...answer, body: take(answer.size).toString() }))
+  const responses = header.responses.map((response) => ({ ...response, body: take(response.size).toString() }))
   return { responses, state: header.state && { url: header.state.url, content: take(header.state.size) } }
 }
 

@@ -25,7 +25,7 @@ async function reach(databaseUrl: string) {
 
 /** How often the replica checked the queue for jobs, and tried to claim one. */
 function looksThere() {
-  return { asked: sent.split(' as ids').length - 1, claimed: sent.split('as has_agent from').length - 1 }
+  return { checks: sent.split(' as ids').length - 1, claimed: sent.split('as has_agent from').length - 1 }
 }
 
 async function claimThere({ id, token }: FakeAgent) {
@@ -47,7 +47,7 @@ test('a job that is queued where a claim waits wakes no other server', async () 
   const setting = await createRunSetting(app)
   const second = await addWorkspace(app, setting)
   const there = claimThere(other)
-  await expect.poll(() => looksThere().asked).toBeGreaterThan(0)
+  await expect.poll(() => looksThere().checks).toBeGreaterThan(0)
   const here = agent.claim({ waitMs: 20_000 })
   await waitsHere()
   const before = looksThere()

@@ -142,9 +142,9 @@ describe('the order of the queue', () => {
   })
 
   test('starves no organization, however often others return', async () => {
-    const patient = await createRunSetting(app)
+    const waitingSetting = await createRunSetting(app)
     const others = [await createRunSetting(app), await createRunSetting(app)]
-    const waiting = await repeat(3, () => planOnly(patient))
+    const waiting = await repeat(3, () => planOnly(waitingSetting))
     await Promise.all(others.map(planOnly))
 
     const seen: string[] = []
@@ -209,7 +209,7 @@ describe('an agent that accepts some kinds of jobs', () => {
     await apply?.finish()
   })
 
-  test.each([[['destroy']], ['plan'], [[1]]])('refuses the kinds %j', async (accepts) => {
+  test.each([[['destroy']], ['plan'], [[1]]])('rejects the kinds %j', async (accepts) => {
     const url = `${AGENT_API}/agents/${agent.id}/claim`
 
     const response = await app.request({ method: 'POST', url, token: agent.token, body: { waitMs: 0, accepts } })
@@ -381,7 +381,7 @@ describe('a pool whose scope no longer includes a workspace with queued runs', (
       body: { data: { type: 'agent-pools', attributes: { 'organization-scoped': false } } },
     })
 
-  test.each(['plan', 'apply'] as const)('ends their %s with the reason, and serves others', async (phase) => {
+  test.each(['plan', 'apply'] as const)('ends their %s with a reason, and serves others', async (phase) => {
     const { setting, another, poolId, join } = await createPoolSetting()
     const allowed = await another()
     const rack = await join()

@@ -53,9 +53,9 @@ describe('a result', () => {
 
   test.each([
     ['no header', Buffer.from('{"outcome":{}}')],
-    ['unannounced bytes', Buffer.from('{"outcome":{"status":"finished","exitCode":0},"files":[]}\nx')],
+    ['undeclared bytes', Buffer.from('{"outcome":{"status":"finished","exitCode":0},"files":[]}\nx')],
     ['a header of another kind', Buffer.from('{"files":[]}\n')],
-  ])('with %s is refused', async (_, body) => {
+  ])('with %s is rejected', async (_, body) => {
     const { job } = await startPlan(app, agent)
 
     const url = `/api/agent/v1/jobs/${job.id}/result`
@@ -91,21 +91,21 @@ describe('documents that follow the result of their plan', () => {
 
   test('may follow if the run is auto-applied', async () => {
     const itself = await startPlan(app, agent, { 'auto-apply': true })
-    const asked = await startPlan(app, agent, { 'auto-apply': false })
+    const pending = await startPlan(app, agent, { 'auto-apply': false })
     const only = await startPlan(app, agent, { 'plan-only': true, 'auto-apply': true })
 
-    expect([itself, asked, only].map(({ job }) => job.documentsMayFollow)).toEqual([true, false, false])
-    for (const { job } of [itself, asked, only]) await job.finish({ hasChanges: false })
+    expect([itself, pending, only].map(({ job }) => job.documentsMayFollow)).toEqual([true, false, false])
+    for (const { job } of [itself, pending, only]) await job.finish({ hasChanges: false })
   })
 
-  test.each(['json-output', 'json-output-redacted'])('are waited for by who asks for the %s', async (kind) => {
+  test.each(['json-output', 'json-output-redacted'])('are awaited by requests for the %s', async (kind) => {
     const { setting, run, job } = await owingPlan()
-    const asked = readJson(setting, run, kind)
+    const pending = readJson(setting, run, kind)
 
     const sent = await job.documents({ 'plan-json': PLAN_JSON, 'plan-json-redacted': PLAN_JSON })
 
     expect(sent.status).toBe(204)
-    expect((await asked).text).toBe(PLAN_JSON)
+    expect((await pending).text).toBe(PLAN_JSON)
   })
 
   test('may arrive one by one, and then count', async () => {
@@ -121,10 +121,10 @@ describe('documents that follow the result of their plan', () => {
 
   test('that become unavailable are reported as such, also to waiting clients', async () => {
     const { setting, run, job } = await owingPlan()
-    const asked = readJson(setting, run)
+    const pending = readJson(setting, run)
     await job.documents({}, { problem: 'the agent was killed' })
 
-    const responses = [await asked, await readJson(setting, run)]
+    const responses = [await pending, await readJson(setting, run)]
 
     expect(responses.map(({ status }) => status)).toEqual([422, 422])
     expect(responses[0]?.json().errors[0].detail).toContain('the agent was killed')

@@ -16,7 +16,7 @@ const admin = await createUser(app, { isSiteAdmin: true })
 
 const start = async () => startPlan(app, agent, { 'auto-apply': true })
 
-describe('an agent that takes the apply of its plan', () => {
+describe('an agent that claims the apply of its plan', () => {
   test('gets it with the response to the result, and must acknowledge it', async () => {
     const { setting, run, job } = await start()
 
@@ -144,10 +144,10 @@ describe('the apply of a plan is queued', () => {
   })
 
   test.each([
-    ['it needs confirmation', { 'auto-apply': false }, {}, 'planned'],
-    ['nothing would change', { 'auto-apply': true }, { hasChanges: false }, 'planned_and_finished'],
+    ['it requires a confirmation', { 'auto-apply': false }, {}, 'planned'],
+    ['the plan has no changes', { 'auto-apply': true }, { hasChanges: false }, 'planned_and_finished'],
     ['the plan has failed', { 'auto-apply': true }, { status: 'errored', exitCode: 1 }, 'errored'],
-  ] as const)('where there is none, since %s', async (_, attributes, outcome, status) => {
+  ] as const)('not if %s', async (_, attributes, outcome, status) => {
     const { setting, run, job } = await startPlan(app, agent, attributes)
 
     expect((await job.result(outcome, { takesApply: true })).status).toBe(204)

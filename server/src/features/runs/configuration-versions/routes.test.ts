@@ -130,9 +130,9 @@ test('a lost archive is not found, so that an agent requests it once', async () 
     .executeTakeFirstOrThrow()
   await app.blobs.delete(key ?? '')
 
-  const asked = await job.configuration()
+  const download = await job.configuration()
 
-  expect(asked.status).toBe(404)
+  expect(download.status).toBe(404)
   expect((await read(setting, `/configuration-versions/${setting.configurationVersionId}/download`)).status).toBe(404)
   await job.finish({ status: 'canceled' })
 })

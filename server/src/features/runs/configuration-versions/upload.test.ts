@@ -250,8 +250,8 @@ describe('an upload', () => {
   })
 
   test.each([
-    ['that is no archive', Buffer.from('nope')],
-    ['that leaves its directory', leavingArchive()],
+    ['that is not an archive', Buffer.from('nope')],
+    ['that escapes its directory', leavingArchive()],
     ['that is empty', Buffer.alloc(0)],
   ])('%s is rejected, and the version has the reason', async (_, archive) => {
     const setting = await createRunSetting(app)

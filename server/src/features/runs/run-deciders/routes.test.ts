@@ -20,10 +20,10 @@ test('the teams that can unblock a run are listed with their members, if visible
     })
   const [, write, administer] = [await grant(reader, 'read'), await grant(writer, 'write'), await grant(admin, 'admin')]
   const url = `/api/v2/runs/${run}/deciders?include=may_apply.users`
-  const ask = async (token: string) => (await app.request({ url, token })).json()
+  const deciders = async (token: string) => (await app.request({ url, token })).json()
 
-  const all = await ask(owner.token)
-  const some = await ask(writer.token)
+  const all = await deciders(owner.token)
+  const some = await deciders(writer.token)
 
   const ids = (document: any, relation: string) => document.data.relationships[relation].data.map(({ id }: any) => id)
   const { id: owners } = await app.db

@@ -5,7 +5,7 @@ import { actOnRun, createRun, createRunSetting } from '../../../testing/runs.ts'
 
 const app = await createTestApp()
 
-test('events and comments show what happened and who did it', async () => {
+test('events and comments show actions and their actors', async () => {
   const setting = await createRunSetting(app)
   const run = await createRun(app, setting)
   await actOnRun(app, setting, { run, action: 'cancel', comment: 'changed my mind' })

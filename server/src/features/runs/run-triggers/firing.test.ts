@@ -78,11 +78,9 @@ test('a run starts only after the delay', async () => {
 test.each([
   [true, 'apply_queued'],
   [false, 'planned'],
-])(
-  'auto-apply-run-trigger %s decides whether the run is applied automatically, not auto-apply',
-  async (auto, status) => {
-    const destination = await add({ 'auto-apply': !auto, 'auto-apply-run-trigger': auto })
-    await connect(app, network, destination)
+])('auto-apply-run-trigger %s decides whether the run is auto-applied, not auto-apply', async (auto, status) => {
+  const destination = await add({ 'auto-apply': !auto, 'auto-apply-run-trigger': auto })
+  await connect(app, network, destination)
 
     await applyRun(app, agent, network)
     await fire(app)

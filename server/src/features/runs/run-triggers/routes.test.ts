@@ -66,7 +66,7 @@ describe('a run trigger', () => {
   test.each([
     ['without a type', {}],
     ['with members that clients add', { type: 'run-triggers', attributes: {}, id: '' }],
-  ])('may be requested with a body %s', async (_, members) => {
+  ])('can be created with a body %s', async (_, members) => {
     const sourceable = { data: { type: 'workspaces', id: network.workspaceId } }
     const relationships = { sourceable, 'sourceable-choice': { data: null } }
 
@@ -182,14 +182,14 @@ describe('an include', () => {
   })
 })
 
-describe('who may', () => {
+describe('permission to', () => {
   test('create: an administrator of the workspace who reads runs of the source', async () => {
     const { token } = await personWith({ [web.workspaceId]: 'admin', [network.workspaceId]: 'read' })
 
     expect((await postTrigger(app, web, { sourceId: network.workspaceId, token })).status).toBe(201)
   })
 
-  test('not create: someone who only writes to the workspace', async () => {
+  test('not create: a user with write access only', async () => {
     const { token } = await personWith({ [web.workspaceId]: 'write', [network.workspaceId]: 'admin' })
 
     expect((await postTrigger(app, web, { sourceId: network.workspaceId, token })).status).toBe(404)
@@ -206,7 +206,7 @@ describe('who may', () => {
     expect(hidden.json().errors[0].source).toEqual({ pointer: SOURCE })
   })
 
-  test('show: anyone who may read the runs of either workspace, and no other', async () => {
+  test('show: only users who may read the runs of either workspace', async () => {
     const id = await connect(app, network, web)
     const readers = [
       await personWith({ [web.workspaceId]: 'read' }),
@@ -218,7 +218,7 @@ describe('who may', () => {
     expect((await read(`/run-triggers/${id}`, other.token)).status).toBe(404)
   })
 
-  test('delete: an administrator of the destination, and not one of the source', async () => {
+  test('delete: an administrator of the destination, not of the source', async () => {
     const id = await connect(app, network, web)
     const remove = async ({ token }: TestUser) =>
       (await app.request({ method: 'DELETE', url: `/api/v2/run-triggers/${id}`, token })).status
@@ -227,7 +227,7 @@ describe('who may', () => {
     expect(await remove(await personWith({ [web.workspaceId]: 'admin' }))).toBe(204)
   })
 
-  test('list: anyone who may read the runs of the workspace', async () => {
+  test('list: users who may read the runs of the workspace', async () => {
     const { token } = await personWith({ [web.workspaceId]: 'read' })
 
     expect((await list(web, INBOUND, token)).status).toBe(200)
@@ -300,7 +300,7 @@ describe('a body is rejected', () => {
     ['no source', { data: { relationships: {} } }, '/data/relationships/sourceable'],
     ['no id', source({ type: 'workspaces' }), SOURCE],
     ['an empty id', source({ type: 'workspaces', id: '' }), SOURCE],
-    ['an id that is no text', source({ type: 'workspaces', id: 7 }), SOURCE],
+    ['an id that is not a string', source({ type: 'workspaces', id: 7 }), SOURCE],
     ['no type of the source', source({ id: 'ws-1' }), '/data/relationships/sourceable/data/type'],
     ['a wrong type of the source', source({ type: 'runs', id: 'ws-1' }), '/data/relationships/sourceable/data/type'],
     ['a wrong type', { data: { ...source({ type: 'workspaces', id: 'ws-1' }).data, type: 'runs' } }, '/data/type'],

@@ -10,7 +10,7 @@ describe('creating a run', () => {
     [{ 'terraform-version': '1.9.0' }, 'only together with plan-only'],
     [{ 'plan-only': true, 'save-plan': true }, 'exclude each other'],
     [{ configurationVersionId: 'cv-nope' }, 'no configuration version cv-nope'],
-  ])('with %j is refused', async (attributes, detail) => {
+  ])('with %j is rejected', async (attributes, detail) => {
     const setting = await createRunSetting(app)
 
     const response = await postRun(app, setting, attributes)

@@ -53,7 +53,7 @@ test.each([
   ['the earliest date', '0000-01-01', true],
   ['a word', 'yesterday', false],
   ['a day that the month does not have', '2026-02-31', false],
-  ['a time in no zone', '2026-02-28T10:00:00', false],
+  ['a time without a zone', '2026-02-28T10:00:00', false],
 ])('filter[since] with %s', async (_, since, isTime) => {
   const setting = await createRunSetting(app)
 

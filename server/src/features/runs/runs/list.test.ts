@@ -66,12 +66,12 @@ test('the second page of runs continues after the first', async () => {
 test('the runs of a workspace are listed by organization and workspace name, too', async () => {
   const setting = await createRunSetting(app)
   const run = await createRun(app, setting)
-  const ask = (query: string) => app.request({ url: `/api/v2/runs?${query}`, token: setting.user.token })
+  const requestList = (query: string) => app.request({ url: `/api/v2/runs?${query}`, token: setting.user.token })
   const workspace = `workspace_id=${setting.workspaceId}`
 
   const runs = await list(setting.user, `/runs?${workspace}&organization_name=${setting.organization}`)
-  const other = await ask(`${workspace}&organization_name=another`)
-  const incomplete = await ask(workspace)
+  const other = await requestList(`${workspace}&organization_name=another`)
+  const incomplete = await requestList(workspace)
 
   expect(runs.map(({ id }) => id)).toEqual([run])
   expect(other.status).toBe(404)
@@ -112,12 +112,12 @@ test('a list includes the resources of all its rows, in a constant number of sta
 
 test('a filter of operations is one statement, whatever their order', async () => {
   const setting = await createRunSetting(app)
-  const ask = async (operations: string) =>
+  const requestList = async (operations: string) =>
     list(setting.user, `/workspaces/${setting.workspaceId}/runs?filter[operation]=${operations}`)
 
   for (const operations of ['save_plan,plan_only', 'plan_only,save_plan', 'save_plan,plan_only,save_plan']) {
-    await ask(operations)
-    await ask(operations)
+    await requestList(operations)
+    await requestList(operations)
   }
 
   const { rows } = await sql<{ statement: string }>`select statement from pg_prepared_statements`.execute(app.db)

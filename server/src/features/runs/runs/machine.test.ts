@@ -28,10 +28,10 @@ function go(run: Partial<MachineRun>, conditions: Partial<RunConditions> = {}) {
   return advance({ ...RUN, ...run }, { ...CONDITIONS, ...conditions })
 }
 
-test.each(RUN_STATUS)('a forced cancel of a run that is %s is offered only where it ends the run', (status) => {
-  const asked = { status, cancel_requested_at: new Date(0), force_cancel_available_at: new Date(1) }
+test.each(RUN_STATUS)('a forced cancel of a run that is %s is offered only if it ends the run', (status) => {
+  const canceled = { status, cancel_requested_at: new Date(0), force_cancel_available_at: new Date(1) }
 
-  const offered = isForceCancelable(asked, new Date(2))
+  const offered = isForceCancelable(canceled, new Date(2))
 
   expect(go({ status }, { requested: 'force-cancel' }).includes('force_canceled')).toBe(offered)
 })

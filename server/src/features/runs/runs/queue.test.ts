@@ -301,7 +301,7 @@ describe('at the same time', () => {
     )
 
     const status = await runStatus(app, setting, run)
-    expect(responses.map((answer) => answer.status)).toContain(202)
+    expect(responses.map((response) => response.status)).toContain(202)
     expect(['apply_queued', 'discarded', 'canceled']).toContain(status)
     if (status === 'apply_queued') await actOnRun(app, setting, { run, action: 'cancel' })
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)

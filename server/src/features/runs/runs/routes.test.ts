@@ -25,7 +25,7 @@ async function work(body?: Parameters<Awaited<ReturnType<typeof agent.take>>['fi
 }
 
 describe('a run', () => {
-  test('goes from its creation to applied', async () => {
+  test('proceeds from its creation to applied', async () => {
     const setting = await createRunSetting(app)
 
     const created = (await postRun(app, setting, { message: 'first' })).json().data

@@ -14,7 +14,7 @@ const vote = (
 })
 
 describe('the result of a stage', () => {
-  test.each(['pending', 'running'] as const)('is open while a result is %s, whatever the others say', (status) => {
+  test.each(['pending', 'running'] as const)('is open while a result is %s, regardless of the others', (status) => {
     expect(stageResult([vote('a', status, 'advisory'), vote('b', 'failed', 'mandatory')])).toBeUndefined()
   })
 

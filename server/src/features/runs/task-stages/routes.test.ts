@@ -21,7 +21,7 @@ const app = await createTestApp()
 startDeliveries(app)
 
 /** Makes the receiver respond to every request and call back with a status by stage. */
-function answer(setting: TaskSetting, status: (stage: Stage) => 'passed' | 'failed' = () => 'passed') {
+function respondWith(setting: TaskSetting, status: (stage: Stage) => 'passed' | 'failed' = () => 'passed') {
   setting.receiver.onRequest = async ({ payload }, response) => {
     response.end()
     await callBack(app, payload, { status: status(payload.stage), message: `said at ${payload.stage}` })
@@ -108,7 +108,7 @@ describe('the stages of a run', () => {
   test('pass one after the other, with timestamps on run and stage', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan', 'post_plan', 'pre_apply', 'post_apply'] })
-    answer(setting)
+    respondWith(setting)
 
     const run = await createRun(app, setting)
 
@@ -135,7 +135,7 @@ describe('the stages of a run', () => {
   ] as const)('a mandatory task that fails at %s leaves the run %s', async (at, end, statuses) => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan', 'post_plan', 'pre_apply', 'post_apply'], name: 'strict' })
-    answer(setting, (stage) => (stage === at ? 'failed' : 'passed'))
+    respondWith(setting, (stage) => (stage === at ? 'failed' : 'passed'))
 
     const run = await createRun(app, setting)
 
@@ -148,7 +148,7 @@ describe('the stages of a run', () => {
   test('an advisory task that fails only warns', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan', 'post_plan'], level: 'advisory', name: 'hint' })
-    answer(setting, () => 'failed')
+    respondWith(setting, () => 'failed')
 
     const run = await createRun(app, setting)
 
@@ -163,7 +163,7 @@ describe('the stages of a run', () => {
   test('a plan-only run has those before and after the plan', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan', 'post_plan', 'pre_apply', 'post_apply'] })
-    answer(setting)
+    respondWith(setting)
 
     const run = await createRun(app, setting, { 'plan-only': true })
 
@@ -203,7 +203,7 @@ describe('the stages of a run', () => {
       setting.receiver.requests.map(async ({ payload }) => callBack(app, payload, { status: 'passed' })),
     )
 
-    expect(responses.map((answer) => answer.status)).toEqual(Array.from({ length: 8 }, () => 200))
+    expect(responses.map((response) => response.status)).toEqual(Array.from({ length: 8 }, () => 200))
     expect((await readRun(app, setting, run)).attributes.status).toBe('plan_queued')
   })
 })
@@ -306,7 +306,7 @@ describe('the override of a stage', () => {
   test('is rejected: no task result awaits one', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan'] })
-    answer(setting, () => 'failed')
+    respondWith(setting, () => 'failed')
     const run = await createRun(app, setting)
     await runReaches(app, setting, { run, status: 'errored' })
     const [stage] = await readStages(app, setting, run)

@@ -68,7 +68,7 @@ test('an administrator of an earlier version gets the address at the next start,
   expect(await start('other@example.com')).toBe('ops@example.com')
 })
 
-test('an address of another user is not taken over', async () => {
+test('an address of another user is not reused', async () => {
   const app = await createTestApp({ GROUNDSTATE_ADMIN_EMAIL: 'ada@example.com' })
   await createUser(app, { email: 'Ada@example.com' })
 
@@ -138,7 +138,7 @@ async function adminId(app: TestApp): Promise<string> {
   return (await app.request({ url: '/api/v2/account/details', token: FIXED })).json().data.id
 }
 
-test('requests during the creation of the administrator are answered afterwards', async () => {
+test('requests during the creation of the administrator get their responses afterwards', async () => {
   const opened = Promise.withResolvers<void>()
   const app = await createTestApp({ GROUNDSTATE_ADMIN_TOKEN: FIXED }, { opened: opened.promise })
   const url = await app.listen()

@@ -49,7 +49,7 @@ describe('INTERFACE §6 the entitlement set', () => {
     ['free', { 'run-task-limit': 1, 'run-task-workspace-limit': 10, 'agent-limit': 1 }],
     ['standard', { 'run-task-limit': null, 'run-task-workspace-limit': null, 'agent-limit': null }],
     ['unlimited', { 'run-task-limit': null, 'run-task-workspace-limit': null, 'agent-limit': null }],
-  ])('of the plan %s has its limits, and what no plan withholds', async (plan, limits) => {
+  ])('of the plan %s has its limits, and the features of every plan', async (plan, limits) => {
     const { onPlan, entitlements } = await newSetting()
 
     await onPlan(plan)
@@ -89,8 +89,8 @@ describe('INTERFACE §6 the entitlement set', () => {
   })
 })
 
-describe('INTERFACE §6.6 down to the free plan', () => {
-  test('all run tasks keep working, and a new one is refused until the plan is upgraded', async () => {
+describe('INTERFACE §6.6 a downgrade to the free plan', () => {
+  test('all run tasks keep working, and a new one is rejected until the plan is upgraded', async () => {
     const setting = await newSetting()
     const kept = await createTask(app, setting)
     const other = await createTask(app, setting)
@@ -115,7 +115,7 @@ describe('INTERFACE §6.6 down to the free plan', () => {
     expect(later.status).toBe(201)
   })
 
-  test('a global task stays in all workspaces, and a new workspace is refused until the plan is upgraded', async () => {
+  test('a global task stays in all workspaces, and a new workspace is rejected until the plan is upgraded', async () => {
     const setting = await newSetting()
     const { user, organization } = setting
     await createTask(app, setting, { name: 'global', 'global-configuration': { enabled: true } })
@@ -136,7 +136,7 @@ describe('INTERFACE §6.6 down to the free plan', () => {
     expect(later.status).toBe(201)
   })
 
-  test('all agents keep working, and a new one is refused until the plan is upgraded', async () => {
+  test('all agents keep working, and a new one is rejected until the plan is upgraded', async () => {
     const setting = await newSetting()
     const { poolId, start } = await withPool(setting)
     const ours = await addWorkspace(app, {

@@ -22,7 +22,7 @@ const signIn = (username: string, password = PASSWORD) =>
   app.request({ method: 'POST', url: '/api/v2/sessions', body: { username, password } })
 const details = (user: TestUser) => app.request({ url: '/api/v2/account/details', token: user.token })
 
-test('everything is hidden from all but site administrators', async () => {
+test('all routes are hidden except from site administrators', async () => {
   const routes: [Method, string, unknown?][] = [
     ['GET', '/users'],
     ['POST', '/users', { username: 'new', email: 'new@example.com' }],
@@ -45,7 +45,7 @@ describe('users', () => {
   test.each([
     ['plain JSON', (attributes: object) => attributes],
     ['a document', (attributes: object) => ({ data: { type: 'users', attributes } })],
-  ])('an account is made by %s, and signs in', async (label, wrap) => {
+  ])('an account is created by %s, and can sign in', async (label, wrap) => {
     const username = `made-by-${label.replace(/\W/g, '-')}`
 
     const response = await send(
@@ -68,7 +68,7 @@ describe('users', () => {
     [{ username: 'x', email: 'x@example.com', password: 'short' }, 'password'],
     [{ username: 'x', email: 'x@example.com', 'is-admin': 'yes' }, 'is-admin'],
     [{ username: 'ROOT', email: 'x@example.com' }, 'username'],
-  ])('%j is refused where it is wrong', async (body, name) => {
+  ])('%j is rejected with its pointer', async (body, name) => {
     const response = await send('POST', '/users', body)
 
     expect(response.status).toBe(422)
@@ -92,7 +92,7 @@ describe('users', () => {
     expect((await send('GET', '/users?filter[admin]=maybe')).status).toBe(422)
   })
 
-  test('a suspended one loses access immediately, everywhere, and is restored unchanged', async () => {
+  test('a suspended user loses access immediately, and is restored unchanged', async () => {
     const user = await createUser(app, { password: PASSWORD })
     const browser = await createBrowser(app, user.id)
 
@@ -107,7 +107,7 @@ describe('users', () => {
     expect((await browser.request({ url: '/api/v2/account/details' })).status).toBe(401)
   })
 
-  test('one becomes an administrator, and loses that again, immediately', async () => {
+  test('a user becomes an administrator, and loses that again, immediately', async () => {
     const user = await createUser(app)
 
     expect((await act(user, 'grant_admin')).json().data.attributes['is-admin']).toBe(true)
@@ -145,18 +145,18 @@ describe('users', () => {
     expect((await signIn(user.username)).status).toBe(201)
   })
 
-  test('one is deleted with its tokens, but not while an organization has no other owner', async () => {
+  test('a user is deleted with its tokens, but not while an organization has no other owner', async () => {
     const user = await createUser(app)
     const organization = await createOrganization(app, user)
-    const gone = await createUser(app)
+    const deleted = await createUser(app)
 
     const kept = await send('DELETE', `/users/${user.id}`)
 
     expect(kept.status).toBe(409)
     expect(kept.json().errors[0].detail).toContain(organization.name)
-    expect((await send('DELETE', `/users/${gone.id}`)).status).toBe(204)
-    expect((await details(gone)).status).toBe(401)
-    expect((await send('GET', `/users/${gone.id}`)).status).toBe(404)
+    expect((await send('DELETE', `/users/${deleted.id}`)).status).toBe(204)
+    expect((await details(deleted)).status).toBe(401)
+    expect((await send('GET', `/users/${deleted.id}`)).status).toBe(404)
   })
 
   test('the only owner of an organization can be suspended, and owns it again afterwards', async () => {

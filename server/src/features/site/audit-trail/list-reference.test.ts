@@ -126,8 +126,8 @@ test('expired events are no longer counted', async () => {
   expect(kept.length).toBeLessThan(events.length)
   events.splice(0, events.length, ...kept)
   await checkTrails()
-  const gone = await app.db.selectFrom('audit_days').selectAll().where('events', '=', 0).execute()
-  expect(gone.filter(({ starts_at }) => starts_at.getTime() < before)).toEqual([])
+  const empty = await app.db.selectFrom('audit_days').selectAll().where('events', '=', 0).execute()
+  expect(empty.filter(({ starts_at }) => starts_at.getTime() < before)).toEqual([])
 })
 
 test('a wrong count is deleted with the events', async () => {

@@ -146,9 +146,9 @@ test('reports of agents are announced', async () => {
     signalled = []
     await step()
     await allSignals(app)
-    const wanted = AGENT_CHANGES[route]
+    const expected = AGENT_CHANGES[route]
     const types = signalled.map(({ type }) => type)
-    if (wanted === 'nothing' ? types.length > 0 : !types.some((type) => type === wanted))
+    if (expected === 'nothing' ? types.length > 0 : !types.some((type) => type === expected))
       missed.push(`${route}: ${types.join() || 'nothing'}`)
   }
 
@@ -197,9 +197,9 @@ test('a request to a receiver is announced before its response', async () => {
   const setting = await createTaskSetting(app)
   startDeliveries(app)
   await addTask(app, setting, { stages: ['pre_plan'] })
-  let answer = () => {}
+  let respond = () => {}
   setting.receiver.onRequest = async (_, response) => {
-    await new Promise<void>((resolve) => (answer = resolve))
+    await new Promise<void>((resolve) => (respond = resolve))
     response.end()
   }
   await createRun(app, setting)
@@ -210,7 +210,7 @@ test('a request to a receiver is announced before its response', async () => {
   await expect
     .poll(() => signalled.map(({ type, id }) => `${type} ${id}`))
     .toContain(`task-results ${payload.task_result_id}`)
-  answer()
+  respond()
 })
 
 test('the deleted membership of a deleted user is announced to other members', async () => {

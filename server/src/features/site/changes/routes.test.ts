@@ -252,16 +252,16 @@ test('outsiders find no stream', async () => {
   const { organization } = await setting()
   const stranger = await createUser(app)
 
-  const [known, unknown, nobody] = await Promise.all([
+  const [known, unknown, anonymous] = await Promise.all([
     watch(url, organization.name, { token: stranger.token }),
     watch(url, 'nowhere', { token: stranger.token }),
     watch(url, organization.name, { token: 'bad' }),
   ])
 
-  expect([known.status, unknown.status, nobody.status]).toEqual([404, 404, 401])
+  expect([known.status, unknown.status, anonymous.status]).toEqual([404, 404, 401])
 })
 
-test('a request that does not accept events is refused', async () => {
+test('a request that does not accept events is rejected', async () => {
   const { owner, organization } = await setting()
 
   const response = await app.request({ url: `/api/v2/organizations/${organization.name}/changes`, token: owner.token })

@@ -56,7 +56,7 @@ test('a client that resumes reading gets changes again', async () => {
   expect(stream.stalledSince).toBe(undefined)
 })
 
-test('an idle stream sends keep-alive events, readable for people and programs', () => {
+test('an idle stream sends keep-alive events, readable for users and programs', () => {
   const stream = newStream({ actor, organizationId: 'org-1' }, () => {})
 
   sendEvent(stream, 'alive', '4711')

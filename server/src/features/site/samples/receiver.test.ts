@@ -114,16 +114,16 @@ describe('the receiver of the sample', () => {
     expect(response.json().data.attributes).toMatchObject({ passed: true })
   })
 
-  test('refuses a request not signed by the task of a sample', async () => {
+  test('rejects a request not signed by the task of a sample', async () => {
     const owner = await createOwner(app)
     const other = await createOwner(app)
     const sample = (await makeSample(owner)).json().data
     const foreign = (await makeSample(other)).json().data
     const body = requestBody(owner)
 
-    const unsigned = await ask(body, '')
-    const wrong = await ask(body, signature(body, foreign.id))
-    const unknown = await ask('{}', signature('{}', sample.id))
+    const unsigned = await sendRequest(body, '')
+    const wrong = await sendRequest(body, signature(body, foreign.id))
+    const unknown = await sendRequest('{}', signature('{}', sample.id))
 
     expect([unsigned.status, wrong.status, unknown.status]).toEqual([401, 401, 401])
     expect(unsigned.json().errors[0].detail).toContain('not signed')
@@ -134,7 +134,7 @@ describe('the receiver of the sample', () => {
     const sample = (await makeSample(owner)).json().data
     const body = requestBody(owner, { task_result_callback_url: 'http://169.254.169.254/latest' })
 
-    const response = await ask(body, signature(body, sample.id))
+    const response = await sendRequest(body, signature(body, sample.id))
 
     expect(response.status).toBe(400)
     expect(response.json().errors[0].detail).toBe(
@@ -172,6 +172,6 @@ function signature(body: string, sampleId: string) {
   return createHmac('sha512', sampleReceiver(app, sampleId).hmacKey).update(body).digest('hex')
 }
 
-async function ask(body: string, signed: string) {
+async function sendRequest(body: string, signed: string) {
   return app.request({ method: 'POST', url: '/_sample/review', body, headers: { 'x-svc-task-signature': signed } })
 }

@@ -119,7 +119,7 @@ describe('a sample', () => {
     expect(network.attributes.value).toContain('"sample-network-2"')
   })
 
-  test('is refused as a whole if it exceeds the plan of the organization', async () => {
+  test('is rejected as a whole if it exceeds the plan of the organization', async () => {
     const owner = await createOwner(app)
     await app.db.updateTable('organizations').set({ plan: 'free' }).where('id', '=', owner.organizationId).execute()
     expect((await makeSample(owner)).status).toBe(201)

@@ -110,7 +110,7 @@ describe('the diff of two versions', () => {
     expect(response.json().errors[0]).toMatchObject({ source: { parameter: 'to' } })
   })
 
-  test('of an encrypted state says that it is encrypted', async () => {
+  test('of an encrypted state reports that it is encrypted', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const envelope = { serial: 1, lineage: 'l', meta: {}, encrypted_data: 'aGk=', encryption_version: 'v0' }
     const { id } = await workspace.create(Buffer.from(JSON.stringify(envelope)))

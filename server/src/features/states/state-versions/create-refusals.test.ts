@@ -20,7 +20,7 @@ beforeEach(async () => {
 
 const raw = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['one', 'two'] })
 
-describe('who may create a version', () => {
+describe('permission to create a version', () => {
   test('a workspace that does not exist is not found', async () => {
     const response = await stateClient(app, { id: 'ws-nothing', name: 'x' }, ada.token).post(raw)
 
@@ -56,7 +56,7 @@ describe('who may create a version', () => {
   })
 })
 
-describe('a malformed body is 422 with a pointer', () => {
+describe('a malformed body gets 422 with a pointer', () => {
   const pointerOf = (response: { status: number; json: () => any }) => {
     expect(response.status).toBe(422)
     return response.json().errors[0].source.pointer

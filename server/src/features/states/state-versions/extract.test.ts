@@ -82,8 +82,8 @@ test.each([400, 3000, 9000])('a large state with a value of %i levels is process
 })
 
 test.each([
-  ['is nested without end', `{"a":{"value":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`],
-  ['has an endless name', JSON.stringify({ ['x'.repeat(3000)]: { value: 1 } })],
+  ['is nested too deeply', `{"a":{"value":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`],
+  ['has a too long name', JSON.stringify({ ['x'.repeat(3000)]: { value: 1 } })],
 ])('json-state-outputs that %s is rejected with a pointer', async (_, json) => {
   const response = await workspace.post(stateOf({}, 0), { 'json-state-outputs': Buffer.from(json).toString('base64') })
 

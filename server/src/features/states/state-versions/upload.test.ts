@@ -164,7 +164,7 @@ describe('the upload of the raw state', () => {
   })
 
   test.each([
-    ['a megabyte that arrives in pieces', 1_000_000, uploadInChunks],
+    ['a megabyte that arrives in chunks', 1_000_000, uploadInChunks],
     ['many megabytes', 17_000_000, upload],
   ])('of %s goes to a blob and is extracted by a job', async (_, padding, upload) => {
     const large = rawState({ serial: 3, outputs: { region: 'eu' }, resources: ['big'], padding })
@@ -295,7 +295,7 @@ describe('a JSON state', () => {
   test.each([
     ['text', Buffer.from('hello')],
     ['a list', Buffer.from('[1]')],
-    ['a large one that is cut off', large.subarray(0, -1)],
+    ['large and truncated', large.subarray(0, -1)],
   ])('that is %s is rejected, and its URL stays usable', async (_, content) => {
     const { id, attributes } = await workspace.create(raw, PENDING)
     const url = attributes['hosted-json-state-upload-url']

@@ -59,7 +59,7 @@ describe('the resources of a workspace', () => {
     expect(await names('filter[module]=net&filter[type]=random_pet&q=PET')).toEqual(['b'])
   })
 
-  test('have tainted, which is unknown for states extracted by earlier releases', async () => {
+  test('have `tainted`, which is unknown for states extracted by earlier releases', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const instance = { schema_version: 0, attributes: {} }
     const { id } = await workspace.create(

@@ -29,7 +29,7 @@ describe('INTERFACE §6.2 the free plan', () => {
     return { user, organization: name, receiver: await startReceiver(), workspaceId: workspace.id }
   }
 
-  test('has one run task', async () => {
+  test('allows one run task', async () => {
     const setting = await freeSetting()
     await createTask(app, setting)
 
@@ -39,7 +39,7 @@ describe('INTERFACE §6.2 the free plan', () => {
     expect(second.json().errors[0].detail).toContain('the free plan allows 1 run task')
   })
 
-  test('has it in ten workspaces', async () => {
+  test('allows it in ten workspaces', async () => {
     const setting = await freeSetting()
     const task = await createTask(app, setting)
     const { organization, user } = setting
@@ -54,7 +54,7 @@ describe('INTERFACE §6.2 the free plan', () => {
     expect(eleventh.json().errors[0].detail).toContain('in 10 workspaces')
   })
 
-  test('has a global task in ten workspaces: with the eleventh it is global no more', async () => {
+  test('allows a global task in ten workspaces, and rejects the eleventh', async () => {
     const setting = await freeSetting()
     const { organization, user } = setting
     const task = await createTask(app, setting, { 'global-configuration': { enabled: true } })
@@ -74,7 +74,7 @@ describe('INTERFACE §6.2 the free plan', () => {
     expect(globalAgain.status).toBe(422)
   })
 
-  test('has a task that is switched off in no workspace: it is not switched on when there are eleven', async () => {
+  test('does not count a disabled task, which cannot be enabled with eleven workspaces', async () => {
     const setting = await freeSetting()
     const { organization, user } = setting
     const isGlobal = { 'global-configuration': { enabled: true } }

@@ -6,7 +6,7 @@ import { attachTask, createTask, postTask } from '../../../testing/task-runs.ts'
 
 const app = await createTestApp()
 
-/** The receiver is on loopback: only who runs the site is shown what comes back from it. */
+/** The receiver is on loopback: only site administrators may see its responses. */
 async function setUp() {
   const user = await createUser(app, { isSiteAdmin: true })
   const { name, id } = await createOrganization(app, user)
@@ -26,7 +26,7 @@ const patchTask = async (setting: Setting, id: string, attributes: Record<string
   })
 
 describe('a task', () => {
-  test('is created once its receiver has answered the verification request with 200', async () => {
+  test('is created once its receiver has returned 200 to the verification request', async () => {
     const setting = await setUp()
 
     const response = await postTask(app, setting, {
@@ -64,7 +64,7 @@ describe('a task', () => {
     [500, 'the response was 500: out of order'],
     [201, 'the response was 201'],
     [302, 'the response was 302'],
-  ])('is rejected with the status when the verification returns %i', async (status, detail) => {
+  ])('is rejected, with the reason, if the receiver returns %i', async (status, detail) => {
     const setting = await setUp()
     setting.receiver.onTest = (_, response) =>
       response.writeHead(status, { location: '/' }).end(status === 500 ? 'out of\norder' : '')
@@ -86,7 +86,7 @@ describe('a task', () => {
     ['description', { description: 'x'.repeat(301) }],
     ['global-configuration/stages/0', { 'global-configuration': { stages: ['never'] } }],
     ['ca-certificate', { 'ca-certificate': 'not PEM' }],
-  ])('with a bad %s is refused with a pointer', async (pointer, attributes) => {
+  ])('with an invalid %s is rejected with a pointer', async (pointer, attributes) => {
     const setting = await setUp()
 
     const response = await postTask(app, setting, { url: setting.receiver.url, ...attributes })
@@ -142,7 +142,7 @@ describe('a task', () => {
     ['url', (url: string) => ({ url: `${url}/gone`, 'hmac-key': 'other' })],
     ['hmac-key', () => ({ 'hmac-key': 'other' })],
     ['hmac-key', () => ({ 'hmac-key': 7 })],
-  ])('is refused at the attribute that is to blame: %s', async (name, attributes) => {
+  ])('is rejected with a pointer to the attribute at fault: %s', async (name, attributes) => {
     const setting = await setUp()
     const id = await createTask(app, setting)
     setting.receiver.onTest = (_, response) => response.writeHead(401).end()
@@ -156,7 +156,7 @@ describe('a task', () => {
   test.each([
     ['javascript:1', 'javascript:'],
     ['ftp://files.example/', 'ftp://'],
-  ])('names how its URL begins: %s', async (url, start) => {
+  ])('names the expected prefix of its URL: %s', async (url, start) => {
     const response = await postTask(app, await setUp(), { url })
 
     expect(response.json().errors[0].detail).toBe(
@@ -209,7 +209,7 @@ describe('a task', () => {
     expect(meta.pagination['total-count']).toBe(2)
   })
 
-  test('is deleted when it is attached to no workspace any more', async () => {
+  test('can be deleted once it is detached from all workspaces', async () => {
     const setting = await setUp()
     const id = await createTask(app, setting)
     const attached = (await attachTask(app, setting, { task: id })).json().data.id
@@ -239,7 +239,7 @@ describe('a task', () => {
 })
 
 describe('the test of a task', () => {
-  test('shows the exchange and the signature that was to be expected', async () => {
+  test('shows the exchange and the expected signature', async () => {
     const setting = await setUp()
     const id = await createTask(app, setting, { 'hmac-key': 'key' })
     setting.receiver.onTest = (_, response) => response.writeHead(503, { 'x-why': 'tired' }).end('later')
@@ -329,7 +329,7 @@ describe('a workspace task', () => {
     expect((await app.request({ url, token: setting.user.token })).json().data.attributes.stage).toBe('pre_apply')
   })
 
-  test('is refused for a task of another organization, and twice for the same', async () => {
+  test('is rejected for a task of another organization, and twice for the same', async () => {
     const setting = await setUp()
     const other = await setUp()
     const task = await createTask(app, setting)

@@ -26,15 +26,15 @@ async function setUp(app: TestApp) {
 }
 
 describe('the verification request', () => {
-  test('has every key of a real one, about a run that does not exist, and is signed', async () => {
+  test('has every key of a task request, names a run that does not exist, and is signed', async () => {
     const setting = await setUp(app)
 
     await createTask(app, setting, { 'hmac-key': 'key' })
 
-    const [asked] = setting.receiver.tests
+    const [request] = setting.receiver.tests
     const api = 'https://groundstate.example/api/v2'
     const workspaceUrl = `https://groundstate.example/app/${setting.organization}/workspaces/test-workspace`
-    expect(asked?.payload).toEqual({
+    expect(request?.payload).toEqual({
       payload_version: 1,
       stage: 'post_plan',
       access_token: 'test-token',
@@ -61,23 +61,23 @@ describe('the verification request', () => {
       workspace_name: 'test-workspace',
       workspace_working_directory: '',
     })
-    expect(asked?.headers['x-svc-task-signature']).toBe(hmac(asked?.body ?? '', 'key'))
-    expect(asked?.headers['x-tfc-task-signature']).toBe(hmac(asked?.body ?? '', 'key'))
+    expect(request?.headers['x-svc-task-signature']).toBe(hmac(request?.body ?? '', 'key'))
+    expect(request?.headers['x-tfc-task-signature']).toBe(hmac(request?.body ?? '', 'key'))
   })
 })
 
 describe('a receiver on a private address', () => {
-  test('is the normal case of a server for oneself', async () => {
+  test('is allowed by default on a server that only this machine can reach', async () => {
     const setting = await setUp(app)
 
     expect((await postTask(app, setting, { url: setting.receiver.url })).status).toBe(201)
   })
 
   test.each([
-    ['another machine knows the server by its name', { GROUNDSTATE_BASE_URL: 'https://groundstate.example' }, 422],
-    ['another machine reaches the server', { GROUNDSTATE_HOST: '0.0.0.0' }, 422],
-    ['only this machine does', { GROUNDSTATE_BASE_URL: 'http://localhost:7777' }, 201],
-  ])('without a choice, and %s, returns that', async (_, settings, status) => {
+    ['the base URL names another host', { GROUNDSTATE_BASE_URL: 'https://groundstate.example' }, 422],
+    ['the server listens on all addresses', { GROUNDSTATE_HOST: '0.0.0.0' }, 422],
+    ['the base URL is a loopback address', { GROUNDSTATE_BASE_URL: 'http://localhost:7777' }, 201],
+  ])('by default, if %s, has this status', async (_, settings, status) => {
     const other = await createTestApp(settings)
     const setting = await setUp(other)
 

@@ -44,7 +44,7 @@ async function startAgent({ poolToken }: PoolSetting) {
   })
 }
 
-/** Creates a task for the receiver, once the agent is there to verify it. */
+/** Creates a task for the receiver, once the agent is online to verify it. */
 async function createTask(attributes: Record<string, unknown>) {
   for (;;) {
     const response = await postTask(app, setting, attributes, poolRelation(setting.poolId))
@@ -78,7 +78,7 @@ test("a receiver in the agent's network is verified, gets one request and decide
   expect((await readResult(app, setting, payload.task_result_id)).attributes.message).toBe('fine')
 })
 
-test('after a 500 the same bytes are sent again', async () => {
+test('after a 500 the same bytes are resent', async () => {
   const receiver = await startReceiver()
   receiver.onRequest = (_, response) => response.writeHead(receiver.requests.length === 1 ? 500 : 200).end()
   await createRun(app, await workspaceWith(await createTask({ url: receiver.url })))
@@ -127,6 +127,6 @@ test('an idle agent is notified of a request without polling again', async () =>
     await runReaches(app, setting, { run, status: 'errored' })
   }
 
-  // Far below the time after which agents look by themselves, also on a machine that is busy with other tests.
+  // Far below the poll interval, even on a busy machine.
   expect(Math.min(...waits)).toBeLessThan(500)
 })

@@ -15,7 +15,7 @@ test('a token that is revoked ends the claims of requests of its agents at once'
   const agent = await createFakeAgent(app, { token: token.attributes.token })
   const url = `${AGENT_API}/agents/${agent.id}/claim-task`
   const claim = app.request({ method: 'POST', url, token: agent.token, body: { waitMs: 20_000 } })
-  // A claim that comes after it is answered: it waits.
+  // The claim is pending once a later one has its response.
   await agent.claimTask()
   const startedAt = performance.now()
 
@@ -26,7 +26,7 @@ test('a token that is revoked ends the claims of requests of its agents at once'
   expect(performance.now() - startedAt).toBeLessThan(5_000)
 })
 
-test('a claim is answered 503 while the database fails', async () => {
+test('a claim gets 503 while the database fails', async () => {
   const agent = await createFakeAgent(app)
   await sql`alter table task_requests rename to task_requests_away`.execute(app.db)
 

@@ -12,7 +12,7 @@ import { LOADERS, ROUTES } from '../../list.ts'
 import { loggedDeliveries, redeliver } from '../task-results/testing/deliveries.ts'
 import { createPoolAgent, createPoolRun, createPoolSetting, takeTask } from './testing/pool-tasks.ts'
 
-/** Requests of run tasks that an agent of a pool sends, by the protocol alone. */
+/** Run task requests sent by an agent of a pool, at the level of the protocol. */
 
 const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'false' })
 startDeliveries(app)
@@ -73,11 +73,11 @@ test.each([
     { durationMs: 1, error: 'connect ECONNREFUSED 10.0.0.1:80', code: 'ECONNREFUSED' },
     'the agent rack of the pool cellar: the connection was refused: nothing listens there (ECONNREFUSED)',
   ],
-])('%s leads to another attempt with the same request', async (_, answer, error) => {
+])('%s leads to another attempt with the same request', async (_, response, error) => {
   const { setting, agent, id } = await setUp()
   const first = await takeTask(agent)
 
-  await first.response(answer)
+  await first.response(response)
   const second = await takeTask(agent)
   await second.response()
 
@@ -109,7 +109,7 @@ test('an unclaimed request fails after thirty seconds with a reason, and is retr
   expect(second.attributes).toMatchObject({ 'agent-name': 'spare', error: null })
 })
 
-test('a request is not called waiting for busy agents when they no longer accept run tasks', async () => {
+test('the error does not blame busy agents once they no longer accept run tasks', async () => {
   const { setting, agent, id } = await setUp()
   const body = {
     agentId: agent.id,
@@ -129,7 +129,7 @@ test('a request is not called waiting for busy agents when they no longer accept
   expect(row.attributes.error).toContain('none that accepts run tasks is online')
 })
 
-test('without an agent the result ends at its deadline with a reason', async () => {
+test('without an agent the result ends at its deadline, with a reason', async () => {
   const { setting, agent, id, run } = await setUp()
   await app.request({ method: 'POST', url: `/api/agent/v1/agents/${agent.id}/deregister`, token: agent.token })
   await eventually(async () => (await queued(id)) === 1)
@@ -145,7 +145,7 @@ test('without an agent the result ends at its deadline with a reason', async () 
   })
 })
 
-test('the request of an agent that died goes to another, and the late response is ignored', async () => {
+test('a request of a dead agent is leased to another, and the late response is rejected', async () => {
   const { setting, agent, id } = await setUp()
   const lost = await takeTask(agent)
 
@@ -166,16 +166,16 @@ test('a claim with a closed connection gets no request', async () => {
   const setting = await createPoolSetting(app)
   const agent = await createPoolAgent(app, setting)
   const serverUrl = await app.listen()
-  const { gone, leave } = claimOnSocket(serverUrl, agent)
+  const { closed, disconnect } = claimOnSocket(serverUrl, agent)
   const connections = () =>
     new Promise<number>((resolve) => app.server.fastify.server.getConnections((_, found) => resolve(found)))
   await expect.poll(connections).toBe(1)
 
-  leave()
+  disconnect()
   await expect.poll(connections).toBe(0)
   const { id } = await createPoolRun(app, setting, { agent })
 
-  expect(await gone).toBe('gone')
+  expect(await closed).toBe('gone')
   expect((await takeTask(agent)).payload.task_result_id).toBe(id)
 })
 
@@ -189,11 +189,11 @@ test('a claim that disconnects during authentication gets no request', async () 
 
   await app.db.transaction().execute(async (tx) => {
     await tx.selectFrom('agents').select('id').where('id', '=', agent.id).forUpdate().execute()
-    const { gone, leave } = claimOnSocket(url, agent)
+    const { closed, disconnect } = claimOnSocket(url, agent)
     const [request] = await arrived
     await eventually(async () => (await statementsThatWait()) === 1)
-    leave()
-    await Promise.all([gone, once(request.socket, 'close')])
+    disconnect()
+    await Promise.all([closed, once(request.socket, 'close')])
   })
   await eventually(async () => (await statementsThatWait()) === 0)
   const { id } = await createPoolRun(app, setting, { agent: await createPoolAgent(app, setting, 'spare') })
@@ -201,16 +201,16 @@ test('a claim that disconnects during authentication gets no request', async () 
   expect((await takeTask(await createPoolAgent(app, setting, 'other'))).payload.task_result_id).toBe(id)
 })
 
-/** A claim of an agent whose connection ends with `leave`, then "gone". */
+/** A claim whose connection `disconnect` closes. */
 function claimOnSocket(url: string, agent: FakeAgent) {
   const controller = new AbortController()
-  const gone = fetch(`${url}${AGENT_API}/agents/${agent.id}/claim-task`, {
+  const closed = fetch(`${url}${AGENT_API}/agents/${agent.id}/claim-task`, {
     method: 'POST',
     headers: { authorization: `Bearer ${agent.token}`, 'content-type': 'application/json' },
     body: '{"waitMs":60000}',
     signal: controller.signal,
   }).catch(() => 'gone')
-  return { gone, leave: () => controller.abort() }
+  return { closed, disconnect: () => controller.abort() }
 }
 
 async function statementsThatWait() {
@@ -219,7 +219,7 @@ async function statementsThatWait() {
   return rows[0]?.count ?? 0
 }
 
-test('an organization is deleted with its pool, its task and the request that waits', async () => {
+test('an organization is deleted with its pool, its task and the pending request', async () => {
   const { setting, id } = await setUp()
   await eventually(async () => (await queued(id)) === 1)
 

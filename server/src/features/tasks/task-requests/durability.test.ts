@@ -7,7 +7,7 @@ import { loggedDeliveries } from '../task-results/testing/deliveries.ts'
 import { startReplica, startReplicaProcess } from '../task-results/testing/replica.ts'
 import { createPoolAgent, createPoolRun, createPoolSetting, takeTask } from './testing/pool-tasks.ts'
 
-/** Processes that wait for what an agent reports, and end before it does. This one only serves the agent. */
+/** Processes that wait for an agent's report, and exit before it arrives. This one only serves the agent. */
 
 const app = await createTestApp()
 const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
@@ -35,7 +35,7 @@ test('a response for a stopped process is recorded by another one as the same at
   expect(await agent.claimTask()).toBeUndefined()
 })
 
-test('a request that waits for an agent still does after a restart', async () => {
+test('a request remains queued for an agent across a restart', async () => {
   const { agent, id } = await setUp()
   const replica = await startReplica(app, url)
   await eventually(async () => {
@@ -49,7 +49,7 @@ test('a request that waits for an agent still does after a restart', async () =>
   expect(request.payload.task_result_id).toBe(id)
 })
 
-test('a process that is killed loses neither the request that an agent has nor its response', async () => {
+test('a killed process loses neither a leased request nor its response', async () => {
   const { setting, agent, run, id } = await setUp()
   const first = await startReplicaProcess(app, url, SETTINGS)
   const request = await takeTask(agent)
@@ -57,7 +57,7 @@ test('a process that is killed loses neither the request that an agent has nor i
 
   await first.kill()
   expect((await request.response()).status).toBe(204)
-  // As long as a lease lasts goes by.
+  // The leases expire.
   await sql`update task_results set lease_expires_at = lease_expires_at - interval '10 s'
      where lease_expires_at is not null`.execute(app.db)
   await startReplicaProcess(app, url, SETTINGS)
@@ -70,7 +70,7 @@ test('a process that is killed loses neither the request that an agent has nor i
   await runReaches(app, setting, { run, status: 'plan_queued' })
 }, 60_000)
 
-test('two processes give a request to one of two agents', async () => {
+test('two processes lease a request to one of two agents', async () => {
   const setting = await createPoolSetting(app)
   const agents = [await createPoolAgent(app, setting), await createPoolAgent(app, setting, 'spare')] as const
   const { id } = await createPoolRun(app, setting, { agent: agents[0] })

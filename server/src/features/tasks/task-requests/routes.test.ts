@@ -71,7 +71,7 @@ describe('a task with an agent pool', () => {
     expect(response.json().errors[0].detail).toContain('the response was 500: out of order')
   })
 
-  test('is refused at once when no agent that accepts run tasks is online', async () => {
+  test('is rejected immediately if no agent that accepts run tasks is online', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     await agent.claim()
@@ -90,7 +90,7 @@ describe('a task with an agent pool', () => {
     }
   })
 
-  test('is refused at once when the only agent has registered again without run tasks', async () => {
+  test('is rejected immediately if the only agent has registered again without run tasks', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     await agent.claimTask()
@@ -103,7 +103,7 @@ describe('a task with an agent pool', () => {
   })
 
   test.each(['ftp://10.1.2.3/', 'http://user:secret@10.1.2.3/', 'http://169.254.169.254/latest', 'nonsense'])(
-    'is refused with the URL %s, unasked',
+    'is rejected with the URL %s, without a request',
     async (url) => {
       const setting = await createPoolSetting(app)
       const agent = await createPoolAgent(app, setting)
@@ -133,7 +133,7 @@ describe('a task with an agent pool', () => {
   })
 
   test.each([{ data: { type: 'agent-pools' } }, { data: { type: 'workspaces', id: 'ws-1' } }, { data: 'apool' }, 7])(
-    'is refused with the malformed relation %j',
+    'is rejected with the malformed relation %j',
     async (relation) => {
       const setting = await createPoolSetting(app)
 
@@ -144,7 +144,7 @@ describe('a task with an agent pool', () => {
     },
   )
 
-  test('may use a pool that is only for some workspaces: the scope is about where runs go', async () => {
+  test('may use a pool with a restricted scope: the scope applies only to runs', async () => {
     const setting = await createPoolSetting(app)
     const url = `/api/v2/agent-pools/${setting.poolId}`
     const body = { data: { type: 'agent-pools', attributes: { 'organization-scoped': false } } }
@@ -239,7 +239,7 @@ describe('a change of the pool', () => {
     expect(setting.receiver.tests).toHaveLength(2)
   })
 
-  test('to no pool is refused while the server itself may not call the receiver', async () => {
+  test('that removes the pool is rejected while the server itself may not call the receiver', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     const id = await createPoolTask(app, setting, { agent, url: INSIDE })
@@ -250,7 +250,7 @@ describe('a change of the pool', () => {
     expect(response.json().errors[0].detail).toContain('GROUNDSTATE_ALLOW_PRIVATE_URLS=true allows it')
   })
 
-  test('that names another pool is attributed to the pool when the receiver does not respond there', async () => {
+  test('to another pool reports a failed verification at the pool', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     const other = await createPool(app, setting, { name: 'attic' })
@@ -265,7 +265,7 @@ describe('a change of the pool', () => {
     })
   })
 
-  test('between two attempts takes the next one to the new pool', async () => {
+  test('between two attempts applies to the next one', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     const { task, id } = await createPoolRun(app, setting, { agent })
@@ -299,7 +299,7 @@ describe('the protocol', () => {
   const post = async (path: string, token: string | undefined, body: unknown) =>
     app.request({ method: 'POST', url: `${AGENT_API}${path}`, token, body })
 
-  test('gives the requests of a pool to its agents only, each once', async () => {
+  test('leases the requests of a pool only to its agents, each once', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     const stranger = await createPoolSetting(app)
@@ -328,7 +328,7 @@ describe('the protocol', () => {
     expect((await post(`/agents/${agent.id}/claim-task`, agent.token, { waitMs: 0 })).status).toBe(409)
   })
 
-  test('refuses claims of other tokens and agents', async () => {
+  test('rejects claims of other tokens and agents', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     const foreign = await createPoolAgent(app, await createPoolSetting(app))
@@ -349,18 +349,18 @@ describe('the protocol', () => {
     },
   )
 
-  const answer = { durationMs: 1, status: 200, headers: {}, body: '', isTruncated: false }
+  const response = { durationMs: 1, status: 200, headers: {}, body: '', isTruncated: false }
 
   test.each([
     {},
-    { ...answer, status: 20 },
-    { ...answer, status: '200' },
-    { ...answer, body: 'not base64!' },
-    { ...answer, body: Buffer.alloc(65 * 1024).toString('base64') },
-    { ...answer, headers: { a: 1 } },
-    { ...answer, headers: { a: 'nul \u0000' } },
-    { ...answer, durationMs: -1 },
-    { ...answer, durationMs: 1e12 },
+    { ...response, status: 20 },
+    { ...response, status: '200' },
+    { ...response, body: 'not base64!' },
+    { ...response, body: Buffer.alloc(65 * 1024).toString('base64') },
+    { ...response, headers: { a: 1 } },
+    { ...response, headers: { a: 'nul \u0000' } },
+    { ...response, durationMs: -1 },
+    { ...response, durationMs: 1e12 },
     { durationMs: 1, error: '' },
     { durationMs: 1, error: 'nul \u0000' },
   ])('rejects the malformed response %#, and still accepts a valid one', async (body) => {
@@ -373,10 +373,10 @@ describe('the protocol', () => {
     const refused = await post(path, request.token, body)
 
     expect(refused.status).toBe(422)
-    expect((await post(path, request.token, answer)).status).toBe(204)
+    expect((await post(path, request.token, response)).status).toBe(204)
   })
 
-  test('refuses a response with any token but that of the request', async () => {
+  test('rejects a response with any other token', async () => {
     const setting = await createPoolSetting(app)
     const agent = await createPoolAgent(app, setting)
     await createPoolRun(app, setting, { agent })
@@ -384,8 +384,8 @@ describe('the protocol', () => {
     const path = `/task-requests/${request.id}/answer`
 
     for (const token of [undefined, agent.token, setting.user.token, request.payload.access_token])
-      expect((await post(path, token, answer)).status).toBe(401)
-    expect((await post('/task-requests/taskreq-none/answer', request.token, answer)).status).toBe(401)
+      expect((await post(path, token, response)).status).toBe(401)
+    expect((await post('/task-requests/taskreq-none/answer', request.token, response)).status).toBe(401)
     expect((await app.request({ url: '/api/v2/account/details', token: request.token })).status).toBe(401)
   })
 })

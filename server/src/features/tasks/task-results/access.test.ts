@@ -25,7 +25,7 @@ startDeliveries(app)
 const get = async (setting: TaskSetting, url: string, token = setting.user.token) => app.request({ url, token })
 
 describe('INTERFACE §2.7 and §2.6 the access token', () => {
-  test('opens the plan and the configuration of its run, and dies with the result', async () => {
+  test('can read the plan and the configuration of its run until the result is final', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['post_plan'] })
     const run = await createRun(app, setting)
@@ -80,7 +80,7 @@ describe('INTERFACE §2.7 and §2.6 the access token', () => {
     }
   })
 
-  test('opens no other route', async () => {
+  test('is rejected by all other routes', async () => {
     const { payload, setting, run } = await createWaitingRun(app)
     const { relationships } = await readRun(app, setting, run)
     const values: Record<string, string> = {
@@ -115,7 +115,7 @@ describe('INTERFACE §2.7 and §2.6 the access token', () => {
 })
 
 describe('reading results', () => {
-  test('takes the permission to read the run', async () => {
+  test('requires the permission to read the run', async () => {
     const { payload, setting, run } = await createWaitingRun(app)
     const stranger = await createUser(app)
     const stages = (await get(setting, `/api/v2/runs/${run}/task-stages`)).json().data

@@ -20,7 +20,7 @@ startDeliveries(app)
 const get = async (setting: TaskSetting, url: string, token = setting.user.token) => app.request({ url, token })
 
 describe('INTERFACE §2.6 the callback', () => {
-  test.each(['passed', 'failed', 'running'])('with %s is answered with 200 and no content', async (status) => {
+  test.each(['passed', 'failed', 'running'])('with %s returns 200 and no content', async (status) => {
     const { payload } = await createWaitingRun(app)
 
     const response = await callBack(app, payload, { status })
@@ -29,7 +29,7 @@ describe('INTERFACE §2.6 the callback', () => {
   })
 
   test.each([undefined, 'pending', 'errored', 'PASSED', 7])(
-    'with the status %s is refused with 422',
+    'with the status %s is rejected with 422',
     async (status) => {
       const { payload } = await createWaitingRun(app)
 
@@ -44,7 +44,7 @@ describe('INTERFACE §2.6 the callback', () => {
   )
 
   test.each(['', '{', '[]', '{"data":{}}', '{"data":{"type":"runs","attributes":{"status":"passed"}}}'])(
-    'with the body %s is refused with 422',
+    'with the body %s is rejected with 422',
     async (body) => {
       const { payload } = await createWaitingRun(app)
 
@@ -60,7 +60,7 @@ describe('INTERFACE §2.6 the callback', () => {
     },
   )
 
-  test('without a body is refused in the words of every other route', async () => {
+  test('without a body is rejected with the same message as on other routes', async () => {
     const { payload } = await createWaitingRun(app)
 
     const response = await app.request({
@@ -76,7 +76,7 @@ describe('INTERFACE §2.6 the callback', () => {
     })
   })
 
-  test('without the token of this result is refused with 401', async () => {
+  test('without the token of this result is rejected with 401', async () => {
     const { payload, setting } = await createWaitingRun(app)
     const other = await createWaitingRun(app)
     const { task_result_id } = payload
@@ -110,7 +110,7 @@ describe('INTERFACE §2.6 the callback', () => {
     'java\tscript:alert(1)',
     '\u0001javascript:alert(1)',
     'https://',
-  ])('with %j for a URL is refused with 422, in the result and in an outcome', async (url) => {
+  ])('with %j for a URL is rejected with 422, in the result and in an outcome', async (url) => {
     const { payload, setting } = await createWaitingRun(app)
 
     const response = await callBack(app, payload, { status: 'passed', url })
@@ -140,7 +140,7 @@ describe('INTERFACE §2.6 the callback', () => {
   test.each([
     ['message', { message: 'x'.repeat(65_537) }],
     ['url', { url: `https://receiver.example/${'x'.repeat(65_537)}` }],
-  ])('with an endless %s is refused with 422', async (name, attributes) => {
+  ])('with a too long %s is rejected with 422', async (name, attributes) => {
     const { payload, setting } = await createWaitingRun(app)
 
     const response = await callBack(app, payload, { status: 'failed', ...attributes })
@@ -218,7 +218,7 @@ describe('INTERFACE §2.6 the callback', () => {
     expect((await get(setting, `/api/v2/task-results/${id}/body`)).text).toContain('# Port 22')
   })
 
-  test('accepts the other name of the relation, several of one id, and an empty list', async () => {
+  test('accepts the alternative name of the relation, duplicate ids, and an empty list', async () => {
     const { payload, setting } = await createWaitingRun(app)
     const outcome = (description: string) => ({
       type: 'task-result-outcomes',
@@ -252,7 +252,7 @@ describe('INTERFACE §2.6 the callback', () => {
     [{ 'outcome-id': 'A', description: 'x', tags: { a: [{ level: 'info' }] } }, 'tags/a/0/label'],
     [{ 'outcome-id': 'A', description: 'x', tags: { a: [{ label: 'x', level: 'fatal' }] } }, 'tags/a/0/level'],
     [{ 'outcome-id': 'A', description: 'x', body: 'x'.repeat(5 * 1024 * 1024 + 1) }, 'body'],
-  ])('with a bad outcome is refused with a pointer (%#)', async (outcome, pointer) => {
+  ])('with an invalid outcome is rejected with a pointer (%#)', async (outcome, pointer) => {
     const { payload, setting } = await createWaitingRun(app)
 
     const response = await callBack(app, payload, { status: 'passed' }, [outcome])

@@ -12,7 +12,7 @@ import {
   type TaskSetting,
 } from '../../../testing/task-runs.ts'
 
-/** Callbacks as they come over real sockets. */
+/** Callbacks over real sockets. */
 
 const app = await createTestApp()
 await app.listen()
@@ -28,10 +28,7 @@ async function createWaitingRun() {
 
 type Payload = Received['payload']
 
-/**
- * Sends the pieces of a body one after the other, each when the one before has left, with no header that is not
- * needed.
- */
+/** Sends the chunks of a body sequentially, with only the required headers. */
 async function send(
   { task_result_callback_url: url, access_token: token }: Payload,
   chunks: readonly (string | Buffer)[],
@@ -93,9 +90,9 @@ describe('a callback', () => {
     const { setting, payload } = await createWaitingRun()
     const text = body({ status: 'passed', message: 'slow' })
 
-    const answer = await send(payload, text.split(''))
+    const response = await send(payload, text.split(''))
 
-    expect(answer.status).toBe(200)
+    expect(response.status).toBe(200)
     expect((await readResult(app, setting, payload.task_result_id)).attributes.message).toBe('slow')
   })
 
@@ -118,10 +115,10 @@ describe('a callback', () => {
       outgoing.write(text.slice(0, 20), () => outgoing.destroy())
     })
     const before = await statusOf(setting, payload.task_result_id)
-    const answer = await send(payload, [body({ status: 'passed' })])
+    const response = await send(payload, [body({ status: 'passed' })])
 
     expect(before).toBe('running')
-    expect(answer.status).toBe(200)
+    expect(response.status).toBe(200)
     expect(await statusOf(setting, payload.task_result_id)).toBe('passed')
   })
 
@@ -133,9 +130,9 @@ describe('a callback', () => {
       body: id.repeat(5 * 1024 * 1024),
     }))
 
-    const answer = await send(payload, [body({ status: 'passed' }, outcomes)])
+    const response = await send(payload, [body({ status: 'passed' }, outcomes)])
 
-    expect(answer.status).toBe(200)
+    expect(response.status).toBe(200)
     const { attributes } = await readResult(app, setting, payload.task_result_id)
     expect(attributes).toMatchObject({ status: 'passed', 'task-result-outcomes-count': 3 })
   })
@@ -143,14 +140,14 @@ describe('a callback', () => {
   test('of more than 25 MB is rejected with 413 and changes nothing', async () => {
     const { setting, payload } = await createWaitingRun()
 
-    const answer = await app.request({
+    const response = await app.request({
       method: 'PATCH',
       url: `/api/v2/task-results/${payload.task_result_id}/callback`,
       token: payload.access_token,
       body: Buffer.alloc(25 * 1024 * 1024 + 1, ' '),
     })
 
-    expect(answer.status).toBe(413)
+    expect(response.status).toBe(413)
     expect(await statusOf(setting, payload.task_result_id)).toBe('running')
   })
 

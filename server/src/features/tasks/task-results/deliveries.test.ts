@@ -203,7 +203,7 @@ describe('redelivery', () => {
     await loggedDeliveries(app, setting, { id, count: 2 })
   })
 
-  test('is refused while the request is being delivered, and when the result is final', async () => {
+  test('is rejected while the request is being delivered, and when the result is final', async () => {
     let finish = () => {}
     const { setting, id, payload } = await requestedRun(app, {}, ({ receiver }) => {
       receiver.onRequest = (_, response) => {

@@ -34,7 +34,7 @@ async function waitingRun() {
 const attemptsOf = async (setting: TaskSetting, id: string) =>
   (await app.request({ url: `/api/v2/task-results/${id}/deliveries`, token: setting.user.token })).json().data
 
-test('a request that no process was there to send goes out when one starts', async () => {
+test('a request due while no process is running is sent when one starts', async () => {
   const { setting, run } = await waitingRun()
   expect(setting.receiver.requests).toHaveLength(0)
 
@@ -45,7 +45,7 @@ test('a request that no process was there to send goes out when one starts', asy
   await runReaches(app, setting, { run, status: 'plan_queued' })
 })
 
-test('the request of a process that died is sent by another when its lease has run out', async () => {
+test('a request of a dead process is sent by another after its lease expires', async () => {
   const { setting, id } = await waitingRun()
   const now = app.clock.now()
   await claimDeliveries(app.db, {
@@ -105,7 +105,7 @@ test('a restart continues the retries and keeps the deadlines', async () => {
   expect((await readResult(app, setting, id)).attributes['deadline-at']).toBe(deadline)
 })
 
-test('a deadline that passed while no process was there is met as soon as one starts', async () => {
+test('a deadline that passed while no process was running takes effect when one starts', async () => {
   const { setting, run, id } = await waitingRun()
   app.clock.advance(3_600_000)
 
@@ -116,7 +116,7 @@ test('a deadline that passed while no process was there is met as soon as one st
   expect(setting.receiver.requests).toHaveLength(0)
 })
 
-test('two processes send every request once, and none is late at the deadline', async () => {
+test('two processes send every request once, and none misses the deadline', async () => {
   const setting = await createTaskSetting(app)
   const everywhere = {
     'global-configuration': { enabled: true, stages: ['pre_plan'], 'enforcement-level': 'mandatory' },

@@ -16,7 +16,7 @@ import {
   finishNextJob,
 } from '../../../testing/task-runs.ts'
 
-/** The receiver that people copy, as the program that they start. */
+/** The receiver that users copy, run as a program. */
 
 const app = await createTestApp()
 await app.listen()
@@ -50,11 +50,11 @@ describe('the receiver in examples/', () => {
     const created = await postTask(app, setting, { url: receiver.url, 'hmac-key': 'key' })
 
     expect(created.status).toBe(201)
-    // What a program prints comes by another way than its response, and may be later.
+    // A program's output is read separately from its response and may arrive later.
     await expect.poll(() => receiver.output()).toContain('verified')
   })
 
-  test('refuses a request that is signed with another key', async () => {
+  test('rejects a request that is signed with another key', async () => {
     const setting = await createTaskSetting(app)
 
     const refused = await postTask(app, setting, { url: receiver.url, 'hmac-key': 'other' })
@@ -63,7 +63,7 @@ describe('the receiver in examples/', () => {
     expect(refused.json().errors[0].detail).toContain('the response was 401: the signature is wrong')
   })
 
-  test('lets a plan pass that keeps to the rule', async () => {
+  test('passes a plan that complies with the rule', async () => {
     const { setting, run } = await plannedRun([
       destroyed('terraform_data.a', 'create'),
       destroyed('terraform_data.b', 'no-op'),

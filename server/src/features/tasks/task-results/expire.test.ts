@@ -25,7 +25,7 @@ test('deliveries expire, and the result is kept', async () => {
   await job.finish({ hasChanges: false })
   await compactLogs(app.as(), new Date(app.now().getTime() + 1), signal)
 
-  // The run is the current one of its workspace: what belongs to it stays.
+  // The run is the current one of its workspace, so its data is kept.
   app.clock.advance(40 * DAY_MS)
   await expireDeliveries(app.as(), signal)
   expect(await readDeliveries(app, setting, id)).toHaveLength(1)

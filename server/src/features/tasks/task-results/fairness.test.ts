@@ -33,7 +33,7 @@ const within = async <T>(work: Promise<T>) => {
   return performance.now() - started
 }
 
-/** A receiver that responds to no request until `end` ends the first one. */
+/** A receiver that holds requests open; `end` completes the oldest. */
 async function startHangingReceiver() {
   const receiver = await startReceiver()
   const open: ServerResponse[] = []
@@ -45,16 +45,16 @@ async function startHangingReceiver() {
   return { receiver, end: () => open.shift()?.end() }
 }
 
-/** An organization whose tasks send requests to an unresponsive receiver, in as many runs of each task. */
+/** An organization with `tasks` whose receiver never responds, each in `runs` runs. */
 async function createHangingSetting(app: TestApp, { tasks = 1, runs = 1 }: { tasks?: number; runs?: number }) {
   const { receiver, end } = await startHangingReceiver()
   const setting = { ...(await createTaskSetting(app)), receiver }
-  for (let index = 0; index < tasks; index += 1) await askOften(app, setting, runs)
+  for (let index = 0; index < tasks; index += 1) await createRunsWithTask(app, setting, runs)
   return { ...setting, end, receives: (count: number) => eventually(async () => receiver.requests.length >= count) }
 }
 
 /** Creates a task, and runs that use it, each in a separate workspace. */
-async function askOften(app: TestApp, setting: TaskSetting, runs: number) {
+async function createRunsWithTask(app: TestApp, setting: TaskSetting, runs: number) {
   const task = await createTask(app, setting)
   for (let index = 0; index < runs; index += 1) {
     const workspace = await addWorkspace(app, setting)
@@ -63,19 +63,19 @@ async function askOften(app: TestApp, setting: TaskSetting, runs: number) {
   }
 }
 
-/** How long the first request to an organization takes that has no other, in ms. */
-async function asksAnother(app: TestApp) {
+/** Latency of the first request to another organization, in ms. */
+async function latencyOfAnother(app: TestApp) {
   const setting = await createTaskSetting(app)
-  await askOften(app, setting, 1)
+  await createRunsWithTask(app, setting, 1)
   return within(setting.receiver.received(1))
 }
 
-test('unresponsive receivers of one organization do not delay other organizations, and their own requests take turns', async () => {
+test('unresponsive receivers do not delay other organizations, and their own requests are sent in turn', async () => {
   const app = await createApp({ all: 5, perOrganization: 3 })
   const hanging = await createHangingSetting(app, { tasks: 5 })
   await hanging.receives(3)
 
-  const took = await asksAnother(app)
+  const took = await latencyOfAnother(app)
   const held = hanging.receiver.requests.length
   hanging.end()
   const next = await within(hanging.receiver.received(4))
@@ -85,13 +85,13 @@ test('unresponsive receivers of one organization do not delay other organization
   expect(next).toBeLessThan(900)
 })
 
-test('an unresponsive receiver does not delay other tasks of its organization, and its own requests take turns', async () => {
+test('an unresponsive receiver does not delay other tasks of its organization, and its own requests are sent in turn', async () => {
   const app = await createApp({ perOrganization: 3, perTask: 2 })
   const hanging = await createHangingSetting(app, { runs: 5 })
   await hanging.receives(2)
   const receiver = await startReceiver()
 
-  await askOften(app, { ...hanging, receiver }, 2)
+  await createRunsWithTask(app, { ...hanging, receiver }, 2)
   const took = await within(receiver.received(2))
   const held = hanging.receiver.requests.length
   hanging.end()
@@ -102,14 +102,14 @@ test('an unresponsive receiver does not delay other tasks of its organization, a
   expect(next).toBeLessThan(900)
 })
 
-test('the last connections are for organizations that have none, however many others wait', async () => {
+test('the last connections are reserved for organizations without one', async () => {
   const app = await createApp({ all: 4, reserved: 2, perOrganization: 2 })
   const first = await createHangingSetting(app, { tasks: 2 })
   await first.receives(2)
   const second = await createHangingSetting(app, { tasks: 3 })
   await second.receives(1)
 
-  const took = await asksAnother(app)
+  const took = await latencyOfAnother(app)
   const held = [first.receiver.requests.length, second.receiver.requests.length]
   first.end()
   first.end()
@@ -120,16 +120,16 @@ test('the last connections are for organizations that have none, however many ot
   expect(next).toBeLessThan(900)
 })
 
-test('tens of thousands of requests of one organization that are due hold up no other organization', async () => {
+test('tens of thousands of due requests of one organization do not delay other organizations', async () => {
   const app = await createTestApp()
   const setting = await createTaskSetting(app)
-  await askOften(app, setting, 1)
+  await createRunsWithTask(app, setting, 1)
   const tasks = await Promise.all(Array.from({ length: 20 }, () => createTask(app, setting)))
   await multiplyRequest(app, { tasks, count: 20_000 })
   await using _ = startTaskDeliveries(app.as())
   await setting.receiver.received(100)
 
-  const took = await asksAnother(app)
+  const took = await latencyOfAnother(app)
   const sent = setting.receiver.requests.length
 
   expect(took).toBeLessThan(2000)
@@ -151,7 +151,7 @@ test('a request is leased to an agent while all connections are in use', async (
   expect(payload.workspace_id).toBe(setting.workspaceId)
 })
 
-test('a result that cannot be ended now holds up no delivery', async () => {
+test('a result that cannot be ended blocks no delivery', async () => {
   const app = await createApp()
   const late = await createTaskSetting(app)
   await addTask(app, late, { stages: ['pre_plan'] })

@@ -16,10 +16,10 @@ import {
 } from '../../../testing/task-runs.ts'
 import { startReplicaProcess } from './testing/replica.ts'
 
-/** Servers in processes of their own that are killed while requests are on their route, as a loss of power does it. */
+/** Server processes killed while requests are in flight, as by a power failure. */
 
 const SETTINGS = { GROUNDSTATE_BASE_URL: 'https://groundstate.example', GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' }
-/** This process only makes runs and looks at them: it delivers nothing. */
+/** Creates runs and reads results; it delivers nothing. */
 const app = await createTestApp()
 const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
 const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
@@ -41,10 +41,10 @@ const countOf = (requests: readonly Received[], id: string) =>
 const deadlineOf = async (setting: TaskSetting, id: string) =>
   (await readResult(app, setting, id)).attributes['deadline-at'] as string | null
 
-test('a replica that is killed loses no request, repeats none that was answered, and moves no deadline', async () => {
+test('a killed replica loses no request, repeats none that got a response, and keeps the deadlines', async () => {
   const first = await startReplicaProcess(app, url, SETTINGS)
   const setting = await settingWith(4)
-  // Two are answered before the kill, two are on their way when it comes.
+  // Two requests get a response before the kill; two are in flight.
   let unanswered = 2
   setting.receiver.onRequest = (_, response) => {
     if (unanswered > 0) unanswered -= 1
@@ -61,7 +61,7 @@ test('a replica that is killed loses no request, repeats none that was answered,
   const deadlines = await Promise.all(ids.map(async (id) => deadlineOf(setting, id)))
 
   await first.kill()
-  // As long as a lease lasts goes by.
+  // The leases expire.
   await sql`update task_results set lease_expires_at = lease_expires_at - interval '10 s'
      where lease_expires_at is not null`.execute(app.db)
   await startReplicaProcess(app, url, SETTINGS)
@@ -74,7 +74,7 @@ test('a replica that is killed loses no request, repeats none that was answered,
   expect(await Promise.all(ids.map(async (id) => deadlineOf(setting, id)))).toEqual(deadlines)
   const { requests } = setting.receiver
   expect(ids.map((id) => countOf(requests, id))).toEqual(ids.map((id) => (responded.includes(id) ? 1 : 2)))
-  // What is sent again is the same, so that a receiver knows it.
+  // A repeated request has the same body, so that receivers can recognise it.
   const repeated = ids.find((id) => !responded.includes(id))
   const bodies = requests.filter(({ payload }) => payload.task_result_id === repeated).map(({ body }) => body)
   expect(bodies[1]).toBe(bodies[0])

@@ -43,7 +43,7 @@ describe('INTERFACE §2.8 the status of a result', () => {
     expect(Object.keys(attributes['status-timestamps'])).toEqual(['passed-at', 'pending-at', 'running-at'])
   })
 
-  test('takes no callback once it is final: the token is dead', async () => {
+  test('accepts no callback once it is final: its token is invalid', async () => {
     const { payload, setting } = await createWaitingRun(app)
     await callBack(app, payload, { status: 'passed' })
 
@@ -53,7 +53,7 @@ describe('INTERFACE §2.8 the status of a result', () => {
     expect((await readResult(app, setting, payload.task_result_id)).attributes.status).toBe('passed')
   })
 
-  test('is decided by the first of two final callbacks at once, the other one is 401 or 409', async () => {
+  test('is decided by the first of two concurrent final callbacks; the other gets 401 or 409', async () => {
     const { payload } = await createWaitingRun(app)
 
     const responses = await Promise.all(
@@ -67,7 +67,7 @@ describe('INTERFACE §2.8 the status of a result', () => {
 })
 
 describe('INTERFACE §2.9 the deadline', () => {
-  test('is ten minutes from the request: the result is errored then', async () => {
+  test('is ten minutes after the request; the result is then errored', async () => {
     const { payload, setting, run } = await createWaitingRun(app)
     const due = (await readResult(app, setting, payload.task_result_id)).attributes['deadline-at']
     const since = (await readResult(app, setting, payload.task_result_id)).attributes['status-timestamps']['running-at']
@@ -81,7 +81,7 @@ describe('INTERFACE §2.9 the deadline', () => {
     expect((await callBack(app, payload, { status: 'passed' })).status).toBe(401)
   })
 
-  test('is put off by a running callback, ten minutes at a time and sixty in all', async () => {
+  test('is extended by running callbacks, by ten minutes each, up to sixty', async () => {
     const { payload, setting, run } = await createWaitingRun(app)
 
     for (let minutes = 0; minutes < 54; minutes += 9) {

@@ -14,7 +14,7 @@ import {
   finishNextJob,
 } from '../../../testing/task-runs.ts'
 
-/** Receivers that are in use out there, by what they do; each is a real server that the app reaches over a socket. */
+/** Behaviours of existing receivers; each is a real server. */
 
 const app = await createTestApp()
 await app.listen()
@@ -51,8 +51,8 @@ describe('a receiver', () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan'] })
     setting.receiver.onRequest = async (received, response) => {
-      const answer = await patch(received, { status: 'passed' })
-      response.writeHead(answer.status).end()
+      const patched = await patch(received, { status: 'passed' })
+      response.writeHead(patched.status).end()
     }
 
     await passes(setting)
@@ -63,7 +63,7 @@ describe('a receiver', () => {
     expect(setting.receiver.requests).toHaveLength(1)
   })
 
-  test('serialises the body again to check the signature, in lower-case hex', async () => {
+  test('reserialises the body to check the signature, in lower-case hex', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan'], 'hmac-key': 'key' })
     setting.receiver.onRequest = async (received, response) => {
@@ -80,7 +80,7 @@ describe('a receiver', () => {
     expect((await readResult(app, setting, payload.task_result_id)).attributes.status).toBe('passed')
   })
 
-  test('wants the signature header to be there even when it is empty', async () => {
+  test('requires the signature header even if it is empty', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['pre_plan'] })
 
@@ -90,7 +90,7 @@ describe('a receiver', () => {
     expect(headers).toMatchObject({ 'x-tfc-task-signature': '', 'x-svc-task-signature': '' })
   })
 
-  test('takes only absolute URLs on the host that it expects, and resends its token when it follows them', async () => {
+  test('accepts only absolute URLs of the expected host, and can use them with its token', async () => {
     const setting = await createTaskSetting(app)
     await addTask(app, setting, { stages: ['post_plan'] })
     const run = await createRun(app, setting)
@@ -111,7 +111,7 @@ describe('a receiver', () => {
     expect((await archive.bytes()).length).toBeGreaterThan(0)
   })
 
-  test('treats the verification as a job: its callback with the test token is refused', async () => {
+  test('treats the verification as a job: its callback with the test token is rejected', async () => {
     const setting = await createTaskSetting(app)
     let status = 0
     setting.receiver.onTest = async (received, response) => {

@@ -17,7 +17,7 @@ import { loggedDeliveries, readDeliveries, redeliver, requestedRun } from './tes
 const app = await createTestApp()
 startDeliveries(app)
 
-describe('changes while a request is out', () => {
+describe('changes while a request is pending', () => {
   async function deliveredAndDeleted() {
     const setting = await createTaskSetting(app)
     const { task, workspaceTask } = await addTask(app, setting, { stages: ['pre_plan'], name: 'strict' })
@@ -60,7 +60,7 @@ describe('changes while a request is out', () => {
     expect(attributes).toMatchObject({ status: 'errored', 'error-message': 'the mandatory task strict failed: no' })
   })
 
-  test('a task that is deleted after its request has arrived is still waited for', async () => {
+  test('a task that is deleted after its request was delivered is still awaited', async () => {
     const setting = await createTaskSetting(app)
     const { task, workspaceTask } = await addTask(app, setting, { stages: ['pre_plan'] })
     const run = await createRun(app, setting)
@@ -76,7 +76,7 @@ describe('changes while a request is out', () => {
     expect((await readRun(app, setting, run)).attributes.status).toBe('plan_queued')
   })
 
-  test('a task that is deleted takes no redelivery, and its result stays open', async () => {
+  test('a deleted task cannot be redelivered, and its result remains open', async () => {
     const { setting, payload, run, id } = await deliveredAndDeleted()
 
     const response = await redeliver(app, setting, id)
@@ -124,7 +124,7 @@ describe('changes while a request is out', () => {
     })
   })
 
-  test('a new URL is where the next attempt goes', async () => {
+  test('a new URL is used by the next attempt', async () => {
     const { setting, task } = await requestedRun(app, {}, ({ receiver }) => {
       receiver.onRequest = ({ path }, response) => response.writeHead(path === '/moved' ? 200 : 410).end()
     })
@@ -140,7 +140,7 @@ describe('changes while a request is out', () => {
     expect(moved.payload.stage).toBe('pre_plan')
   })
 
-  test('a task that is deleted ends a result that was never delivered', async () => {
+  test('the deletion of a task ends its undelivered results', async () => {
     const setting = await createTaskSetting(app)
     const { task, workspaceTask } = await addTask(app, setting, { stages: ['pre_plan'] })
     setting.receiver.onRequest = (_, response) => response.writeHead(500).end()

@@ -128,14 +128,14 @@ test('a variable of a set shown in a workspace lists what it overwrites and what
   )
   const elsewhere = await newSet({}, { vars: { data: [variable('zone')] } })
   const idOf = (set: typeof weak) => set.relationships.vars.data[0].id
-  const ask = (set: typeof weak, rest = '') =>
+  const variables = (set: typeof weak, rest = '') =>
     app.request({
       url: `/api/v2/workspaces/${workspace.id}/varsets/${set.id}/relationships/vars${rest}`,
       token: owner.token,
     })
 
-  const overwritten = (await ask(weak)).json().data
-  const overwriting = (await ask(strong, `/${idOf(strong)}`)).json().data
+  const overwritten = (await variables(weak)).json().data
+  const overwriting = (await variables(strong, `/${idOf(strong)}`)).json().data
 
   expect(overwritten.map(({ id }: { id: string }) => id)).toEqual([idOf(weak)])
   expect(overwritten[0].relationships).toMatchObject({
@@ -146,7 +146,7 @@ test('a variable of a set shown in a workspace lists what it overwrites and what
     overwriter: { data: null },
     overwritten: { data: [own, idOf(weak)].map((id) => ({ id, type: 'vars' })) },
   })
-  expect([(await ask(elsewhere)).status, (await ask(weak, `/${own}`)).status]).toEqual([404, 404])
+  expect([(await variables(elsewhere)).status, (await variables(weak, `/${own}`)).status]).toEqual([404, 404])
 })
 
 test('an update of a set adds variables, and changes those with an id', async () => {

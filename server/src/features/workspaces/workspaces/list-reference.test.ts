@@ -64,9 +64,9 @@ async function listed(query: WorkspaceQuery, { user, size }: { user: TestUser; s
 }
 
 test('each caller gets the matching visible workspaces, in order, with their total', async () => {
-  const everyone = [{ user: owner, sees: new Set(workspaces.map(({ id }) => id)) }, ...viewers]
+  const callers = [{ user: owner, sees: new Set(workspaces.map(({ id }) => id)) }, ...viewers]
   for (const [index, query] of queries.entries()) {
-    const { user, sees } = everyone[index % 3 === 0 ? 1 + random.below(viewers.length) : 0] ?? { user: owner }
+    const { user, sees } = callers[index % 3 === 0 ? 1 + random.below(viewers.length) : 0] ?? { user: owner }
     const found = await listed(query, { user, size: random.pick([4, 30, 100]) })
 
     const visible = workspaces.filter(({ id }) => sees?.has(id))
@@ -78,13 +78,13 @@ test('each caller gets the matching visible workspaces, in order, with their tot
 test('a filter with thousands of tags is fast', async () => {
   // As many tags as fit in a request line, and one tag many times.
   const keys = Array.from({ length: 4000 }, (_, index) => index.toString(36))
-  const asked = Object.fromEntries(
+  const query = Object.fromEntries(
     [...keys.slice(0, 99).keys()].map((index) => [`filter[tagged][${index}][key]`, 'env']),
   )
   const before = performance.now()
 
   const none = await listed({ 'search[tags]': ['env', ...keys].join(',') }, { user: owner, size: 100 })
-  const some = await listed(asked, { user: owner, size: 100 })
+  const some = await listed(query, { user: owner, size: 100 })
 
   expect(performance.now() - before).toBeLessThan(2000)
   expect(none.ids).toEqual([])

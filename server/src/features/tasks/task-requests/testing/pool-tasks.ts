@@ -20,12 +20,12 @@ export async function createPoolSetting(app: TestApp): Promise<PoolSetting> {
   return { ...setting, poolId: pool.id, poolName: 'cellar', poolToken: token.attributes.token }
 }
 
-/** An agent of the pool that takes all kinds of work. */
+/** An agent of the pool that accepts all kinds of work. */
 export async function createPoolAgent(app: TestApp, { poolToken }: PoolSetting, name = 'rack'): Promise<FakeAgent> {
   return createFakeAgent(app, { token: poolToken, name, accepts: WORK_KINDS })
 }
 
-/** Takes the verification request of a task, and reports 200. */
+/** Claims the verification request of a task, and reports 200. */
 export async function answerVerification(agent: FakeAgent) {
   const request = await agent.claimTask({ waitMs: 5_000 })
   if (request?.payload.access_token !== 'test-token') throw new Error('no verification came')
@@ -33,13 +33,13 @@ export async function answerVerification(agent: FakeAgent) {
   return request
 }
 
-/** Creates a task of the pool whose verification the agent answers. */
+/** Creates a task of the pool; the agent delivers its verification. */
 export async function createPoolTask(
   app: TestApp,
   setting: PoolSetting,
   { agent, ...attributes }: { agent: FakeAgent } & Record<string, unknown>,
 ): Promise<string> {
-  // The server has to know that this agent takes requests.
+  // The server must know that this agent accepts requests.
   await agent.claimTask()
   const attributesOfTask = { url: 'http://receiver.inside/task', ...attributes }
   const posted = postTask(app, setting, attributesOfTask, poolRelation(setting.poolId))

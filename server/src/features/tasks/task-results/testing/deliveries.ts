@@ -6,7 +6,7 @@ export async function readDeliveries(app: TestApp, { user }: Pick<TaskSetting, '
   return (await app.request({ url: `/api/v2/task-results/${resultId}/deliveries`, token: user.token })).json().data
 }
 
-/** The deliveries of a result, once there are that many. */
+/** Resolves with the deliveries of a result once there are `count`. */
 export async function loggedDeliveries(
   app: TestApp,
   setting: TaskSetting,

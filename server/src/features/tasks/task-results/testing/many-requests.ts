@@ -6,8 +6,8 @@ import { tokenContext } from '../deliver.ts'
 const BATCH = 5_000
 
 /**
- * Makes so many more requests due to the same receiver as the only one that there is, in turn for each of the tasks. As rows, since as many
- * runs would take minutes to create.
+ * Copies the only due request `count` times, distributed over the tasks. Inserts rows, since creating runs would take
+ * minutes.
  */
 export async function multiplyRequest(app: TestApp, { tasks, count }: { tasks: readonly string[]; count: number }) {
   const requests = Array.from({ length: count }, (_, index) => {

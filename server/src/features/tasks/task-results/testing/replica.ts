@@ -14,8 +14,8 @@ const PROGRAM = join(import.meta.dirname, '../../../../../bin/groundstate.mjs')
 export type Replica = { url: string; kill: () => Promise<void> }
 
 /**
- * Starts a server on the database and the data directory of the app, with the secret of the tests and without an agent; ended
- * when the file ends. `kill` ends it as a loss of power would.
+ * Starts a server on the database and the data directory of the app, with the secret of the tests and without an agent; stopped
+ * when the file ends. `kill` ends it like a power failure.
  */
 export async function startReplicaProcess(
   app: TestApp,

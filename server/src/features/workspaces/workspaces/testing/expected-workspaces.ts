@@ -33,16 +33,16 @@ function groupOf(status: string | undefined) {
 function hasTags({ tags, projectTags }: KnownWorkspace, query: WorkspaceQuery) {
   const effective = new Map(Object.entries({ ...projectTags, ...tags }))
   const keys = query['search[tags]']?.split(',') ?? []
-  const wanted = keys.map((key) => effective.has(key))
+  const matches = keys.map((key) => effective.has(key))
   for (const index of [0, 1]) {
     const key = query[`filter[tagged][${index}][key]`]
     if (key === undefined) continue
     const value = query[`filter[tagged][${index}][value]`]
     const isAny = !value && query['filter[tag-value-default-null]'] !== 'true'
-    wanted.push(effective.has(key) && (isAny || effective.get(key) === (value ?? '')))
+    matches.push(effective.has(key) && (isAny || effective.get(key) === (value ?? '')))
   }
-  if (wanted.length === 0) return true
-  return query['filter[tag-union]'] === 'true' ? wanted.includes(true) : !wanted.includes(false)
+  if (matches.length === 0) return true
+  return query['filter[tag-union]'] === 'true' ? matches.includes(true) : !matches.includes(false)
 }
 
 /** The ids of the expected workspaces, in order. */
