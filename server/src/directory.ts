@@ -50,7 +50,9 @@ function directoryError(path: string, cause: unknown) {
 }
 
 async function isDirectory(path: string) {
-  const entry = await stat(path, { throwIfNoEntry: false })
+  const entry = await stat(path).catch((error: unknown) => {
+    if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR') throw error
+  })
   if (entry && !entry.isDirectory())
     throw new StartError(`${path} is a file, not a directory`, { advice: 'choose another' })
   return entry !== undefined

@@ -94,6 +94,7 @@ test.for([
   [['--url', 'https://me:pw@x'], 'it must be an address'],
   [['--log-level', 'loud'], '--log-level "loud": it must be debug, info, warn or error'],
   [['--engine-downloads', 'maybe'], '--engine-downloads "maybe": it must be on or off'],
+  [['--engine-downloads', 'constructor'], '--engine-downloads "constructor": it must be on or off'],
   [['--nmae', 'x'], '--nmae: there is no such setting'],
   [['-x'], '-x: there is no such setting'],
   [['start'], '"start": there is no such argument'],

@@ -1,12 +1,21 @@
 import { z } from 'zod'
 
-const SWITCH = { '1': true, true: true, on: true, yes: true, '0': false, false: false, off: false, no: false } as const
+const BOOLEAN_TEXTS = {
+  '1': true,
+  true: true,
+  on: true,
+  yes: true,
+  '0': false,
+  false: false,
+  off: false,
+  no: false,
+} as const
 
 export const onOff = z
   .string()
   .toLowerCase()
-  .refine((text) => text in SWITCH, 'it must be on or off')
-  .transform((text) => SWITCH[text as keyof typeof SWITCH])
+  .refine((text) => Object.hasOwn(BOOLEAN_TEXTS, text), 'it must be on or off')
+  .transform((text) => BOOLEAN_TEXTS[text as keyof typeof BOOLEAN_TEXTS])
 
 export function wholeNumber(min: number, max: number) {
   const error = `it must be a whole number from ${min} to ${max}`

@@ -26,7 +26,7 @@ type ExecutionFieldsProps = {
 
 export function ExecutionFields({ organization, values, inherited, error, onChange, ...props }: ExecutionFieldsProps) {
   const pools = useAgentPools(organization)
-  const hasNoPools = (pools.data?.length === 0 || pools.error !== null) && values.mode !== 'agent'
+  const isUnavailable = pools.data ? pools.data.length === 0 : pools.error !== null
   return (
     <>
       <RadioField
@@ -39,7 +39,9 @@ export function ExecutionFields({ organization, values, inherited, error, onChan
           ...(Object.keys(MODES) as Mode[]).map((value) => ({
             value,
             ...MODES[value],
-            ...(value === 'agent' && hasNoPools && { reason: 'No agent pools are available to you.' }),
+            ...(value === 'agent' &&
+              values.mode !== 'agent' &&
+              isUnavailable && { reason: 'No agent pools are available to you.' }),
           })),
         ]}
       />

@@ -230,10 +230,11 @@ function LockActions() {
   }
   const isOwn = holder.kind === 'user' && holder.id === account?.id
   const done = `${name} unlocked`
+  // The user may leave the page before the response: callbacks of `mutate` would then be dropped.
   const unlock = () =>
-    change.mutate(
-      { id: workspace.id, action: 'unlock' },
-      { onSuccess: () => toast({ text: done }), onError: ({ message }) => toast({ text: message, tone: 'bad' }) },
+    void change.mutateAsync({ id: workspace.id, action: 'unlock' }).then(
+      () => toast({ text: done }),
+      ({ message }: Error) => toast({ text: message, tone: 'bad' }),
     )
   return (
     <>

@@ -69,7 +69,7 @@ export function WorkspacesFilters({ organization, search, rows, onChange }: Work
 /** Status filters with counts of the whole organization, whatever is filtered. */
 function CountedChips({ organization, search, onChange }: Omit<WorkspacesFiltersProps, 'rows'>) {
   const counts = useOverview(organization).data?.overview.workspaces
-  const groups = new Set(search.status?.split(','))
+  const groups = new Set(search.status?.split(',').filter(Boolean))
   const marks = (['locked', 'drifted'] as const).filter((name) => search[name] === 'true')
   return (
     <div className="flex flex-wrap gap-x-4 gap-y-1.5">

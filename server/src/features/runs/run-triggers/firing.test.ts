@@ -82,14 +82,13 @@ test.each([
   const destination = await add({ 'auto-apply': !auto, 'auto-apply-run-trigger': auto })
   await connect(app, network, destination)
 
-    await applyRun(app, agent, network)
-    await fire(app)
-    await (await agent.take()).finish()
+  await applyRun(app, agent, network)
+  await fire(app)
+  await (await agent.take()).finish()
 
-    const [run] = await listTriggered(app, destination)
-    expect(run.attributes).toMatchObject({ status, 'auto-apply': auto })
-  },
-)
+  const [run] = await listTriggered(app, destination)
+  expect(run.attributes).toMatchObject({ status, 'auto-apply': auto })
+})
 
 describe('without a successful apply nothing fires:', () => {
   beforeEach(() => connect(app, network, web))
