@@ -44,7 +44,7 @@ test('elsewhere it is JSON', async () => {
 })
 
 test.runIf(process.platform === 'linux')(
-  'a full disk costs little memory, and the log goes on when it has room',
+  'a full disk needs little memory, and the log continues once there is space',
   async () => {
     const directory = await makeDirectory()
     const full = openSync('/dev/full', 'w')

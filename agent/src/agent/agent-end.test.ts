@@ -42,7 +42,7 @@ test('an agent without work ends after its idle time', async () => {
   expect(server.registrations()).toBe(1)
 })
 
-test('an agent that stops without work ends at once', async () => {
+test('an agent that stops without work ends immediately', async () => {
   const server = await startServer()
   const agent = await startAgent(server, { concurrency: 2 })
   await expect.poll(() => server.claims()).toBe(2)

@@ -26,7 +26,7 @@ async function notingEngine() {
   return { enginePath: path, read }
 }
 
-describeWithTerraform('the apply that comes with the response to the result of its plan', () => {
+describeWithTerraform('an apply in the response to the result of its plan', () => {
   test('runs in the directory of the plan, in the same slot', async () => {
     const server = await startServer()
     await startAgent(server)

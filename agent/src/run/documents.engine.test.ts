@@ -145,7 +145,7 @@ describeWithTerraform('a plan of a run with auto-apply', () => {
     expect(await readdir(join(workDir, 'jobs'))).toEqual([])
   })
 
-  test('whose agent is killed before its documents are created has them created by the next one, and the apply takes its directory', async () => {
+  test('whose agent is killed before its documents are created has them created by the next one, and the apply reuses its directory', async () => {
     const server = await startServer()
     const { enginePath, goOn } = await engineWithSlowShow()
     const workDir = await temporaryDirectory()

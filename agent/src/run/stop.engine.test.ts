@@ -65,7 +65,7 @@ describeWithTerraform('an apply', () => {
     expect(processIsAlive(pid)).toBe(false)
   })
 
-  test('that is force-canceled ends at once, with all its processes', async () => {
+  test('that is force-canceled ends immediately, with all its processes', async () => {
     const { apply, pid } = await startApply()
 
     apply.command('force-cancel')

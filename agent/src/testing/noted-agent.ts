@@ -26,7 +26,7 @@ export async function startNotedAgent(server: ProtocolServer, overrides: Partial
   return { ...agent, inits }
 }
 
-/** Plans, and returns the number of inits and whether the log says that none was needed. */
+/** Plans, and returns the number of inits and whether the log reports that none was needed. */
 export async function planned(server: ProtocolServer, agent: { inits: () => number }, job: JobInput) {
   const before = agent.inits()
   const plan = server.submit(job)

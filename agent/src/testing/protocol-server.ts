@@ -105,7 +105,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       tasks.endClaims()
       return void response.writeHead(204).end()
     }
-    // A claim that was sent before the deregistration ends at once.
+    // A claim that was sent before the deregistration ends immediately.
     if (verb?.startsWith('claim') && deregisteredIds.has(id ?? '')) return void response.writeHead(204).end()
     if (verb === 'claim-task' && refusal !== undefined) return refuseAs(response, refusal)
     if (verb === 'claim-task' || noun === 'task-requests')

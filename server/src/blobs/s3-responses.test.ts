@@ -31,7 +31,7 @@ test('leading spaces of a response, sent as keep-alive, are ignored', () => {
 })
 
 test.each(['', 'upstream timed out', '<html><body><br>Bad gateway</body></html>', '<Error><Code>Slow'])(
-  'what is no response of a store has no elements: %s',
+  'a body that is not a response of a store has no elements: %s',
   (text) => {
     const response = parseResponse(text)
 

@@ -34,7 +34,7 @@ test.each([
   ['--host-name', ''],
   ['--token', ''],
   ['--token', 'a"b c'],
-])('cli-config and exec refuse %s %j', async (option, value) => {
+])('cli-config and exec reject %s %j', async (option, value) => {
   for (const command of [['cli-config'], ['exec', '--token', 'x']]) {
     const { code, out, err } = await groundstate(...command, option, value, ...(command[0] === 'exec' ? ['true'] : []))
 

@@ -196,7 +196,7 @@ test('serve rejects the blobs of another database until they are adopted', async
   expect(after.out).toMatch(/✓ blobs +the directory .*second\/blobs/)
 })
 
-test('doctor changes nothing in an empty directory, and names what a start would create', async () => {
+test('doctor changes nothing in an empty directory, and reports the parts that a start would create', async () => {
   const where = join(directory, 'untouched')
   await mkdir(where)
 

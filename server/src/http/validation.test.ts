@@ -52,17 +52,17 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
     ['reason is 5, it must be a string', attribute('reason')],
   ],
   [
-    'what a whole number is',
+    'the rule for a whole number',
     () => [`/workspaces/${workspace.id}/state-versions`, data('state-versions', { serial: 6.5, md5: 'a'.repeat(32) })],
     ['serial is 6.5, it must be a whole number', attribute('serial')],
   ],
   [
-    'an empty id in words',
+    'an empty id',
     () => ['/runs', { data: { type: 'runs', relationships: { workspace: { data: { type: 'workspaces', id: '' } } } } }],
     ['id is "", it must not be empty', '/data/relationships/workspace/data/id'],
   ],
   [
-    'how long a text may be',
+    'the maximum length of a string',
     () => [
       `/workspaces/${workspace.id}/state-versions`,
       data('state-versions', { serial: 1, md5: 'a'.repeat(32), lineage: 'x'.repeat(1001) }),
@@ -71,12 +71,12 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
   ],
   ['a missing body', () => [`${organizationUrl}/projects`, undefined], ['body is missing', '']],
   [
-    'an acronym as it is written',
+    'an acronym in its usual spelling',
     () => [`${organizationUrl}/tasks`, data('tasks', { name: 'x', url: '', category: 'task' })],
     [`url is "": URL can't be blank`, attribute('url')],
   ],
   [
-    'an item by its list',
+    'an item of a list',
     () => [
       `${organizationUrl}/tasks`,
       data('tasks', {
@@ -92,7 +92,7 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
     ],
   ],
   [
-    'the type that tells documents apart',
+    'the discriminating type of a document',
     () => [
       `/workspaces/${workspace.id}/relationships/data-retention-policy`,
       data('bogus', { 'delete-older-than-n-days': 3 }),
@@ -103,12 +103,12 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
     ],
   ],
   [
-    'the relationship that is missing, and what it must be',
+    'a missing relationship and its expected value',
     () => [`/workspaces/${workspace.id}/run-triggers`, { data: { type: 'run-triggers' } }],
     ['sourceable is missing: it must be {"data": {"type": "workspaces", "id": "…"}}', '/data/relationships/sourceable'],
   ],
   [
-    'one limit of a number, the nearest',
+    'only the exceeded limit of a number',
     () => [`${organizationUrl}/agent-pools`, data('agent-pools', { name: 'x', 'max-concurrent-jobs': 1e99 })],
     ['max-concurrent-jobs is 1e+99, it must be at most 100000', attribute('max-concurrent-jobs')],
   ],

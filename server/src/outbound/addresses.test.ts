@@ -10,7 +10,7 @@ describe('addresses', () => {
   })
 
   test.each(['127.0.0.1', '10.1.2.3', '192.168.0.1', '172.16.0.1', '100.64.0.1', '::1', 'fd00::1', '::ffff:10.0.0.1'])(
-    '%s takes the permission for private addresses',
+    '%s requires the permission for private addresses',
     (address) => {
       expect(addressProblem(address, open)).toContain('GROUNDSTATE_ALLOW_PRIVATE_URLS')
       expect(addressProblem(address, inside)).toBeUndefined()

@@ -11,7 +11,7 @@ afterAll(() => workers[Symbol.asyncDispose]())
 const file = (path: string) => readFileSync(new URL(path, import.meta.url))
 const state = (name: string) => file(`../terraform-state/testdata/${name}.json`)
 const plan = (name: string) => file(`../../../contract/src/testdata/${name}.json`)
-/** The same document with so much white space that it goes to a thread. */
+/** The same document with enough white space to be processed in a thread. */
 const padded = (content: Uint8Array) => Buffer.concat([content, Buffer.alloc(200_000, ' ')])
 
 const diffOf = (outcome: Outcome<Uint8Array>) => JSON.parse(outcome.ok ? Buffer.from(outcome.value).toString() : 'null')

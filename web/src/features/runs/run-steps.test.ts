@@ -73,7 +73,7 @@ test.each([
   { attributes: { status: 'planning', 'auto-apply': true }, text: 'auto-apply' },
   { attributes: { status: 'planned_and_finished' }, text: 'nothing to apply' },
   { attributes: { status: 'applied', 'status-timestamps': { 'confirmed-at': at(3) } }, text: 'auto-applied' },
-] as const)('the approval step of a run that is $attributes.status says "$text"', ({ attributes, text }) => {
+] as const)('the approval step of a run that is $attributes.status is "$text"', ({ attributes, text }) => {
   const steps = runSteps({ run: runWith(attributes), plan: planWith({}), apply: undefined, stages: [] })
 
   expect(steps.find(({ id }) => id === 'approval')?.text).toBe(text)

@@ -28,7 +28,7 @@ async function startClaim(agent: Agent) {
   return { response }
 }
 
-test('a revoked token ends the claims of its agents at once, and they exit', async () => {
+test('a revoked token ends the claims of its agents immediately, and they exit', async () => {
   const setting = await createRunSetting(app)
   const pool = await createPool(app, setting)
   const { agent, tokenId } = await createAgent(setting, pool.id)
@@ -47,7 +47,7 @@ test('a revoked token ends the claims of its agents at once, and they exit', asy
   expect((await claimFor(other, 0)).status).toBe(204)
 })
 
-test('a deleted pool ends the claims of its agents at once', async () => {
+test('a deleted pool ends the claims of its agents immediately', async () => {
   const setting = await createRunSetting(app)
   const pool = await createPool(app, setting)
   const { agent } = await createAgent(setting, pool.id)

@@ -52,7 +52,7 @@ describe('agents', () => {
   })
 
   test.for([{ where: 'the workspace' }, { where: 'the project' }, { where: 'the organization' }] as const)(
-    'take runs when $where says so',
+    'execute runs if $where is configured to use agents',
     async ({ where }) => {
       const setting = await createRunSetting(app)
       const pool = await createPool(app, setting)

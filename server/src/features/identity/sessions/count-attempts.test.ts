@@ -59,7 +59,7 @@ test('an unknown username has the same limit', async () => {
   expect((await signIn('NoBody', 'wrong')).status).toBe(429)
 })
 
-test('wrong passwords from another address lock out no user, and many addresses together are limited', async () => {
+test('wrong passwords from another address do not lock the account, and many addresses together are limited', async () => {
   const user = await createUser(app, { password: PASSWORD })
   await fail(user.id, ATTEMPT_LIMITS.pair, '203.0.113.1')
 

@@ -91,16 +91,19 @@ test.each([
   expect(job?.engine.product).toBe(product)
 })
 
-test.each(['1.5.7', '~> 1.5.0', '< 1.6'])('a run that requires %s goes to the agent that has it', async (version) => {
-  const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7']])
-  await require(version)
-  await createRun(app, setting)
+test.each(['1.5.7', '~> 1.5.0', '< 1.6'])(
+  'a run that requires %s is assigned to the agent that has it',
+  async (version) => {
+    const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7']])
+    await require(version)
+    await createRun(app, setting)
 
-  expect(await agents[0]?.claim()).toBeUndefined()
-  const job = await agents[1]?.take()
+    expect(await agents[0]?.claim()).toBeUndefined()
+    const job = await agents[1]?.take()
 
-  expect(job?.engine).toEqual({ product: 'terraform', version, required: true })
-})
+    expect(job?.engine).toEqual({ product: 'terraform', version, required: true })
+  },
+)
 
 test('jobs left to another agent do not block those behind them', async () => {
   const { app, agents, setting, require } = await site([['terraform 1.11.4'], ['terraform 1.5.7']])

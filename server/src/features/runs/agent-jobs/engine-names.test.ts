@@ -46,7 +46,7 @@ test('an engine finds its workspace by the names of its plan until the apply end
   await apply.finish()
 })
 
-test('an engine does not get a workspace that took the old names', async () => {
+test('an engine does not get a workspace that was given the old names', async () => {
   const { setting, job } = await startPlan(app, agent)
   const old = { organization: job.organizationName, workspace: job.workspaceName }
   await rename(setting, { organization: `${old.organization}-renamed`, workspace: 'renamed' })

@@ -17,7 +17,7 @@ const PLACES = {
 }
 
 test.each(Object.entries(PLACES))(
-  'a job of a deleted %s is rejected at once, so that its engine ends',
+  'a job of a deleted %s is rejected immediately, so that its engine ends',
   async (_, urlOf) => {
     const { setting, job } = await startPlan(app, agent)
     const beat = job.heartbeat({ waitMs: 20_000 })

@@ -75,7 +75,7 @@ test.each([
   ['terraform+cloud', { 'terraform-version': '1.11.4', 'x-terraform-integration': 'cloud' }],
   ['terraform', { 'terraform-version': '1.11.4' }],
   ['tfe-api', {}],
-])('versions and runs say that they come from %s', async (source, headers) => {
+])('versions and runs report %s as their source', async (source, headers) => {
   const setting = await createRunSetting(app)
   const { user, workspaceId } = setting
 

@@ -103,7 +103,7 @@ describe('a forced unlock', () => {
 })
 
 describe('a pending version without its lock', () => {
-  test('is discarded when another user takes the lock', async () => {
+  test('is discarded when another user acquires the lock', async () => {
     const { workspace, pending } = await abandoned()
     await leaveUnlocked(workspace)
     const next = stateClient(app, workspace, other.token)
@@ -122,7 +122,7 @@ describe('a pending version without its lock', () => {
     expect((await workspace.current()).json().data.id).toBe(current.id)
   })
 
-  test('is discarded when a run takes the lock', async () => {
+  test('is discarded when a run acquires the lock', async () => {
     const setting = await createRunSetting(app)
     const client = stateClient(app, { id: setting.workspaceId, name: setting.workspaceName }, setting.user.token)
     await client.lock()
@@ -138,7 +138,7 @@ describe('a pending version without its lock', () => {
 
 describe('the end of a run', () => {
   test.each(['finished', 'errored', 'canceled'] as const)(
-    'that has %s discards what its engine did not upload, and keeps what it stored',
+    'that has %s discards pending versions of its engine, and keeps stored ones',
     async (status) => {
       const setting = await createRunSetting(app)
       await createRun(app, setting, { 'auto-apply': true })

@@ -8,7 +8,7 @@ import { createPool, createPoolToken } from '../../agents/agent-pools/testing/po
 
 const app = await createTestApp()
 
-test('a token that is revoked ends the claims of requests of its agents at once', async () => {
+test("a revoked token ends its agents' request claims immediately", async () => {
   const setting = await createRunSetting(app)
   const pool = await createPool(app, setting)
   const token = await createPoolToken(app, setting, { poolId: pool.id })

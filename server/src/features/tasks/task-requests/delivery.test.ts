@@ -69,7 +69,7 @@ test.each([
     'the response was 503: only 200 acknowledges the request',
   ],
   [
-    'a failure of the agent, worded as the same failure of the server',
+    'a connection failure at the agent, with the same message as on the server',
     { durationMs: 1, error: 'connect ECONNREFUSED 10.0.0.1:80', code: 'ECONNREFUSED' },
     'the agent rack of the pool cellar: the connection was refused: nothing listens there (ECONNREFUSED)',
   ],

@@ -126,7 +126,7 @@ describe('INTERFACE §2.6 the callback', () => {
   })
 
   test.each(['', null, `https://receiver.example/reports?signature=${'a'.repeat(5000)}`])(
-    'takes a URL that is empty, null or long (%#)',
+    'accepts a URL that is empty, null or long (%#)',
     async (url) => {
       const { payload, setting } = await createWaitingRun(app)
 

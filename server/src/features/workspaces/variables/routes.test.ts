@@ -230,7 +230,7 @@ test('the variables of a workspace are not found by callers who may not read the
   expect((await create(workspace.id, { key: 'k', category: 'env' }, member.token)).status).toBe(403)
 })
 
-test('several variables are changed at once, all or none', async () => {
+test('several variables are changed together, all or none', async () => {
   const workspace = await newWorkspace()
   const make = async (key: string) =>
     (await create(workspace.id, { key, value: 'old', category: 'env' })).json().data.id
