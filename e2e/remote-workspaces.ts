@@ -39,7 +39,7 @@ export async function remoteWorkspace(
     headers: { 'content-type': 'application/octet-stream' },
     body: new Uint8Array(archive(configuration)),
   })
-  if (!upload.ok) throw new Error(`the upload of a configuration was answered with ${upload.status}`)
+  if (!upload.ok) throw new Error(`the upload of a configuration returned ${upload.status}`)
   return { id: data.id, name, configurationId: version.data.id }
 }
 

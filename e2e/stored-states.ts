@@ -62,7 +62,7 @@ export async function storeState(server: BootedServer, workspaceId: string, raw:
     headers: { 'content-type': 'application/octet-stream' },
     body: raw,
   })
-  if (!upload.ok) throw new Error(`the upload of a state was answered with ${upload.status}`)
+  if (!upload.ok) throw new Error(`the upload of a state returned ${upload.status}`)
   await server.api('POST', `/workspaces/${workspaceId}/actions/unlock`, {})
   return data.id
 }

@@ -19,7 +19,7 @@ function related<T extends z.ZodType<string>>(type: T, example: string) {
 }
 
 /** Rejects a name that would otherwise be dropped as unknown, since callers who send it expect an effect. */
-export function misplaced(detail: string) {
+export function rejectedAttribute(detail: string) {
   return z.never(detail).optional().describe(`refused: ${detail}`)
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { misplaced, requestBody, toOneOrNone } from './json-api.ts'
+import { rejectedAttribute, requestBody, toOneOrNone } from './json-api.ts'
 import { type Written, hasOne, linksToMany, linksToOne, resource, timestamp, unsupported } from './responses.ts'
 import { organizationPlan } from './users.ts'
 
@@ -23,7 +23,7 @@ export const AUTH_POLICIES = ['password', 'two_factor_mandatory'] as const
 const minutes = z.int().min(1).max(2_147_483_647)
 
 function setByAdmins(name: string) {
-  return misplaced(`${name} is set by site administrators, with PATCH /admin/organizations/:name`)
+  return rejectedAttribute(`${name} is set by site administrators, with PATCH /admin/organizations/:name`)
 }
 
 const attributes = z.object({
@@ -51,7 +51,7 @@ export const createOrganizationBody = requestBody(
   'organizations',
   attributes,
   z.object({
-    'default-agent-pool': misplaced(
+    'default-agent-pool': rejectedAttribute(
       'default-agent-pool cannot be set when an organization is created: it has no agent pool yet',
     ),
   }),

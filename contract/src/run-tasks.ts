@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { misplaced, requestBody, toOne, toOneOrNone } from './json-api.ts'
+import { rejectedAttribute, requestBody, toOne, toOneOrNone } from './json-api.ts'
 import { resourceName } from './organizations.ts'
 import { type Written, hasMany, hasOne, linkedResource, nullable, resource, timestamp } from './responses.ts'
 
@@ -40,7 +40,9 @@ const taskAttributes = z.object({
     .regex(/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/, 'it must be one or more certificates in PEM')
     .or(z.literal(''))
     .nullish(),
-  'agent-pool-id': misplaced('agent-pool-id is not an attribute of a run task: use the relationship agent-pool'),
+  'agent-pool-id': rejectedAttribute(
+    'agent-pool-id is not an attribute of a run task: use the relationship agent-pool',
+  ),
 })
 const taskRelationships = z.object({ 'agent-pool': toOneOrNone('agent-pools').optional() })
 

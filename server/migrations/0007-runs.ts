@@ -188,9 +188,9 @@ create table phases (
   -- the latest job, whose artifacts are used; the id is kept when retention deletes the job
   job_id text,
   -- until then, the status does not show that the apply failed: see runs/deferral.ts
-  held_until timestamptz,
+  deferred_until timestamptz,
   -- when the plan was reported without its JSON; null once the JSON arrived, or if it was reported with it
-  documents_owed_at timestamptz,
+  documents_pending_since timestamptz,
   -- why the JSON is unavailable
   documents_error text,
   ended_at timestamptz,
@@ -243,7 +243,7 @@ create table agent_jobs (
   -- for fair sharing between the workspaces of an organization
   round integer not null,
   -- the engine of the job, so that jobs for other agents can be skipped
-  asked_engine text not null default '',
+  requested_engine text not null default '',
   attempt integer not null,
   status agent_job_status not null,
   -- the agent that still has the run's working directory
@@ -265,7 +265,7 @@ create table agent_jobs (
   lease_expires_at timestamptz,
   -- Deadline of the acknowledgement, since the response to the claim may be lost. Null once acknowledged, and for agents
   -- that do not acknowledge jobs.
-  receipt_due_at timestamptz,
+  ack_due_at timestamptz,
   -- when its lease was found to have expired
   lost_at timestamptz,
   -- when the late result of a lost apply arrived
@@ -282,12 +282,12 @@ create index agent_jobs_lease_idx on agent_jobs (lease_expires_at) where status 
 create index agent_jobs_agent_idx on agent_jobs (agent_id, status) where agent_id is not null;
 create index agent_jobs_lost_idx on agent_jobs (phase_id) where lost_at is not null and late_result_at is null;
 -- Jobs requeued without an acknowledgement.
-create index agent_jobs_unheard_idx on agent_jobs (phase_id) where receipt_due_at is not null and status = 'ended';
+create index agent_jobs_unacknowledged_idx on agent_jobs (phase_id) where ack_due_at is not null and status = 'ended';
 -- Claims are index-only scans, however long the queue is.
 create index agent_jobs_queue_idx on agent_jobs (agent_pool_id, class, tag, seq) where status = 'queued';
 create index agent_jobs_organization_queue_idx on agent_jobs (agent_pool_id, class, organization_id, round, tag, seq)
   where status = 'queued';
-create index agent_jobs_engine_queue_idx on agent_jobs (agent_pool_id, class, organization_id, asked_engine, round, tag, seq)
+create index agent_jobs_engine_queue_idx on agent_jobs (agent_pool_id, class, organization_id, requested_engine, round, tag, seq)
   where status = 'queued';
 create index agent_jobs_workspace_queue_idx on agent_jobs (agent_pool_id, class, workspace_id, tag) where status = 'queued';
 -- An agent can only reserve jobs of its own pool.
@@ -331,7 +331,7 @@ create table task_stages (
   -- for users: which task decided, and why
   message text,
   -- the result stops the run, which does not show it until then
-  held_until timestamptz,
+  deferred_until timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null
 );

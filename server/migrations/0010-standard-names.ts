@@ -7,6 +7,11 @@
 const RENAMES: readonly (readonly [from: string, to: string])[] = [
   ['second_factors', 'two_factor_secrets'],
   ['task_requests.answer', 'response'],
+  ['phases.held_until', 'deferred_until'],
+  ['phases.documents_owed_at', 'documents_pending_since'],
+  ['task_stages.held_until', 'deferred_until'],
+  ['agent_jobs.asked_engine', 'requested_engine'],
+  ['agent_jobs.receipt_due_at', 'ack_due_at'],
 ]
 
 export const up = RENAMES.map(([from, to]) => {

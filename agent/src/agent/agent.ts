@@ -11,12 +11,12 @@ import { claimWorkDir, openWorkDir } from '../isolation/work-dir.ts'
 import { type Next, runJob } from '../job/job.ts'
 import { recoverJob } from '../job/recover.ts'
 import type { AgentLog } from '../log.ts'
-import { writeForAll } from '../process/confined-file.ts'
+import { writeWorldReadable } from '../process/confined-file.ts'
 import { startWatchdog } from '../process/watchdog.ts'
 import { type Journal, readJournals } from '../results/journal.ts'
 import type { AgentContext } from '../run/context.ts'
 import { claim, deregister } from '../server/client.ts'
-import { RequestRejectedError, isTokenRefused, knownAuthorities, openConnection } from '../server/connection.ts'
+import { RequestRejectedError, isTokenRejected, knownAuthorities, openConnection } from '../server/connection.ts'
 import { jobClient } from '../server/job-client.ts'
 import type { AgentOptions } from '../settings/agent-options.ts'
 import { createRegistration, readAgentId } from './registration.ts'
@@ -43,7 +43,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const watchdog = stack.use(startWatchdog((error) => log.error({ error }, 'the watchdog could not be started')))
   const authorities = options.caFile === undefined ? undefined : await readAuthorities(options.caFile)
   const certificates = authorities === undefined ? undefined : join(workDir, 'authorities.pem')
-  if (certificates !== undefined) await writeForAll(certificates, authorities ?? '')
+  if (certificates !== undefined) await writeWorldReadable(certificates, authorities ?? '')
   const journals = await readJournals(workDir)
   const leftDirectories = journals.flatMap((journal) => journal.record().directory ?? [])
   const sparedUsers = new Set(leftDirectories.flatMap(({ uid }) => uid ?? []))
@@ -169,7 +169,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
           await claimOne(agentId)
         } catch (error) {
           if (deregistered.signal.aborted) return
-          if (isTokenRefused(error)) throw registration.tokenError(error)
+          if (isTokenRejected(error)) throw registration.tokenError(error)
           // The server no longer knows this agent, for example after a restore.
           if (error instanceof RequestRejectedError && [404, 409, 410].includes(error.status))
             registration.renew(agentId)

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
 import { type EngineSearch, engineName, listEngines } from '../engine/engine.ts'
 import { NoServer, register } from '../server/client.ts'
-import { type Connection, RequestRejectedError, isTokenRefused } from '../server/connection.ts'
+import { type Connection, RequestRejectedError, isTokenRejected } from '../server/connection.ts'
 import type { AgentOptions } from '../settings/agent-options.ts'
 
 /** Interval of engine scans, in ms. A server abandons an agent after a minute without a request. */
@@ -78,7 +78,7 @@ export function createRegistration(
         return response
       } catch (error) {
         if (signal.aborted) throw error
-        if (isTokenRefused(error)) throw tokenError(error)
+        if (isTokenRejected(error)) throw tokenError(error)
         // Another program may temporarily respond in front of a known server.
         const isTransient = error instanceof RequestRejectedError || (error instanceof NoServer && known !== undefined)
         if (!isTransient) throw error

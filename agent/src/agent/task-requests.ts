@@ -4,7 +4,7 @@ import { rootCertificates } from 'node:tls'
 import { type ReportTaskResponse, TASK_RESPONSE_BYTES, type TaskRequest } from '@groundstate/contract/agent'
 import { Agent, type Dispatcher } from 'undici'
 import type { AgentLog } from '../log.ts'
-import { answerTask, claimTask } from '../server/client.ts'
+import { reportTaskResponse, claimTask } from '../server/client.ts'
 import type { Connection } from '../server/connection.ts'
 
 /** Maximum number of concurrent requests; each costs only a connection. */
@@ -50,7 +50,7 @@ async function handle(request: TaskRequest, shared: Dispatcher, { connection, lo
   const answer = await send(request, shared, forceful)
   const result = 'error' in answer ? { reason: answer.error } : { status: answer.status }
   log.info({ url: request.url, ...result }, 'run task request sent')
-  await answerTask(connection, request, answer).catch((error: unknown) => {
+  await reportTaskResponse(connection, request, answer).catch((error: unknown) => {
     log.warn({ error }, 'the server rejected the response to a run task')
   })
 }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../testing/agent-fixture.ts'
-import { createInitGate, openPluginCaches, whileFilling } from './plugin-caches.ts'
+import { createInitGate, openPluginCaches, markIncompleteDuring } from './plugin-caches.ts'
 import { openRunDirectories } from './run-directory.ts'
 
 const ended = (code: number | null) => async () => code
@@ -16,7 +16,7 @@ async function filledCache(code: number | null) {
   const cache = await caches.enter('org-acme')
   await caches.enter('org-acme')
   const provider = join(cache.path, 'provider')
-  await whileFilling(cache, async () => {
+  await markIncompleteDuring(cache, async () => {
     await mkdir(cache.path, { recursive: true })
     await writeFile(provider, 'half')
     return code
@@ -41,9 +41,9 @@ test('a successful init does not clear the mark of a killed one', async () => {
   const cache = await caches.enter('org-acme')
   const provider = join(cache.path, 'provider')
   await writeFile(provider, 'half')
-  await whileFilling(cache, ended(null))
+  await markIncompleteDuring(cache, ended(null))
 
-  await whileFilling(cache, ended(0))
+  await markIncompleteDuring(cache, ended(0))
   caches.leave('org-acme')
 
   expect(existsSync(provider)).toBe(false)
@@ -61,7 +61,7 @@ test.each([
   const directories = await openRunDirectories(workDir, limits, { caches, users: undefined })
   const directory = await directories.create(job)
   await directories.keep(directory, job, '1.5.7')
-  await whileFilling(directory.cache, ended(code))
+  await markIncompleteDuring(directory.cache, ended(code))
 
   const reopened = { caches: await openPluginCaches(workDir, undefined), users: undefined }
   const { warmRunIds } = await openRunDirectories(workDir, limits, reopened)

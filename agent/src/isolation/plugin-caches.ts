@@ -9,7 +9,7 @@ import type { IdPool } from './run-users.ts'
 export type PluginCache = { organizationId: string; path: string; gid: number | undefined; initGate: InitGate }
 
 /** Marker file next to the directory for each init that may be writing: an interrupted one may leave truncated files. */
-const FILLING = '.filling-'
+const INCOMPLETE = '.filling-'
 let inits = 0
 
 /** Opens the plugin caches of an agent. `groups` allocates their group ids when runs have dedicated users; idle caches are evicted for them. */
@@ -25,7 +25,7 @@ export async function openPluginCaches(workDir: string, groups: IdPool | undefin
   for (const name of names) {
     const path = join(parent, name)
     const { gid } = await stat(path)
-    const isComplete = isOrganization(name) && !names.some((other) => other.startsWith(`${name}${FILLING}`))
+    const isComplete = isOrganization(name) && !names.some((other) => other.startsWith(`${name}${INCOMPLETE}`))
     if (isComplete && (groups === undefined ? gid === process.getegid?.() : groups.reserve(gid))) add(name, gid)
     else await rm(path, { recursive: true, force: true })
   }
@@ -63,7 +63,7 @@ export async function openPluginCaches(workDir: string, groups: IdPool | undefin
 
   /** Discards the providers of killed inits, which may be truncated. Replaces the cache without awaiting. */
   function discardIncomplete({ organizationId, path, gid }: PluginCache) {
-    const marks = readdirSync(parent).filter((name) => name.startsWith(`${organizationId}${FILLING}`))
+    const marks = readdirSync(parent).filter((name) => name.startsWith(`${organizationId}${INCOMPLETE}`))
     if (marks.length === 0) return
     const broken = `${path}.broken-${process.pid}-${(discarded += 1)}`
     renameSync(path, broken)
@@ -103,8 +103,8 @@ export async function openPluginCaches(workDir: string, groups: IdPool | undefin
 export type PluginCaches = Awaited<ReturnType<typeof openPluginCaches>>
 
 /** Marks a cache as incomplete during an init, and after it if the init was killed. */
-export async function whileFilling({ path }: Pick<PluginCache, 'path'>, init: () => Promise<ExitCode>) {
-  const mark = `${path}${FILLING}${(inits += 1)}`
+export async function markIncompleteDuring({ path }: Pick<PluginCache, 'path'>, init: () => Promise<ExitCode>) {
+  const mark = `${path}${INCOMPLETE}${(inits += 1)}`
   await writeFile(mark, '')
   const code = await init()
   if (code !== null) await rm(mark, { force: true })

@@ -131,7 +131,7 @@ export async function openRunDirectories(workDir: string, limits: DirectoryLimit
       const directory = directoryAt(root, { tmp, user, cache })
       for (const path of [directory.configuration, directory.home, directory.output, tmp]) {
         mkdirSync(path, { recursive: true, mode: 0o700 })
-        handOver(path, directory)
+        chownToRun(path, directory)
       }
       open(directory)
       return directory
@@ -154,7 +154,7 @@ export async function openRunDirectories(workDir: string, limits: DirectoryLimit
     },
 
     /** Runs `make` in the kept directory of a plan; undefined if the apply has taken it. Holds the directory without awaiting. */
-    makeDocuments(job: Pick<AgentJob, 'id' | 'runId'>, make: (directory: RunDirectory) => Promise<void>) {
+    createDocuments(job: Pick<AgentJob, 'id' | 'runId'>, make: (directory: RunDirectory) => Promise<void>) {
       const entry = kept.get(job.runId)
       if (entry?.jobId !== job.id) return undefined
       const made = make(entry.directory)
@@ -188,7 +188,7 @@ function open({ root, variables, user }: RunDirectory) {
 }
 
 /** Changes the owner of a file that the agent wrote for a run to the run's user. */
-export function handOver(path: string, { user }: Pick<RunDirectory, 'user'>) {
+export function chownToRun(path: string, { user }: Pick<RunDirectory, 'user'>) {
   if (user !== undefined) chownSync(path, user.uid, user.gid)
 }
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { constants, homedir, tmpdir } from 'node:os'
 import { delimiter, join, sep } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { writeForAll } from '../process/confined-file.ts'
+import { writeWorldReadable } from '../process/confined-file.ts'
 import type { Exit } from '../process/launcher-process.ts'
 import type { Launcher } from '../process/launcher.ts'
 import type { RunUser } from '../process/user-processes.ts'
@@ -89,7 +89,7 @@ function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
       // Programs such as ssh reject a user without a name.
       const others = await readFile('/etc/passwd', 'utf8').catch(() => '')
       const own = `groundstate-run:x:${user.uid}:${user.gid}::${home}:/bin/sh\n`
-      await writeForAll(passwdFile(directory), others + own)
+      await writeWorldReadable(passwdFile(directory), others + own)
     },
   }
 }

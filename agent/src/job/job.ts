@@ -13,7 +13,7 @@ import { openLogStream } from '../results/log-stream.ts'
 import { prepareColdApply, runApply } from '../run/apply.ts'
 import type { AgentContext, EngineContext, JobContext, Outbox } from '../run/context.ts'
 import { type PlanSchemas, deliverDocuments } from '../run/documents.ts'
-import { forgetInits } from '../run/init-cache.ts'
+import { invalidateInitCache } from '../run/init-cache.ts'
 import { type Planned, runPlan } from '../run/plan.ts'
 import { EngineFailed } from '../run/run-engine.ts'
 import { createStop } from '../run/stop.ts'
@@ -146,7 +146,7 @@ export async function runJob(
     }
   }
 
-  if (outcome.status === 'errored') forgetInits(agent, job.workspaceId)
+  if (outcome.status === 'errored') invalidateInitCache(agent, job.workspaceId)
 
   let isRejected = false
   try {
@@ -279,8 +279,8 @@ export async function runJob(
   }
 
   async function drop(why: unknown) {
-    const isCutShort = stop.reason()?.kind === 'agent-stopped' && alive.aborted
-    if (job.kind === 'apply' && isCutShort) {
+    const isInterrupted = stop.reason()?.kind === 'agent-stopped' && alive.aborted
+    if (job.kind === 'apply' && isInterrupted) {
       const message = 'the outcome of an apply could not be reported: this agent reports it at its next start'
       log.error({ ...fields, error: why }, message)
       return

@@ -9,7 +9,7 @@ import { type Journal, readExit, saveErroredState, storeErroredState } from '../
 import { holdLease } from '../results/lease.ts'
 import type { AgentContext, EngineSite } from '../run/context.ts'
 import { deliverDocuments, noDocuments, planSchemas } from '../run/documents.ts'
-import { LONE_GRACE_MS } from '../run/stop.ts'
+import { UNREACHABLE_GRACE_MS } from '../run/stop.ts'
 import { type Connection, RequestRejectedError } from '../server/connection.ts'
 import { type JobClient, LeaseLost, jobClient } from '../server/job-client.ts'
 import { deliverApply, readOutcome } from './deliver.ts'
@@ -80,7 +80,7 @@ async function tryToFinishApply(client: JobClient, journal: Journal, { workDir, 
 async function awaitOutcome(journal: Journal, signal: AbortSignal) {
   const { directory, workingDirectory } = journal.record()
   const pid = Number(await readFile(journal.pid, 'utf8').catch(() => '0'))
-  const deadline = Date.now() + LONE_GRACE_MS + EXIT_RECORD_MS
+  const deadline = Date.now() + UNREACHABLE_GRACE_MS + EXIT_RECORD_MS
   let exitedAt: number | undefined
   while (Date.now() < deadline && (await readExit(journal)) === undefined) {
     signal.throwIfAborted()
@@ -122,7 +122,7 @@ async function recoverDocuments(client: JobClient, journal: Journal, recovery: R
   // Takes effect only for a plan whose outcome the server does not have.
   const requeue = () => client.release(signal)
   // First, since an apply may start at any time and share the directory.
-  const making = recovery.agent.directories.makeDocuments(journal.record().job, async (directory) => {
+  const making = recovery.agent.directories.createDocuments(journal.record().job, async (directory) => {
     await requeue()
     try {
       const site = await siteOf(client, journal, recovery, directory)

@@ -113,7 +113,7 @@ export function statsOf(path: string): fs.Stats | undefined {
 }
 
 /** Writes a file of the agent that the users of runs may read, whatever the umask is. */
-export async function writeForAll(path: string, text: string) {
+export async function writeWorldReadable(path: string, text: string) {
   await writeFile(path, text)
   await chmod(path, 0o644)
 }

@@ -3,7 +3,7 @@ import { saveErroredState } from '../results/journal.ts'
 import { downloadArtifact } from './artifacts.ts'
 import type { EngineContext } from './context.ts'
 import { HookFailed, lockFile, runEngine, runHook } from './run-engine.ts'
-import { LONE_GRACE_MS } from './stop.ts'
+import { UNREACHABLE_GRACE_MS } from './stop.ts'
 import { readApplySummary } from './summaries.ts'
 import { readDeclaredVariables, writeVariables } from './variables.ts'
 import { runInit } from './working-directory.ts'
@@ -44,7 +44,7 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
         logFile: journal.log,
         exitFile: journal.exit,
         interruptedFile: journal.interrupted,
-        graceMs: LONE_GRACE_MS,
+        graceMs: UNREACHABLE_GRACE_MS,
         relay: agent.gateway.relay(),
       },
     })

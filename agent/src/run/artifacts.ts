@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import type { ArtifactKind } from '@groundstate/contract/agent'
-import { handOver } from '../isolation/run-directory.ts'
+import { chownToRun } from '../isolation/run-directory.ts'
 import { openConfined, readWhole, statsOf } from '../process/confined-file.ts'
 import type { EngineContext, JobContext } from './context.ts'
 
@@ -47,7 +47,7 @@ export async function downloadArtifact(context: EngineContext, kind: ArtifactKin
   const signal = AbortSignal.any([context.alive, context.stop.interrupt])
   return context.client.getArtifact(kind, signal, async (body) => {
     await pipeline(body, createWriteStream(path, { mode: 0o600 }))
-    handOver(path, context.directory)
+    chownToRun(path, context.directory)
     return true
   })
 }

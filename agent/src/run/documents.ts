@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeForAll } from '../process/confined-file.ts'
+import { writeWorldReadable } from '../process/confined-file.ts'
 import { messageOf } from '../process/errors.ts'
 import { RequestRejectedError } from '../server/connection.ts'
 import { LeaseLost } from '../server/job-client.ts'
@@ -11,7 +11,7 @@ import { type PlanDocument, readPlan } from './plan-document.ts'
 import { lockFile, lockFileDigest, runToFile } from './run-engine.ts'
 
 /** Creates the JSON of a plan file, with and without sensitive values, and uploads both. */
-export async function makeDocuments(context: EngineSite, schemas: PlanSchemas): Promise<PlanDocument> {
+export async function createDocuments(context: EngineSite, schemas: PlanSchemas): Promise<PlanDocument> {
   const { planFile, planJson } = context.directory
   await Promise.all([runToFile(context, ['show', '-json', planFile], planJson), schemas.fetched])
   const [document] = await Promise.all([redact(), uploadFile(context, 'plan-json', planJson)])
@@ -38,7 +38,7 @@ export async function deliverDocuments(context: EngineSite, schemas: PlanSchemas
   const stopped = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)])
   const outbox: Outbox = { files: [] }
   const stop = { interrupt: stopped, kill: stopped, graceMs: () => 0 }
-  const made = await makeDocuments({ ...context, stop, alive: signal, outbox }, schemas).then(
+  const made = await createDocuments({ ...context, stop, alive: signal, outbox }, schemas).then(
     ({ counts }) => ({ files: outbox.files, counts }),
     (error: unknown) => {
       signal.throwIfAborted()
@@ -99,7 +99,7 @@ async function fetchBuiltIn(context: EngineSite, path: string) {
   // The run may read this directory, but neither write nor replace it.
   const workingDirectory = join(context.directory.variables, 'built-in')
   mkdirSync(workingDirectory, { recursive: true, mode: 0o755 })
-  await writeForAll(join(workingDirectory, 'main.tf'), BUILT_IN)
+  await writeWorldReadable(join(workingDirectory, 'main.tf'), BUILT_IN)
   await fetchSchemas({ ...context, workingDirectory }, path)
 }
 

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { z } from 'zod'
-import { handOver } from '../isolation/run-directory.ts'
+import { chownToRun } from '../isolation/run-directory.ts'
 import { readConfined } from '../process/confined-file.ts'
 import { parseJson } from '../server/connection.ts'
 import type { AgentContext, EngineContext, InitResult } from './context.ts'
@@ -59,7 +59,7 @@ export async function openInitCache(context: EngineContext) {
 }
 
 /** Drops the cached results of a workspace: one of them may have caused a failed run. */
-export function forgetInits({ initResults }: Pick<AgentContext, 'initResults'>, workspaceId: string) {
+export function invalidateInitCache({ initResults }: Pick<AgentContext, 'initResults'>, workspaceId: string) {
   for (const [key, result] of initResults) if (result.workspaceId === workspaceId) initResults.delete(key)
 }
 
@@ -150,6 +150,6 @@ function restoreEntries(entries: Entries, data: string, { directory }: EngineCon
     }
     if (text === undefined) fs.mkdirSync(place, { recursive: true })
     else fs.writeFileSync(place, text)
-    handOver(place, directory)
+    chownToRun(place, directory)
   }
 }

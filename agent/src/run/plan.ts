@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
 import { uploadResult } from './artifacts.ts'
 import type { EngineContext } from './context.ts'
-import { type PlanSchemas, makeDocuments, planSchemas } from './documents.ts'
+import { type PlanSchemas, createDocuments, planSchemas } from './documents.ts'
 import { EngineFailed, lockFile, runEngine, runHook } from './run-engine.ts'
 import { readPlanSummary } from './summaries.ts'
 import { readDeclaredVariables, writeVariables } from './variables.ts'
@@ -61,7 +61,7 @@ export async function runPlan(context: EngineContext): Promise<Planned> {
     const outcome = { status: 'finished', exitCode, hasChanges, counts, generatedConfiguration } as const
     return { outcome: { ...outcome, owesDocuments: true }, pending: schemas }
   }
-  const [document] = await Promise.all([makeDocuments(context, schemas), uploads])
+  const [document] = await Promise.all([createDocuments(context, schemas), uploads])
   const status = exitCode === 0 ? 'finished' : 'errored'
   const summary = { hasChanges: document.hasChanges, counts: document.counts }
   return { outcome: { status, exitCode, ...summary, generatedConfiguration } }

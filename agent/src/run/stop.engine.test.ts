@@ -72,7 +72,7 @@ describeWithTerraform('an apply', () => {
     const applied = await apply.finished
 
     expect(applied).toMatchObject({ status: 'canceled' })
-    expect(apply.log()).toContain('canceled by force')
+    expect(apply.log()).toContain('force-canceled')
     await expect.poll(() => processIsAlive(pid)).toBe(false)
   })
 
@@ -147,7 +147,7 @@ test('a cancel can be followed by a force-cancel', async () => {
   plan.command('force-cancel')
   const planned = await plan.finished
 
-  expect(planned).toMatchObject({ status: 'canceled', message: expect.stringContaining('by force') })
+  expect(planned).toMatchObject({ status: 'canceled', message: expect.stringContaining('force-canceled') })
   expect(processIsAlive(pid)).toBe(false)
 })
 

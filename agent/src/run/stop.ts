@@ -4,7 +4,7 @@ import { type StopKind, type StopSignals, Stopped } from '../process/process.ts'
 /** Grace period of an abandoned apply, to store its state, in ms. */
 const LAST_GRACE_MS = 15_000
 /** Minimum grace period of an apply whose server is unreachable or whose agent is dead, in ms. */
-export const LONE_GRACE_MS = 300_000
+export const UNREACHABLE_GRACE_MS = 300_000
 /** Timeout for final reports during shutdown, in ms. */
 const LAST_REPORT_MS = 10_000
 
@@ -25,7 +25,7 @@ export function createStop(job: AgentJob, forceful: AbortSignal) {
   function stop(kind: StopKind, message = MESSAGES[kind](job)) {
     const reason = new Stopped(kind, message)
     for (const listener of listeners) listener(reason)
-    if (kind === 'unreachable') graceMs = Math.max(graceMs, LONE_GRACE_MS)
+    if (kind === 'unreachable') graceMs = Math.max(graceMs, UNREACHABLE_GRACE_MS)
     if (kind === 'lease-lost' || kind === 'agent-stopped') graceMs = Math.min(graceMs, LAST_GRACE_MS)
     if (kind === 'lease-lost') lost.abort(reason)
     // An engine already without a server keeps its time limit: storing its state matters more than a quick end.
@@ -73,7 +73,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 
 const MESSAGES = {
   canceled: ({ kind }) => `The ${kind} was canceled: the engine is interrupted.`,
-  'force-canceled': ({ kind }) => `The ${kind} was canceled by force: the engine is killed.`,
+  'force-canceled': ({ kind }) => `The ${kind} was force-canceled: the engine is killed.`,
   'time-limit': ({ kind, timeLimitMs }) => `The ${kind} took longer than its time limit of ${duration(timeLimitMs)}.`,
   'agent-stopped': ({ kind }) => `The ${kind} was interrupted: its agent is shutting down.`,
   'lease-lost': ({ kind }) => `The ${kind} was dropped: the agent lost its lease.`,

@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { z } from 'zod'
-import { type RunDirectory, handOver } from '../isolation/run-directory.ts'
+import { type RunDirectory, chownToRun } from '../isolation/run-directory.ts'
 import { readConfined } from '../process/confined-file.ts'
 import { parseJson } from '../server/connection.ts'
 
@@ -32,7 +32,7 @@ export function writeVariables(
   return files.map(({ name, text }) => {
     const path = join(directory.variables, name)
     writeFileSync(path, text, { mode: 0o600 })
-    handOver(path, directory)
+    chownToRun(path, directory)
     return `-var-file=${path}`
   })
 }

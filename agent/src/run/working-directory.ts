@@ -7,8 +7,8 @@ import { pipeline } from 'node:stream/promises'
 import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
 import { type ReadEntry, Unpack } from 'tar'
 import { engineEnvironment } from '../engine/environment.ts'
-import { whileFilling } from '../isolation/plugin-caches.ts'
-import { type RunDirectory, handOver } from '../isolation/run-directory.ts'
+import { markIncompleteDuring } from '../isolation/plugin-caches.ts'
+import { type RunDirectory, chownToRun } from '../isolation/run-directory.ts'
 import { statsOf } from '../process/confined-file.ts'
 import { codeOf } from '../process/errors.ts'
 import type { EngineContext, JobContext } from './context.ts'
@@ -28,14 +28,14 @@ export async function prepareDirectory(jobContext: JobContext, directory: RunDir
   const context = { ...(await enterDirectory(jobContext, directory)), archiveDigest }
   requireConfiguration(context)
   await removeEarlierState(context.workingDirectory)
-  handOver(writeOverride(context.workingDirectory, job), directory)
+  chownToRun(writeOverride(context.workingDirectory, job), directory)
   return context
 }
 
 async function emptyDirectory(directory: RunDirectory) {
   await rm(directory.configuration, { recursive: true })
   mkdirSync(directory.configuration, { mode: 0o700 })
-  handOver(directory.configuration, directory)
+  chownToRun(directory.configuration, directory)
 }
 
 /** Maximum unpacked size of a configuration, in bytes: a small archive can expand without bound. */
@@ -105,7 +105,7 @@ export async function enterDirectory(jobContext: JobContext, directory: RunDirec
   // Replaced atomically: an engine that creates the documents of the plan may be about to read it.
   const draft = `${directory.cliConfig}.draft`
   writeCliConfig(draft, jobContext, await jobContext.engineApiUrl)
-  handOver(draft, directory)
+  chownToRun(draft, directory)
   renameSync(draft, directory.cliConfig)
   await agent.confinement.prepare(directory)
   const environment = engineEnvironment(job, directory, agent)
@@ -161,7 +161,7 @@ function requireConfiguration({ directory, workingDirectory, job }: EngineContex
 
 function makeWorkingDirectory(directory: RunDirectory, workingDirectory: string) {
   mkdirSync(workingDirectory, { recursive: true })
-  for (let path = workingDirectory; path !== directory.configuration; path = dirname(path)) handOver(path, directory)
+  for (let path = workingDirectory; path !== directory.configuration; path = dirname(path)) chownToRun(path, directory)
 }
 
 /** State of the local backend, state and workspace selection of an earlier init. */
@@ -215,7 +215,7 @@ export async function runInit(context: EngineContext) {
   const providers = `${job.workspaceId} ${await lockFileDigest(context)}`
   const code = await directory.cache.initGate.pass(providers, stop.interrupt, (alone) => {
     // Without a lock file, init may install a new version that is not in the cache.
-    return alone || !pinned ? whileFilling(directory.cache, initAndShare) : init()
+    return alone || !pinned ? markIncompleteDuring(directory.cache, initAndShare) : init()
   })
   if (code === 0) return cached?.save().catch(() => {})
   log.write(Buffer.concat(output))

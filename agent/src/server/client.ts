@@ -11,7 +11,7 @@ import {
   type Call,
   type Connection,
   contentType,
-  isOfServer,
+  isServerResponse,
   jsonOf,
   parseJson,
   requireStatus,
@@ -28,7 +28,7 @@ export async function register(connection: Connection, token: string, agent: Reg
   const call: Call = { method: 'POST', path: '/register', token, body: JSON.stringify(agent), signal }
   const response = await send(connection, call)
   const type = contentType(response)
-  if (isOfServer(response) && response.statusCode !== 404) await requireStatus(call, response, [200, 201])
+  if (isServerResponse(response) && response.statusCode !== 404) await requireStatus(call, response, [200, 201])
   const { data } = registeredAgent.safeParse(parseJson(await response.body.text()))
   if (data) return data
   const received = `${response.statusCode}${type === '' ? '' : ` (${type})`}`
@@ -59,7 +59,7 @@ async function longPoll(connection: Connection, token: string, path: string, { s
   return jsonOf(response)
 }
 
-export async function answerTask(connection: Connection, request: TaskRequest, answer: ReportTaskResponse) {
+export async function reportTaskResponse(connection: Connection, request: TaskRequest, answer: ReportTaskResponse) {
   const { id, token, leaseMs } = request
   const path = `/task-requests/${id}/answer`
   const signal = AbortSignal.timeout(leaseMs)

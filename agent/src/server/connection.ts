@@ -28,7 +28,7 @@ export class RequestRejectedError extends Error {
 }
 
 /** Whether the server rejected the agent's token. */
-export function isTokenRefused(error: unknown): error is RequestRejectedError {
+export function isTokenRejected(error: unknown): error is RequestRejectedError {
   return error instanceof RequestRejectedError && error.isFinal && [401, 403].includes(error.status)
 }
 
@@ -102,7 +102,7 @@ async function attempt({ serverUrl, dispatcher }: Connection, call: Call, retrie
       signal,
     })
     const { statusCode } = response
-    const isTransient = retriesProxy && statusCode >= 400 && !isOfServer(response)
+    const isTransient = retriesProxy && statusCode >= 400 && !isServerResponse(response)
     if (statusCode < 500 && statusCode !== 429 && !isTransient) return response
     await response.body.dump()
     return `status ${statusCode}`
@@ -137,7 +137,7 @@ export function contentType({ headers }: Dispatcher.ResponseData) {
 }
 
 /** Whether an error response comes from the server: a proxy's has another media type, and does not concern the token or job. */
-export function isOfServer(response: Dispatcher.ResponseData) {
+export function isServerResponse(response: Dispatcher.ResponseData) {
   return /^application\/vnd\.api\+json\b/.test(contentType(response))
 }
 
@@ -145,7 +145,7 @@ export function isOfServer(response: Dispatcher.ResponseData) {
 export async function requireStatus(call: Call, response: Dispatcher.ResponseData, expected: readonly number[]) {
   if (expected.includes(response.statusCode)) return
   const detail = detailOf(await response.body.text()).slice(0, 1_000)
-  const isFinal = isOfServer(response)
+  const isFinal = isServerResponse(response)
   throw new RequestRejectedError(`${call.method} ${call.path}`, response.statusCode, { detail, isFinal })
 }
 

@@ -19,7 +19,7 @@ import {
   type Connection,
   MIN_RETRY_DELAY_MS,
   MAX_RETRY_DELAY_MS,
-  isOfServer,
+  isServerResponse,
   jsonOf,
   requireStatus,
   send,
@@ -65,7 +65,7 @@ export function jobClient(connection: Connection, { id, token }: Pick<AgentJob, 
   async function sendForJob(call: Omit<Call, 'token'>, expected: readonly number[] = [200, 204]) {
     const full = { ...call, path: `/jobs/${id}${call.path}`, token }
     const response = await send(connection, full)
-    if ((response.statusCode === 409 || response.statusCode === 401) && isOfServer(response)) {
+    if ((response.statusCode === 409 || response.statusCode === 401) && isServerResponse(response)) {
       await response.body.dump()
       throw new LeaseLost(`${call.method} ${full.path}`, response.statusCode)
     }

@@ -79,7 +79,7 @@ export function readAccessContext(
     }
     case 'user':
       // Non-members must not learn the organization's sign-in policy.
-      if ((!row.access?.owner && !row.access?.member) || isTokenRefused(actor, row.access)) return NO_ACCESS
+      if ((!row.access?.owner && !row.access?.member) || isTokenRejected(actor, row.access)) return NO_ACCESS
       return {
         role: row.access.owner ? 'owner' : 'member',
         organizationAccess: organizationAccess(row.access.access ?? 0),
@@ -96,7 +96,7 @@ export function readAccessContext(
 }
 
 /** Whether the actor is a member whose own API token the organization does not accept. */
-export function isTokenRefused(actor: Actor, access: AccessColumn) {
+export function isTokenRejected(actor: Actor, access: AccessColumn) {
   return Boolean((access?.owner || access?.member) && access.sign_in?.refuses_user_tokens) && hasOwnToken(actor)
 }
 

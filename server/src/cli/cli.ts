@@ -83,8 +83,8 @@ export async function runCli(argv: readonly string[]): Promise<number> {
         'Blobs that are missing there are lost. Stop all servers first.',
     )
     .action(async (flags: SettingFlags) => {
-      const { blobsAdoptCommand } = await import('./database.ts')
-      exitCode = await blobsAdoptCommand(readConfig(process.env, flags))
+      const { adoptBlobsCommand } = await import('./database.ts')
+      exitCode = await adoptBlobsCommand(readConfig(process.env, flags))
     })
 
   const state = program

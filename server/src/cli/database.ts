@@ -18,7 +18,7 @@ export async function openDatabase(config: Config): Promise<AsyncDisposable & { 
 }
 
 /** Records the configured blob store as that of the database, after blobs were moved or restored. */
-export async function blobsAdoptCommand(config: Config): Promise<number> {
+export async function adoptBlobsCommand(config: Config): Promise<number> {
   await using database = await openDatabase(config)
   await requireNoServer(database.url)
   await migrate(database.url, {

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import type { PreparedWorkspace, StateSource, TransferredVersion } from './state-source-and-target.ts'
 
 /** Skips a workspace, for a reason that the user can resolve; the others continue. */
-export class WorkspaceRefusal extends Error {}
+export class WorkspaceSkippedError extends Error {}
 
 /**
  * The versions of a history that a workspace lacks: those after its newest version, which is identified by the checkpoint or by its content. Missing
- * older versions are left out, since they would become current. Throws `WorkspaceRefusal` if the newest version is not in the history, unless
+ * older versions are left out, since they would become current. Throws `WorkspaceSkippedError` if the newest version is not in the history, unless
  * the history continues from it or `replace` is set.
  */
 export async function findMissingVersions(
@@ -36,7 +36,7 @@ export async function findMissingVersions(
   const [first, last] = [history[0] ?? newest, history.at(-1) ?? newest]
   const own = stateIdentity(raw, newest)
   const theirs = stateIdentity(await read(last), last)
-  const refused = (reason: string) => new WorkspaceRefusal(`${reason}; --replace adds the source's states anyway`)
+  const refused = (reason: string) => new WorkspaceSkippedError(`${reason}; --replace adds the source's states anyway`)
   if (own.lineage !== theirs.lineage) {
     throw refused(
       `its state has lineage ${own.lineage ?? 'none'}, the source's has lineage ${theirs.lineage ?? 'none'}`,

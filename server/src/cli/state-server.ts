@@ -3,7 +3,7 @@ import { workspaceSchema } from '@groundstate/contract/workspaces'
 import { z } from 'zod'
 import { RequestRejectedError, type ServerAccess, stateApi } from './state-api.ts'
 import { checkpoint } from './state-checkpoint.ts'
-import { WorkspaceRefusal } from './state-missing-versions.ts'
+import { WorkspaceSkippedError } from './state-missing-versions.ts'
 import type { StateSource, StateTarget, TransferredVersion } from './state-source-and-target.ts'
 
 export type StateServerOptions = ServerAccess & {
@@ -134,7 +134,7 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
     return downloadRaw(id, attributes['hosted-state-download-url'])
   }
 
-  /** Locks a workspace; returns false if our user already locked it for another reason. Throws `WorkspaceRefusal`. */
+  /** Locks a workspace; returns false if our user already locked it for another reason. Throws `WorkspaceSkippedError`. */
   async function lock(id: string): Promise<boolean> {
     try {
       await api.request('POST', `/workspaces/${id}/actions/lock`, { reason: LOCK_REASON })
@@ -144,7 +144,7 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
       const holder = error.status === 409 ? await lockOf(id) : undefined
       // An interrupted transfer leaves its lock.
       if (holder?.isUs) return holder.reason === LOCK_REASON
-      throw new WorkspaceRefusal(`it can't be locked: ${error.message}`, { cause: error })
+      throw new WorkspaceSkippedError(`it can't be locked: ${error.message}`, { cause: error })
     }
   }
 

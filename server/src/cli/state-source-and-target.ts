@@ -27,7 +27,7 @@ export type StateSource = {
 
 export type StateTarget = {
   check: () => Promise<void>
-  /** Prepares a workspace for new versions. Throws `WorkspaceRefusal` if it cannot be written to. */
+  /** Prepares a workspace for new versions. Throws `WorkspaceSkippedError` if it cannot be written to. */
   prepare: (workspace: string) => Promise<PreparedWorkspace>
 }
 

@@ -1,7 +1,13 @@
 import { join } from 'node:path'
 import { messageOf } from '../error-code.ts'
 import { stateDirectory } from './state-directory.ts'
-import { WorkspaceRefusal, countLeftOut, findMissingVersions, md5Of, stateIdentity } from './state-missing-versions.ts'
+import {
+  WorkspaceSkippedError,
+  countLeftOut,
+  findMissingVersions,
+  md5Of,
+  stateIdentity,
+} from './state-missing-versions.ts'
 import { type StateServerOptions, stateServer } from './state-server.ts'
 import type {
   PreparedWorkspace,
@@ -78,7 +84,7 @@ async function transfer(source: StateSource, target: StateTarget, options: Trans
       await transferWorkspace({ source, target, workspace, options, result, report })
       result.workspaces += 1
     } catch (error) {
-      if (!(error instanceof WorkspaceRefusal)) throw error
+      if (!(error instanceof WorkspaceSkippedError)) throw error
       result.refused.push({ workspace, reason: error.message })
     }
   }
@@ -119,7 +125,7 @@ async function transferWorkspace({ source, target, workspace, options, result, r
       () => true,
       () => false,
     )
-    if (released || error instanceof WorkspaceRefusal) throw error
+    if (released || error instanceof WorkspaceSkippedError) throw error
     throw new Error(`${messageOf(error)}; the workspace ${workspace} stays locked`, { cause: error })
   }
   await prepared.release()

@@ -83,7 +83,7 @@ export function isForeignKeyViolation(error: unknown, constraint?: string) {
 const REFUSED_VALUES = new Set(['22001', '22003', '22007', '22008', '22021', '22P02', '22P05', '54000'])
 
 /** Whether an error means that a value cannot be stored or compared. */
-export function isRefusedValue(error: unknown) {
+export function isInvalidValue(error: unknown) {
   return isCoded(error) && REFUSED_VALUES.has(error.code)
 }
 
@@ -149,7 +149,7 @@ export function pageOffset(page: Page) {
 }
 
 /** Runs a change that sets a unique attribute, by default the name. Throws `invalid` with the detail if another resource has the value. */
-export async function refuseTakenName<T>(
+export async function rejectTakenName<T>(
   {
     constraint,
     attribute = 'name',

@@ -10,10 +10,10 @@ export type OptionalTimestamp = ColumnType<Date, Date | string | undefined, Date
 
 export type Schema = {
   agent_jobs: {
+    ack_due_at: Timestamp | null
     agent_id: string | null
     agent_name: string | null
     agent_pool_id: string
-    asked_engine: Generated<string>
     attempt: number
     class: number
     command: Generated<'continue' | 'cancel' | 'force-cancel'>
@@ -31,7 +31,7 @@ export type Schema = {
     phase_id: string
     preferred_agent_id: string | null
     queued_at: Timestamp
-    receipt_due_at: Timestamp | null
+    requested_engine: Generated<string>
     round: number
     run_id: string
     seq: Generated<number>
@@ -207,13 +207,13 @@ export type Schema = {
     user_tokens_enabled: Generated<boolean>
   }
   phases: {
+    deferred_until: Timestamp | null
     documents_error: string | null
-    documents_owed_at: Timestamp | null
+    documents_pending_since: Timestamp | null
     ended_at: Timestamp | null
     file_deleted_at: Timestamp | null
     generated_configuration: Generated<boolean>
     has_changes: Generated<boolean>
-    held_until: Timestamp | null
     history_deleted_at: Timestamp | null
     id: string
     job_id: string | null
@@ -520,7 +520,7 @@ export type Schema = {
   }
   task_stages: {
     created_at: Timestamp
-    held_until: Timestamp | null
+    deferred_until: Timestamp | null
     id: string
     message: string | null
     position: number

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { ErrorsDocument } from '@groundstate/contract/responses'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
-import { isRefusedValue, isUnavailable } from '../db/db.ts'
+import { isInvalidValue, isUnavailable } from '../db/db.ts'
 import { codeOf } from '../error-code.ts'
 import {
   AppError,
@@ -24,7 +24,7 @@ import { BASE_HEADERS, JSON_API_TYPE, writeResponse } from './write.ts'
 
 export function responseFault(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply) {
   const known = error instanceof AppError ? error : translate(error, request)
-  if (known?.kind === 'unavailable' || (known && isRefusedValue(error))) {
+  if (known?.kind === 'unavailable' || (known && isInvalidValue(error))) {
     log('warn', known.kind === 'unavailable' ? 'unavailable' : 'the database rejected a value')
   }
   if (!known) {
@@ -60,7 +60,7 @@ const DISK_FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', '53100'])
 
 /** Translates errors of the HTTP library that the client caused, and errors of the database that are not bugs. */
 function translate(error: unknown, request: FastifyRequest): AppError | undefined {
-  if (isRefusedValue(error)) return invalid('a value is out of the range that can be stored')
+  if (isInvalidValue(error)) return invalid('a value is out of the range that can be stored')
   if (isUnavailable(error)) return unavailable('the database is unavailable, try again later', 1000)
   if (DISK_FULL.has(codeOf(error) ?? ''))
     return unavailable('the disk of the server is full, so nothing was stored', 10_000)

@@ -22,19 +22,19 @@ export function createRateLimiter(limit: number): RateLimiter {
   const intervalMs = 1000 / limit
   let current = new Map<string, number>()
   let previous = new Map<string, number>()
-  let turnedAt = 0
+  let rotatedAtMs = 0
 
   function take(key: string, nowMs: number): Allowance {
-    if (nowMs - turnedAt >= 1000) {
-      previous = nowMs - turnedAt >= 2000 ? new Map() : current
+    if (nowMs - rotatedAtMs >= 1000) {
+      previous = nowMs - rotatedAtMs >= 2000 ? new Map() : current
       current = new Map()
-      turnedAt = nowMs
+      rotatedAtMs = nowMs
     }
     // Limited, so that a clock that was set back does not block callers.
-    const emptiness = Math.min(1000, Math.max(0, (current.get(key) ?? previous.get(key) ?? 0) - nowMs))
-    const next = emptiness + intervalMs
+    const usedMs = Math.min(1000, Math.max(0, (current.get(key) ?? previous.get(key) ?? 0) - nowMs))
+    const next = usedMs + intervalMs
     const allowed = next <= 1000 + 1e-6
-    const used = allowed ? next : emptiness
+    const used = allowed ? next : usedMs
     current.set(key, nowMs + used)
     const remaining = Math.floor((1000 - used) / intervalMs + 1e-6)
     return { allowed, remaining, waitMs: remaining > 0 ? 0 : used + intervalMs - 1000 }

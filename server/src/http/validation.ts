@@ -51,7 +51,7 @@ const SECRET_NAMES = /password|secret|hmac|private-key|^(?:value|token)$/
 function detail(issue: z.core.$ZodIssue, name: string) {
   const value = SECRET_NAMES.test(name) ? 'wrong (what was sent is withheld)' : shown(issue.input)
   if (issue.code === 'invalid_type') {
-    // The message of `misplaced`.
+    // The message of `rejectedAttribute`.
     if (issue.expected === 'never') return issue.message
     if (issue.input !== undefined) return `${name} is ${value}, it must be ${article(issue.expected)}`
     return issue.message.startsWith('Invalid input') ? `${name} is missing` : `${name} is missing: ${issue.message}`

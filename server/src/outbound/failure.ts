@@ -29,7 +29,7 @@ const REASONS: Record<string, string> = {
 }
 
 /** The reason why a request failed, for the user. */
-export function failureWords(error: unknown): string {
+export function failureReason(error: unknown): string {
   const cause = innermostError(error)
   if (cause instanceof ForbiddenAddressError) return cause.message
   if (!(cause instanceof Error)) return String(cause)

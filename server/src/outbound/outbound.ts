@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { type Dispatcher, EnvHttpProxyAgent } from 'undici'
 import { type AddressRule, addressProblem, unbracketed, urlProblem } from './addresses.ts'
 import { ForbiddenAddressError, type Resolve, guardedConnector } from './connect.ts'
-import { failureWords, innermostError } from './failure.ts'
+import { failureReason, innermostError } from './failure.ts'
 import type { LoopbackServer } from './loopback-server.ts'
 
 export type OutboundRequest = {
@@ -108,7 +108,7 @@ export function createOutbound(options: OutboundOptions) {
           if (isForbidden(error) && options.allowPrivate && !isPrivate) return send(true)
           if (signal?.aborted) return { ...exchange(), error: 'the server was stopped before a response came' }
           if (timeout.aborted) return { ...exchange(), error: `no response within ${timeoutMs / 1000} s` }
-          return { ...exchange(), error: failureWords(error) }
+          return { ...exchange(), error: failureReason(error) }
         }
       }
       // A proxy would also connect to a private address in the URL. Responses of this server reveal nothing about its network.

@@ -30,21 +30,21 @@ export function Frame() {
       </main>
     )
   }
-  if (!session.data) return <ToSignIn />
+  if (!session.data) return <SignInRedirect />
   // The key resets all state when another user has signed in in another tab.
   return <SignedIn key={session.data.id} account={session.data.attributes} />
 }
 
 function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'] }) {
   const { organization } = useParams({ strict: false })
-  const lastOrganization = useLast(organization)
+  const lastOrganization = useLastDefined(organization)
   const [open, setOpen] = useState<'menu' | 'palette' | 'shortcuts'>()
   // Loaded on first use, then kept mounted for the closing animation.
   const [hasPalette, setHasPalette] = useState(false)
   const goTo = useGo()
   const followed = isNotFound(useOrganization(organization).error) ? undefined : organization
   useLiveUpdates(followed)
-  useFocusOnArrival()
+  useFocusOnNavigation()
   useShortcuts((keys) => {
     if (keys === 'Ctrl K') return openPalette()
     if (keys === '?') return setOpen('shortcuts')
@@ -101,14 +101,14 @@ function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'
 }
 
 /** The last defined value: the user's own pages keep the navigation of the organization. */
-function useLast(value: string | undefined) {
+function useLastDefined(value: string | undefined) {
   const [last, setLast] = useState(value)
   if (value !== undefined && value !== last) setLast(value)
   return value ?? last
 }
 
 /** Redirects to the sign-in page, which returns here. In an effect, so that a second render does not redirect again. */
-function ToSignIn() {
+function SignInRedirect() {
   const router = useRouter()
   useEffect(() => {
     void router.navigate({ to: '/app/sign-in', search: { next: router.latestLocation.href }, replace: true })
@@ -117,7 +117,7 @@ function ToSignIn() {
 }
 
 /** Focuses the heading after a navigation to another path. A change of the search parameters keeps the focus. */
-function useFocusOnArrival() {
+function useFocusOnNavigation() {
   const router = useRouter()
   useEffect(
     () =>

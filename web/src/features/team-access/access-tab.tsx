@@ -15,7 +15,15 @@ import { toast } from '../../components/overlay-hosts.tsx'
 import { type Choice, Picker } from '../../components/picker.tsx'
 import { Badge } from '../../components/status.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
-import { FLAGS, LEVELS, PARTS, type TeamAccess, accessWords, ownWords, projectAccessWords } from './access-words.ts'
+import {
+  FLAGS,
+  LEVELS,
+  PARTS,
+  type TeamAccess,
+  accessText,
+  ownPermissionTexts,
+  projectAccessText,
+} from './access-words.ts'
 type TeamWorkspace = Wire<typeof teamWorkspaces.resource>
 type TeamProject = Wire<typeof teamProjects.resource>
 
@@ -32,7 +40,7 @@ export function AccessTab() {
   const nameOf = (id: string | undefined) => names.get(id ?? '') ?? 'another team'
   const { permissions } = workspace.attributes
   const seesAll = permissions['can-update']
-  const words = new Intl.ListFormat('en', { type: 'conjunction' }).format(ownWords(permissions))
+  const words = new Intl.ListFormat('en', { type: 'conjunction' }).format(ownPermissionTexts(permissions))
   return (
     <div className="max-w-4xl space-y-4">
       <Card title="Your access">{words === '' ? 'You can see that the workspace exists.' : `You can ${words}.`}</Card>
@@ -145,7 +153,7 @@ function TeamRow({ entry, team }: { entry: TeamWorkspace; team: string }) {
         />
       )}
     >
-      <p className="text-dim">{accessWords(entry.attributes)}</p>
+      <p className="text-dim">{accessText(entry.attributes)}</p>
     </EditableRow>
   )
 }
@@ -224,7 +232,7 @@ function Inherited({ entries, project, nameOf }: InheritedProps) {
             <h3 className="flex flex-wrap items-center gap-2 font-medium">
               {nameOf(relationships.team.data?.id)} <Badge text={attributes.access} />
             </h3>
-            <p className="text-dim">{projectAccessWords(attributes)}</p>
+            <p className="text-dim">{projectAccessText(attributes)}</p>
           </li>
         )}
       </CardList>

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import { accessWords, ownWords, projectAccessWords, type ProjectAccess, type TeamAccess } from './access-words.ts'
+import {
+  accessText,
+  ownPermissionTexts,
+  projectAccessText,
+  type ProjectAccess,
+  type TeamAccess,
+} from './access-words.ts'
 
 const CUSTOM: TeamAccess = {
   access: 'custom',
@@ -13,23 +19,26 @@ const CUSTOM: TeamAccess = {
 }
 
 test('a level is described by a sentence', () => {
-  expect(accessWords({ ...CUSTOM, access: 'write' })).toBe(
+  expect(accessText({ ...CUSTOM, access: 'write' })).toBe(
     'Starts and approves runs, changes variables and states, locks.',
   )
 })
 
 test('custom access lists only granted permissions', () => {
-  expect(accessWords(CUSTOM)).toBe('Starts runs that others approve, sees outputs, locks and unlocks.')
+  expect(accessText(CUSTOM)).toBe('Starts runs that others approve, sees outputs, locks and unlocks.')
 })
 
 test('a maintainer of a project has full access to its workspaces', () => {
   const access = { access: 'maintain' } as ProjectAccess
 
-  expect(projectAccessWords(access)).toBe('Full access, including settings, tasks, triggers and access.')
+  expect(projectAccessText(access)).toBe('Full access, including settings, tasks, triggers and access.')
 })
 
 test('the user’s own permissions are listed', () => {
   const permissions = { 'can-read-run': true, 'can-queue-run': false, 'can-read-state-outputs': true }
 
-  expect(ownWords(permissions as Parameters<typeof ownWords>[0])).toEqual(['see runs', 'see outputs'])
+  expect(ownPermissionTexts(permissions as Parameters<typeof ownPermissionTexts>[0])).toEqual([
+    'see runs',
+    'see outputs',
+  ])
 })

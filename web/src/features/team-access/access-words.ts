@@ -58,13 +58,13 @@ function partWords(parts: Parts) {
   return `${capitalized(words.filter(Boolean).join(', '))}.`
 }
 
-export function accessWords(access: TeamAccess) {
+export function accessText(access: TeamAccess) {
   return access.access === 'custom'
     ? partWords({ ...access, locking: access['workspace-locking'] })
     : LEVELS[access.access].about
 }
 
-export function projectAccessWords({ access, 'workspace-access': parts }: ProjectAccess) {
+export function projectAccessText({ access, 'workspace-access': parts }: ProjectAccess) {
   return access === 'custom' ? partWords(parts) : PROJECT_LEVELS[access]
 }
 
@@ -87,6 +87,6 @@ const OWN: readonly [keyof WorkspaceAttributes['permissions'], string][] = [
 ]
 
 /** The user's permissions, each a phrase to follow "You can". */
-export function ownWords(permissions: WorkspaceAttributes['permissions']) {
+export function ownPermissionTexts(permissions: WorkspaceAttributes['permissions']) {
   return OWN.filter(([name]) => permissions[name]).map(([, words]) => words)
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Candidate, changedIn, formatOf, soundsSecret } from './candidates.ts'
+import { type Candidate, changedIn, formatOf, isLikelySecret } from './candidates.ts'
 
 const token = { key: 'token', hcl: false, existingId: undefined, before: undefined, isSelected: false }
 const candidates: readonly Candidate[] = [
@@ -32,5 +32,5 @@ test.each([
   ['AWS_ACCESS_KEY_ID', false],
   ['region', false],
 ])('%s sounds like a secret: %s', (key, is) => {
-  expect(soundsSecret(key)).toBe(is)
+  expect(isLikelySecret(key)).toBe(is)
 })

@@ -27,7 +27,7 @@ export function parsedCandidates(
     .filter((one) => 'key' in one)
     .map(({ key, value, hcl }) => {
       const own = find(existing, category, key)
-      const sensitive = own?.attributes.sensitive ?? soundsSecret(key)
+      const sensitive = own?.attributes.sensitive ?? isLikelySecret(key)
       return candidate({ key, value, hcl, sensitive, category }, own)
     })
 }
@@ -90,6 +90,6 @@ export function formatOf(text: string, fileName = ''): ParsedFormat {
 }
 
 /** Whether the name suggests a secret, which is preselected as sensitive. */
-export function soundsSecret(key: string) {
+export function isLikelySecret(key: string) {
   return /passw(?:or)?d|secret|token|private[_-]?key|api[_-]?key|access[_-]?key(?!.*id)|credential/i.test(key)
 }

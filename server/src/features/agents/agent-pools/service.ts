@@ -2,7 +2,7 @@ import type { CreateAgentPool, UpdateAgentPool } from '@groundstate/contract/age
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
 import { actorUserId } from '../../../auth/actor.ts'
-import { type Page, isForeignKeyViolation, refuseTakenName, transact } from '../../../db/db.ts'
+import { type Page, isForeignKeyViolation, rejectTakenName, transact } from '../../../db/db.ts'
 import { conflict, invalid } from '../../../errors.ts'
 import { domainEvent, raise } from '../../../events.ts'
 import { type IssuedToken, issueToken } from '../../identity/tokens/service.ts'
@@ -95,7 +95,7 @@ function checkAll(
 
 async function withUniqueName<T>(name: string, work: () => Promise<T>): Promise<T> {
   const detail = `Name has already been taken: there is an agent pool ${name}`
-  return refuseTakenName({ constraint: 'agent_pools_name_key', detail }, work)
+  return rejectTakenName({ constraint: 'agent_pools_name_key', detail }, work)
 }
 
 /** Deletes a pool. Throws `conflict` while it is in use, as runs would wait for its agents forever. */

@@ -2,7 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import type { OrganizationPermission } from '../../../auth/permissions.ts'
 import { conflict, notFound, unauthorized } from '../../../errors.ts'
 import { requireAgentPool } from '../agent-pools/access.ts'
-import { noteAgentPing } from './announce.ts'
+import { recordHeartbeat } from './announce.ts'
 import * as store from './store.ts'
 
 /** Minimum interval between stored heartbeats of an agent, in ms. */
@@ -38,6 +38,6 @@ export async function requireClaimingAgent(ctx: Ctx, id: string) {
   if (agent.exited_at !== null)
     throw conflict(`the agent ${agent.name} is deregistered or was replaced; register it again`)
   const now = ctx.now()
-  if (now.getTime() - agent.last_ping_at.getTime() >= PING_INTERVAL_MS) await noteAgentPing(ctx, id)
+  if (now.getTime() - agent.last_ping_at.getTime() >= PING_INTERVAL_MS) await recordHeartbeat(ctx, id)
   return agent
 }

@@ -29,7 +29,7 @@ function agentNotices({ id, agent_pool_id: pool, organization_id: organization }
 export const agentRemoved = domainEvent<{ agentId: string }>('agent.gone')
 
 /** Stores an agent's heartbeat, and announces an agent that was offline before. */
-export const noteAgentPing = throttledTouch(async (ctx: Pick<Ctx, 'db' | 'log' | 'now' | 'signals'>, ids) => {
+export const recordHeartbeat = throttledTouch(async (ctx: Pick<Ctx, 'db' | 'log' | 'now' | 'signals'>, ids) => {
   const now = ctx.now()
   await announceAgents(ctx, await touchAgents(ctx.db, ids, { now, offlineBefore: onlineSince(now) }))
 }, 'agent heartbeats')

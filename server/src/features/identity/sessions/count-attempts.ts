@@ -50,7 +50,7 @@ export async function countAttempt(ctx: Ctx, account: string): Promise<CountedAt
 }
 
 /** After a success, the address is known. Shared counters only go down by one, since others may have contributed. */
-export async function forgiveAttempt(ctx: Ctx, userId: string, { place, pair, shared }: CountedAttempt) {
+export async function resetAttempts(ctx: Ctx, userId: string, { place, pair, shared }: CountedAttempt) {
   if (pair) await store.deleteAttempts(ctx.db, pair.key)
   for (const { key } of shared) await store.uncountAttempt(ctx.db, key)
   if (place !== undefined) await store.recordSignInPlace(ctx.db, { user_id: userId, place, last_at: ctx.now() })
@@ -61,7 +61,7 @@ export async function countCode(ctx: Ctx, userId: string) {
   await count(ctx, [codes(userId)])
 }
 
-export async function forgiveCode(ctx: Ctx, userId: string) {
+export async function uncountCode(ctx: Ctx, userId: string) {
   await store.uncountAttempt(ctx.db, codes(userId).key)
 }
 

@@ -14,7 +14,7 @@ import { jobKind } from '../../../jobs/jobs.ts'
 import { verifyPassword } from '../../../secrets/passwords.ts'
 import { userAudit } from '../users/resource.ts'
 import { type UserRow, findUserByLogin } from '../users/store.ts'
-import { countAttempt, forgiveAttempt, ATTEMPT_LIMITS, KNOWN_ADDRESS_TTL_MS } from './count-attempts.ts'
+import { countAttempt, resetAttempts, ATTEMPT_LIMITS, KNOWN_ADDRESS_TTL_MS } from './count-attempts.ts'
 import * as store from './store.ts'
 import { consumeCode } from './two-factor.ts'
 
@@ -32,7 +32,7 @@ export async function checkPassword(ctx: Ctx, login: string, password: string): 
     await recordFailedSignIn(ctx, user, 'suspended')
     throw forbidden('this account is suspended, ask an administrator of this server')
   }
-  await forgiveAttempt(ctx, user.id, attempt)
+  await resetAttempts(ctx, user.id, attempt)
   return user
 }
 
@@ -59,7 +59,7 @@ export async function checkOwnPassword(ctx: Ctx, user: UserRow, password: string
     await recordFailedSignIn(ctx, user, 'current password')
     throw invalid('the current password is wrong', pointer)
   }
-  await forgiveAttempt(ctx, user.id, attempt)
+  await resetAttempts(ctx, user.id, attempt)
 }
 
 function codeError(detail: string) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
-import { countCode, forgiveCode } from './count-attempts.ts'
+import { countCode, uncountCode } from './count-attempts.ts'
 import * as store from './store.ts'
 import { acceptedStep, canonicalRecoveryCode, newRecoveryCodes, newTotpSecret, totpUri } from './totp.ts'
 
@@ -31,7 +31,7 @@ export async function consumeCode(ctx: Ctx, userId: string, code: string) {
     await store.updateTwoFactor(ctx.db, userId, { last_step: step })
     return true
   })
-  if (isRight) await forgiveCode(ctx, userId)
+  if (isRight) await uncountCode(ctx, userId)
   return isRight
 }
 

@@ -4,7 +4,7 @@ import { audited, recordAudit } from '../../../audit/record.ts'
 import { readAccessContext } from '../../../auth/access-context.ts'
 import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { checkHoldsAccess, teamPermissions } from '../../../auth/team-permissions.ts'
-import { type Page, refuseTakenName, transact } from '../../../db/db.ts'
+import { type Page, rejectTakenName, transact } from '../../../db/db.ts'
 import { AppError, forbidden, invalid, notFound } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import { deleteSingleToken, issueToken, requireSingleToken, requireTokenOwner } from '../../identity/tokens/service.ts'
@@ -107,7 +107,7 @@ export async function createTeamToken(ctx: Ctx, teamId: string, input: CreateTok
   const team = await requireTeamForNewToken(ctx, teamId)
   if (!input.description) throw invalid("description can't be blank", '/data/attributes/description')
   const detail = 'Description has already been taken'
-  return refuseTakenName({ constraint: 'tokens_team_description_key', attribute: 'description', detail }, async () =>
+  return rejectTakenName({ constraint: 'tokens_team_description_key', attribute: 'description', detail }, async () =>
     issueToken(ctx, tokenSubject(team), input),
   )
 }

@@ -1,7 +1,7 @@
 import type { UpdateOrganization } from '@groundstate/contract/organizations'
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
-import { type AccessContext, isTokenRefused, readAccessContext } from '../../../auth/access-context.ts'
+import { type AccessContext, isTokenRejected, readAccessContext } from '../../../auth/access-context.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
 import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
@@ -24,13 +24,13 @@ const REFUSED =
 /** The organization after a change by an actor with `access`, even by an owner whose token the change disabled. */
 export async function showChangedOrganization(ctx: Ctx, id: string, access: AccessContext): Promise<Organization> {
   const row = await store.findOrganization(ctx.db, ctx.actor, { id })
-  if (row && isTokenRefused(ctx.actor, row.access)) return { ...row, access, can: organizationPermissions(access) }
+  if (row && isTokenRejected(ctx.actor, row.access)) return { ...row, access, can: organizationPermissions(access) }
   return authorised(ctx, row, 'organization:read')
 }
 
 function authorised(ctx: Ctx, row: AccessRow | undefined, permission: OrganizationPermission): Organization {
   const organization = row && readableOrganization(ctx, row)
-  if (row && isTokenRefused(ctx.actor, row.access)) throw unauthorized(REFUSED)
+  if (row && isTokenRejected(ctx.actor, row.access)) throw unauthorized(REFUSED)
   if (!organization) throw notFound('organization')
   checkSignInPolicy(organization.access)
   if (!organization.can.has(permission)) throw refusal(permission, `in the organization ${organization.name}`)
@@ -80,7 +80,7 @@ type Body<Name extends string> = {
 }
 
 /** The agent pool in a body, and the pointer to it. Null removes it. Newer clients use the relationship instead of the attribute. */
-export function namedPool<Name extends string>({ attributes, relationships }: Body<Name>, name: Name) {
+export function requestedPool<Name extends string>({ attributes, relationships }: Body<Name>, name: Name) {
   const attribute = `${name}-id` as const
   const { [attribute]: poolId } = attributes
   const { [name]: related } = relationships

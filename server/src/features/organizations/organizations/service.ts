@@ -2,7 +2,7 @@ import type { CreateOrganization, UpdateOrganization } from '@groundstate/contra
 import type { Ctx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
 import { NO_ACCESS } from '../../../auth/access-context.ts'
-import { type Paged, refuseTakenName, transact } from '../../../db/db.ts'
+import { type Paged, rejectTakenName, transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import {
@@ -25,7 +25,7 @@ export async function createOrganization(ctx: Ctx, input: CreateOrganization): P
     const detail = "Default agent pool must be specified when using 'agent' execution mode: create an agent pool first"
     throw invalid(detail, POOL)
   }
-  return refuseTakenName({ constraint: 'organizations_name_key' }, async () =>
+  return rejectTakenName({ constraint: 'organizations_name_key' }, async () =>
     transact(ctx, async (ctx) => {
       const now = ctx.now()
       const id = ctx.newId('org')
@@ -64,7 +64,7 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
   if (mode === 'agent' && !pool)
     throw invalid("Default agent pool must be specified when using 'agent' execution mode", POOL)
   if (named) await requireOrganizationPool(ctx, organization.id, named, POOL)
-  return refuseTakenName({ constraint: 'organizations_name_key' }, async () =>
+  return rejectTakenName({ constraint: 'organizations_name_key' }, async () =>
     transact(ctx, async (ctx) => {
       await store.updateOrganization(ctx.db, organization.id, {
         ...organizationSettingColumns(attributes),

@@ -2,9 +2,14 @@ import type { CreateProject, UpdateProject } from '@groundstate/contract/project
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { projectPermissions } from '../../../auth/project-permissions.ts'
-import { type Page, isForeignKeyViolation, refuseTakenName, transact } from '../../../db/db.ts'
+import { type Page, isForeignKeyViolation, rejectTakenName, transact } from '../../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../../errors.ts'
-import { checkOverwrites, namedPool, requireOrganization, requireOrganizationPool } from '../organizations/access.ts'
+import {
+  checkOverwrites,
+  requestedPool,
+  requireOrganization,
+  requireOrganizationPool,
+} from '../organizations/access.ts'
 import { listTeamsOfProject, updateOrganization } from '../organizations/store.ts'
 import { type TagChange, changeTagBindings, replaceTagBindings } from '../tags/service.ts'
 import * as tagStore from '../tags/store.ts'
@@ -42,7 +47,7 @@ export async function createProject(ctx: Ctx, organizationName: string, input: C
     const { name, description, 'auto-destroy-activity-duration': autoDestroy } = input.attributes
     const now = ctx.now()
     const id = ctx.newId('prj')
-    await refuseTakenName(UNIQUE_NAME, async () =>
+    await rejectTakenName(UNIQUE_NAME, async () =>
       store.insertProject(ctx.db, {
         id,
         organization_id: organization.id,
@@ -123,7 +128,7 @@ async function readDefaults(ctx: Ctx, organizationId: string, current: Defaults,
   const requested = attributes['default-execution-mode']
   const mode =
     overwrites?.['default-execution-mode'] === false ? null : requested === undefined ? current.mode : requested
-  const { poolId: named, pointer } = namedPool(input, 'default-agent-pool')
+  const { poolId: named, pointer } = requestedPool(input, 'default-agent-pool')
   if (named && mode !== 'agent')
     throw invalid("Agent pool must not be specified unless using 'agent' execution mode", pointer)
   const pool = mode !== 'agent' ? null : named === undefined ? current.pool : named
@@ -139,7 +144,7 @@ export async function updateProject(ctx: Ctx, id: string, input: UpdateProject):
   const current = { mode: project.default_execution_mode, pool: project.default_agent_pool_id }
   const settings = await readDefaults(ctx, project.organization_id, current, input)
   return transact(ctx, async (ctx) => {
-    await refuseTakenName(UNIQUE_NAME, async () =>
+    await rejectTakenName(UNIQUE_NAME, async () =>
       store.updateProject(ctx.db, id, {
         name: attributes.name,
         description: attributes.description,

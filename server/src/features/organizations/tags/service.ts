@@ -7,7 +7,7 @@ import type {
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
 import { refusal } from '../../../auth/permissions.ts'
-import { type Page, refuseTakenName, transact } from '../../../db/db.ts'
+import { type Page, rejectTakenName, transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { listReadableOrganizations, requireOrganization } from '../organizations/access.ts'
 import { listTeamsOfProject } from '../organizations/store.ts'
@@ -145,7 +145,7 @@ async function requireReservedTagKey(ctx: Ctx, id: string) {
 
 async function uniqueKey<T>(work: () => Promise<T>) {
   const detail = 'Key has already been taken'
-  return refuseTakenName({ constraint: 'reserved_tag_keys_key', attribute: 'key', detail }, work)
+  return rejectTakenName({ constraint: 'reserved_tag_keys_key', attribute: 'key', detail }, work)
 }
 
 type Tagged = {

@@ -12,7 +12,7 @@ import {
   checkHoldsAccess,
   teamPermissions,
 } from '../../../auth/team-permissions.ts'
-import { type Page, type Paged, refuseTakenName, transact } from '../../../db/db.ts'
+import { type Page, type Paged, rejectTakenName, transact } from '../../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
 import { randomText } from '../../../ids.ts'
 import { requireOrganization } from '../organizations/access.ts'
@@ -49,7 +49,7 @@ export async function createTeam(ctx: Ctx, organizationName: string, input: Crea
     throw refusal('teams:manage-access', `in the organization ${organization.name}`)
   }
   checkHoldsAccess(organization.access, access, input.name)
-  return refuseTakenName(UNIQUE_NAME, async () =>
+  return rejectTakenName(UNIQUE_NAME, async () =>
     transact(ctx, async (ctx) => {
       const { name, visibility = 'secret' } = input
       const columns = { ...teamSettingColumns(input), ...access }
@@ -133,7 +133,7 @@ export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promi
   if (missing) throw refusal(missing, `on the team ${team.name}`)
   const beforeOrAfter = Object.fromEntries(ORGANIZATION_ACCESS.map((name) => [name, team[name] || access[name]]))
   checkHoldsAccess(team.access, beforeOrAfter, team.name)
-  return refuseTakenName(UNIQUE_NAME, async () =>
+  return rejectTakenName(UNIQUE_NAME, async () =>
     transact(ctx, async (ctx) => {
       const columns = { ...teamSettingColumns(input), ...access, name: input.name, updated_at: ctx.now() }
       await store.updateTeam(ctx.db, id, columns)

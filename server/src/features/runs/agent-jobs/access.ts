@@ -8,7 +8,7 @@ import { type Job, findJob } from './store.ts'
 /** The job, running or not. Throws `unauthorized` for another job's token. */
 export async function requireAnyJob(ctx: Ctx, id: string, token: string | undefined): Promise<Job> {
   const job = token === undefined ? undefined : await findJob(ctx.db, { id, hash: tokenHash(token).toString('hex') })
-  if (!job) throw unauthorized('the token is not that of this job')
+  if (!job) throw unauthorized('the token does not belong to this job')
   return job
 }
 
@@ -35,7 +35,7 @@ function isWithinWindow(since: Date | null, now: Date) {
 
 /** Whether the result of the job's plan was accepted, and its documents may still arrive. */
 export function hasPendingDocuments(job: Job, now: Date) {
-  return job.kind === 'plan' && job.plan_job_id === job.id && isWithinWindow(job.documents_owed_at, now)
+  return job.kind === 'plan' && job.plan_job_id === job.id && isWithinWindow(job.documents_pending_since, now)
 }
 
 /** Whether the job is an apply whose lease was lost, and whose agent may still report its result. */

@@ -141,9 +141,9 @@ type Part = Record<'isInClass' | 'isInPart' | 'isOpen', Condition>
 
 /** The same for one class and some of the organizations, whose lanes an index finds one by one. */
 function headsOfPart({ isInClass, isInPart, isOpen }: Part) {
-  const next = (isAfter: Condition) => sql`(select j.organization_id, j.asked_engine from agent_jobs j
-    where ${isInClass} and ${isInPart} and ${isAfter} order by j.organization_id, j.asked_engine limit 1)`
-  const isAfterLane = sql`(j.organization_id, j.asked_engine) > (lane.organization_id, lane.asked_engine)`
+  const next = (isAfter: Condition) => sql`(select j.organization_id, j.requested_engine from agent_jobs j
+    where ${isInClass} and ${isInPart} and ${isAfter} order by j.organization_id, j.requested_engine limit 1)`
+  const isAfterLane = sql`(j.organization_id, j.requested_engine) > (lane.organization_id, lane.requested_engine)`
   return sql`(with recursive lane as (
       select first.*, 1 as number from ${next(sql`true`)} first
       union all
@@ -152,7 +152,7 @@ function headsOfPart({ isInClass, isInPart, isOpen }: Part) {
     select j.* from lane join organizations o on o.id = lane.organization_id
      cross join lateral (select j.id, j.class, j.tag, j.seq from (
           select * from agent_jobs j
-           where ${isInClass} and j.organization_id = lane.organization_id and j.asked_engine = lane.asked_engine
+           where ${isInClass} and j.organization_id = lane.organization_id and j.requested_engine = lane.requested_engine
            order by j.round, j.tag, j.seq limit ${sql.lit(MAX_LANE_DEPTH)}) j
         where ${isOpen} order by j.round, j.tag, j.seq limit ${sql.lit(MAX_LANE_HEADS)}) j
      where ${hasRoom('o')})`

@@ -32,7 +32,7 @@ export async function finishJob(ctx: Ctx, job: Job, { log, ...body }: JobEnd, { 
     const end = job.kind === 'plan' ? planEnd(ctx, locked, body) : applyEnd(ctx, locked, body)
     const continues = takesApply && job.kind === 'plan' && body.hasChanges === true && appliesImmediately(locked.run)
     await applyChange(ctx, locked, { ...end, events: eventsOf(body), skipsJobSignal: continues })
-    const startAfter = end.apply?.held_until
+    const startAfter = end.apply?.deferred_until
     if (startAfter instanceof Date)
       await ctx.jobs.enqueue(ctx.db, endDeferralJob, { runId: job.run_id }, { startAfter })
     if (continues) next = await assignApply(ctx, locked.run, lease.agent_id)
@@ -64,7 +64,7 @@ function planEnd(ctx: Ctx, { run }: LockedRun, body: FinishJob): Change {
       ...countColumns(body),
       has_changes: body.hasChanges ?? false,
       generated_configuration: body.generatedConfiguration ?? false,
-      ...(isPending && appliesImmediately(run) && { documents_owed_at: ctx.now() }),
+      ...(isPending && appliesImmediately(run) && { documents_pending_since: ctx.now() }),
     },
   }
 }
@@ -76,7 +76,7 @@ function applyEnd(ctx: Ctx, { run }: LockedRun, body: FinishJob): Change {
   return {
     job: until === undefined ? body.status : 'deferred',
     run: resultColumns(body),
-    apply: { ...countColumns(body), ...(until !== undefined && { held_until: until }) },
+    apply: { ...countColumns(body), ...(until !== undefined && { deferred_until: until }) },
     endsJob: true,
   }
 }

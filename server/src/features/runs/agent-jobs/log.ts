@@ -23,7 +23,7 @@ export async function appendLog(ctx: Ctx, jobId: string, { token, offset, bytes 
   const chunk = { jobId, tokenHash: tokenHash(token), offset, bytes, ...limitsOf(ctx) }
   for (;;) {
     const row = await insertChunk(ctx.db, chunk)
-    if (!row) throw unauthorized('the token is not that of this job')
+    if (!row) throw unauthorized('the token does not belong to this job')
     if (!row.open) throw conflict(`the job ${jobId} is no longer yours`)
     if (!row.full && row.size < offset) throw gap(row.size, offset)
     if (row.full || row.size >= offset + bytes.length) {

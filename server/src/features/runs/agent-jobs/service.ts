@@ -39,7 +39,7 @@ export async function changeRunOfJob<Row = unknown>(
 /** Requeues a job that its agent released before it started. This does not count as an attempt. */
 export async function releaseJob(ctx: Ctx, job: store.JobKey) {
   await changeRunOfJob(ctx, job, async (ctx, { locked }) => {
-    await store.excuseAck(ctx.db, job.id)
+    await store.clearAckDeadline(ctx.db, job.id)
     await applyChange(ctx, locked, { job: 'retry', isRequeued: true })
   })
 }

@@ -36,7 +36,7 @@ export const findJob = lookup(['id', 'hash'], (db, { id, hash }) =>
     .select(['j.token_hash', 'j.lease_ms', 'j.lost_at', 'j.late_result_at'])
     .select(['r.organization_id', 'r.workspace_id', 'r.configuration_version_id'])
     .select(['r.engine_organization_name', 'r.engine_workspace_name'])
-    .select(['plan.job_id as plan_job_id', 'plan.documents_owed_at'])
+    .select(['plan.job_id as plan_job_id', 'plan.documents_pending_since'])
     .where('j.id', '=', id)
     .where('j.token_hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
 )
@@ -69,7 +69,7 @@ export function leaseUpdate(tx: Tx, lease: Lease): OperationNodeSource {
     leased_at: lease.now,
     lease_ms: lease.leaseMs,
     lease_expires_at: expiresAt,
-    receipt_due_at: lease.needsAck ? expiresAt : null,
+    ack_due_at: lease.needsAck ? expiresAt : null,
     log_base: sql<number>`coalesce((select start_offset + octet_length(data) from log_chunks
             where phase_id = ${lease.phaseId} order by start_offset desc limit 1), 0)`,
   })
@@ -98,14 +98,14 @@ export async function lockRunOfJob<Row>(tx: Tx, job: JobKey, statements: readonl
 function leaseLock(tx: Tx, jobId: string) {
   return tx
     .selectFrom('agent_jobs')
-    .select(['kind', 'attempt', 'phase_id', 'agent_id', 'agent_name', 'lease_expires_at', 'receipt_due_at'])
+    .select(['kind', 'attempt', 'phase_id', 'agent_id', 'agent_name', 'lease_expires_at', 'ack_due_at'])
     .where('id', '=', jobId)
     .forNoKeyUpdate()
 }
 
 /** Renews the lease of a running job; false if it is not running. */
 export async function renewLease(db: Db, jobId: string, expiresAt: Date): Promise<boolean> {
-  const renewal = updateJob(db, jobId).set({ lease_expires_at: expiresAt, receipt_due_at: null })
+  const renewal = updateJob(db, jobId).set({ lease_expires_at: expiresAt, ack_due_at: null })
   const { numUpdatedRows } = await renewal.where('status', '=', 'running').executeTakeFirst()
   return numUpdatedRows > 0n
 }
@@ -113,7 +113,7 @@ export async function renewLease(db: Db, jobId: string, expiresAt: Date): Promis
 /** Renews the lease of the running job with the token; returns the command for its agent, or undefined without such a job. */
 export async function renewLeaseOf(db: Db, { id, hash }: { id: string; hash: Buffer }, now: Date) {
   const row = await updateJob(db, id)
-    .set({ lease_expires_at: sql<Date>`${now}::timestamptz + lease_ms * interval '1 ms'`, receipt_due_at: null })
+    .set({ lease_expires_at: sql<Date>`${now}::timestamptz + lease_ms * interval '1 ms'`, ack_due_at: null })
     .where('token_hash', '=', hash)
     .where('status', '=', sql.lit('running' as const))
     .returning('command')
@@ -124,13 +124,13 @@ export async function renewLeaseOf(db: Db, { id, hash }: { id: string; hash: Buf
 /** Counts the jobs of a phase that ended without an acknowledgement. */
 export async function countUnacknowledged(tx: Tx, phaseId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) as count from agent_jobs
-    where phase_id = ${phaseId} and status = 'ended' and receipt_due_at is not null`.execute(tx)
+    where phase_id = ${phaseId} and status = 'ended' and ack_due_at is not null`.execute(tx)
   return rows[0]?.count ?? 0
 }
 
 /** Prevents a released job from counting as unacknowledged. Written with the next statement. */
-export async function excuseAck(tx: Tx, jobId: string) {
-  await deferWrite(tx, updateJob(tx, jobId).set({ receipt_due_at: null }))
+export async function clearAckDeadline(tx: Tx, jobId: string) {
+  await deferWrite(tx, updateJob(tx, jobId).set({ ack_due_at: null }))
 }
 
 /** SQL condition that a running job's lease has expired. */
@@ -197,7 +197,7 @@ export async function markLateResult(tx: Tx, jobId: string, now: Date) {
 export async function updatePendingDocuments(db: Db, job: Job, documents: Updateable<Schema['phases']>) {
   await db
     .updateTable('phases')
-    .set({ ...documents, documents_owed_at: null })
+    .set({ ...documents, documents_pending_since: null })
     .where('id', '=', job.phase_id)
     .where('job_id', '=', job.id)
     .execute()
@@ -209,8 +209,8 @@ export function leaseLength({ lease }: Pick<Config, 'lease'>, kind: 'plan' | 'ap
 }
 
 /** Whether the agent of a running job has not acknowledged it, and so has started nothing. */
-export function isUnacknowledged(job: { receipt_due_at: Date | null; lease_expires_at: Date | null }) {
-  const { receipt_due_at: dueAt, lease_expires_at: expiresAt } = job
+export function isUnacknowledged(job: { ack_due_at: Date | null; lease_expires_at: Date | null }) {
+  const { ack_due_at: dueAt, lease_expires_at: expiresAt } = job
   return dueAt !== null && expiresAt !== null && expiresAt <= dueAt
 }
 

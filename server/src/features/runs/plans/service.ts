@@ -101,14 +101,14 @@ const RETRY_DELAY_MS = 5_000
 /** Waits for pending documents of a plan. Throws `unavailable` on a timeout, and `invalid` if they cannot arrive any more. */
 async function waitForDocuments(ctx: Ctx, plan: store.Phase, signal: AbortSignal) {
   if (plan.documents_error !== null) throw documentsLost(plan.documents_error)
-  if (plan.documents_owed_at === null) return
+  if (plan.documents_pending_since === null) return
   using signals = ctx.signals.subscribe(artifacts.documentsTopic(plan.id))
   const end = performance.now() + LONG_POLL_MS
   for (;;) {
     const row = await store.findPendingDocuments(ctx.db, plan.id)
     if (row && row.documents_error !== null) throw documentsLost(row.documents_error)
-    if (!row || row.documents_owed_at === null) return
-    const pendingMs = ctx.now().getTime() - row.documents_owed_at.getTime()
+    if (!row || row.documents_pending_since === null) return
+    const pendingMs = ctx.now().getTime() - row.documents_pending_since.getTime()
     if (pendingMs > artifacts.LATE_RESULT_WINDOW_MS) throw documentsLost('its agent did not reconnect')
     const leftMs = end - performance.now()
     if (leftMs <= 0 || pendingMs > PROMPT_MS || signal.aborted)

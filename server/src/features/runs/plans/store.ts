@@ -101,7 +101,7 @@ export async function deleteLogRows(db: Db, { phaseId, size }: { phaseId: string
 
 /** Since when the documents of a plan are pending, or why they are unavailable. */
 export async function findPendingDocuments(db: Db, phaseId: string) {
-  const columns = ['documents_owed_at', 'documents_error'] as const
+  const columns = ['documents_pending_since', 'documents_error'] as const
   return db.selectFrom('phases').select(columns).where('id', '=', phaseId).executeTakeFirst()
 }
 

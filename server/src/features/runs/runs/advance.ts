@@ -44,7 +44,7 @@ export async function endDeferral(ctx: Ctx, runId: string) {
     if (!locked) return
     const result = locked.run.stages.length === 0 ? undefined : await releaseResult(ctx.db, runId)
     if (result) await applyChange(ctx, locked, { run: { error: result.message } })
-    else if (locked.apply.held_until !== null) await applyChange(ctx, locked, { job: 'errored' })
+    else if (locked.apply.deferred_until !== null) await applyChange(ctx, locked, { job: 'errored' })
   })
 }
 

@@ -94,23 +94,23 @@ export const LOCKED_WORKSPACE_COLUMNS = [
   'has_drift',
 ] as const satisfies readonly (keyof Schema['workspaces'])[]
 
-type PhaseJson = Omit<LockedPhase, 'held_until'> & { held_until: string | null }
+type PhaseJson = Omit<LockedPhase, 'deferred_until'> & { deferred_until: string | null }
 
 function phaseColumn(kind: 'plan' | 'apply') {
   return sql<PhaseJson>`(select to_jsonb(p) from (
-      select id, kind, status, status_timestamps, job_id, held_until from phases
+      select id, kind, status, status_timestamps, job_id, deferred_until from phases
        where run_id = runs.id and kind = ${sql.lit(kind)}) p)`
 }
 
 function lockedPhase(json: PhaseJson): LockedPhase {
-  return { ...json, held_until: json.held_until === null ? null : new Date(json.held_until) }
+  return { ...json, deferred_until: json.deferred_until === null ? null : new Date(json.deferred_until) }
 }
 
 export type RunRow = Selectable<Schema['runs']>
 
 export type LockedWorkspace = Pick<Selectable<Schema['workspaces']>, (typeof LOCKED_WORKSPACE_COLUMNS)[number]>
 
-export type LockedPhase = Pick<Selectable<Schema['phases']>, 'id' | 'kind' | 'status' | 'job_id' | 'held_until'> & {
+export type LockedPhase = Pick<Selectable<Schema['phases']>, 'id' | 'kind' | 'status' | 'job_id' | 'deferred_until'> & {
   status_timestamps: Record<string, string>
 }
 export type LockedJob = Pick<

@@ -117,7 +117,7 @@ export function newLockedRun(ctx: Pick<Ctx, 'now' | 'newId'>, workspace: LockedW
     status: 'pending',
     status_timestamps: { pending: ctx.now().toISOString() },
     job_id: null,
-    held_until: null,
+    deferred_until: null,
   })
   return {
     workspace,

@@ -23,7 +23,7 @@ const VERSION_LENGTH = 100
 export function queuedJobInsert({ engine, ...job }: NewJob): RawBuilder<unknown> {
   const columns = Object.keys(job) as (keyof typeof job)[]
   const queued = sql`status = 'queued' and agent_pool_id = own.pool and class = own.class`
-  return sql`insert into agent_jobs (${sql.join(columns.map((column) => sql.ref(column)))}, asked_engine, round, tag)
+  return sql`insert into agent_jobs (${sql.join(columns.map((column) => sql.ref(column)))}, requested_engine, round, tag)
     select ${sql.join(columns.map((column) => sql`${job[column]}`))}, ${requestedEngine(job.workspace_id, engine)},
            own_round.round, own_tag.tag
       from (select ${job.agent_pool_id}::text as pool, ${job.class}::smallint as class,
@@ -72,7 +72,7 @@ export function unblockedPools(run: Pick<RunRow, 'organization_id' | 'agent_pool
      and (o.run_concurrency is not null or (p.id = ${run.agent_pool_id} and p.max_concurrent_jobs is not null))`
 }
 
-export type NewJob = Omit<Insertable<Schema['agent_jobs']>, 'round' | 'tag' | 'asked_engine'> & {
+export type NewJob = Omit<Insertable<Schema['agent_jobs']>, 'round' | 'tag' | 'requested_engine'> & {
   /** The requested engine; a null product means that of the workspace's last run. */
   engine: { product: Schema['runs']['engine_product'] | null; version: string; required: boolean }
 }

@@ -5,7 +5,7 @@ import type { Schema } from '../../../db/schema.gen.ts'
 type Stages = Schema['task_stages']
 
 export async function listStatuses(db: Db, runId: string) {
-  const stages = db.selectFrom('task_stages').select(['id', 'stage', 'status', 'held_until'])
+  const stages = db.selectFrom('task_stages').select(['id', 'stage', 'status', 'deferred_until'])
   return stages.where('run_id', '=', runId).execute()
 }
 
@@ -36,23 +36,25 @@ export async function endStage(tx: Tx, id: string, { status, message, now }: Sta
 
 /** Defers the effect of a stage's result on its run. */
 export async function deferResult(tx: Tx, id: string, deferredUntil: Date) {
-  await tx.updateTable('task_stages').set({ held_until: deferredUntil }).where('id', '=', id).execute()
+  await tx.updateTable('task_stages').set({ deferred_until: deferredUntil }).where('id', '=', id).execute()
 }
 
 /** Ends the deferral of a result; undefined if none is deferred. */
 export async function releaseResult(tx: Tx, runId: string) {
   return tx
     .updateTable('task_stages')
-    .set({ held_until: null })
+    .set({ deferred_until: null })
     .where('run_id', '=', runId)
-    .where('held_until', 'is not', null)
+    .where('deferred_until', 'is not', null)
     .returning('message')
     .executeTakeFirst()
 }
 
 /** Cancels running stages, makes pending ones unreachable, and drops a deferred result. */
 export async function cancelStages(tx: Tx, runId: string, now: Date) {
-  await sql`update task_stages set held_until = null where run_id = ${runId} and held_until is not null`.execute(tx)
+  await sql`update task_stages set deferred_until = null where run_id = ${runId} and deferred_until is not null`.execute(
+    tx,
+  )
   await sql`update task_stages
        set status = case status when 'pending' then 'unreachable' else 'canceled' end, updated_at = ${now},
            status_timestamps = status_timestamps

@@ -72,7 +72,7 @@ export async function startStage(ctx: TransactionCtx, run: { id: string }, name:
 
 export async function readStageStatuses(ctx: TransactionCtx, runId: string): Promise<RunConditions['stages']> {
   const rows = await store.listStatuses(ctx.db, runId)
-  return Object.fromEntries(rows.map((row) => [row.stage, row.held_until === null ? row.status : 'deferred']))
+  return Object.fromEntries(rows.map((row) => [row.stage, row.deferred_until === null ? row.status : 'deferred']))
 }
 
 /** Ends a stage and returns the change of its run; undefined if a result is open or deferred, or it has ended. The workspace is locked. */

@@ -98,7 +98,7 @@ function jobEnd(tx: Tx, { status, plan }: Transition, { jobId, runId, now }: Job
     .updateTable('agent_jobs')
     .set(status === 'force_canceled' ? { ...changes, command: 'force-cancel' } : changes)
     .where('id', '=', jobId)
-  if (plan?.documents_owed_at instanceof Date) return [end]
+  if (plan?.documents_pending_since instanceof Date) return [end]
   const isRunToken = sql<boolean>`kind = 'run'`
   return [end, tx.deleteFrom('tokens').where(isRunToken).where('run_id', '=', runId)]
 }

@@ -125,8 +125,8 @@ function canStart({ workspace, run, isFirst }: LockedRun) {
 function jobOutcome({ job, run, plan, apply }: LockedRun, now: Date): JobOutcome {
   if (job) return job.status === 'running' ? 'running' : 'queued'
   const phase = run.status === 'applying' ? apply : plan
-  if (phase.held_until === null) return 'queued'
-  return phase.held_until <= now ? 'errored' : 'deferred'
+  if (phase.deferred_until === null) return 'queued'
+  return phase.deferred_until <= now ? 'errored' : 'deferred'
 }
 
 type PhaseChange = { status: PhaseStatus | undefined; change: PhaseUpdate | undefined; now: Date }
@@ -138,7 +138,7 @@ function phaseUpdate(phase: LockedPhase, { status, change, now }: PhaseChange): 
     ...change,
     status,
     status_timestamps: JSON.stringify(timestamps),
-    ...(hasPhaseEnded(status) && { ended_at: now, held_until: null }),
+    ...(hasPhaseEnded(status) && { ended_at: now, deferred_until: null }),
   }
 }
 

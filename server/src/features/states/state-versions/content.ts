@@ -111,7 +111,11 @@ export async function deleteContent(app: App, version: ContentLocations) {
 }
 
 /** Deletes the stored content of a write that was definitely rejected. After any other error the content is left to the sweep. */
-export async function dropRefused(app: App, contents: readonly (StoredContent | undefined)[], error: unknown) {
+export async function deleteRejectedContents(
+  app: App,
+  contents: readonly (StoredContent | undefined)[],
+  error: unknown,
+) {
   if (!isDefinitelyRejected(error)) return
   for (const stored of contents) if (stored && stored.sealed === undefined) await app.blobs.delete(stored.location)
 }
@@ -207,7 +211,7 @@ function releaseWaiting() {
 }
 
 /** Returns a function that runs one task at a time, in call order: only one large content may be in memory. */
-export function inTurn() {
+export function createSerialQueue() {
   let last: Promise<unknown> = Promise.resolve()
   return async <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work)

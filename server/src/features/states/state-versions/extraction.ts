@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import type { App, Ctx } from '../../../app.ts'
-import { isRefusedValue, transact } from '../../../db/db.ts'
+import { isInvalidValue, transact } from '../../../db/db.ts'
 import { RawJson } from '../../../http/raw-json.ts'
 import { dropWhenIdle } from '../../../idle-memory.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { type PackedExtraction, unpackList } from '../../../terraform-state/packed-extraction.ts'
 import type { StateHeader } from '../../../terraform-state/state-header.ts'
 import { announceVersions } from './access.ts'
-import { LARGE_BYTES, inTurn, readBlob, readContent } from './content.ts'
+import { LARGE_BYTES, createSerialQueue, readBlob, readContent } from './content.ts'
 import { type ExtractionColumns, findResourceLists, saveExtraction } from './extraction-store.ts'
 import { type SealedOutput, sealOutputs } from './sealed-outputs.ts'
 import * as store from './store.ts'
@@ -81,13 +81,13 @@ export async function extractVersion(ctx: Ctx, id: string) {
     await save(outcome?.ok ? extractionColumns(ctx, outcome.value) : nothing)
   } catch (error) {
     // A retry would fail too, and the version would never be processed.
-    if (!isRefusedValue(error)) throw error
+    if (!isInvalidValue(error)) throw error
     ctx.log.warn({ version: id }, 'the database rejected the data extracted from a state')
     await save(nothing)
   }
 }
 
-const extractInTurn = inTurn()
+const extractInTurn = createSerialQueue()
 
 async function extractContent(ctx: Ctx, version: store.PresentedRow) {
   const { raw_location: location, size } = version

@@ -7,7 +7,7 @@ import type { Workspace } from '../../workspaces/workspaces/access.ts'
 import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 import { stateVersionAudit } from './access.ts'
 import { examineContent } from './content-rules.ts'
-import { dropRefused, readContent, storeContent } from './content.ts'
+import { deleteRejectedContents, readContent, storeContent } from './content.ts'
 import { listOutputs } from './extraction-store.ts'
 import { examinedColumns, extractionJob } from './extraction.ts'
 import type { NewVersion } from './new-version-store.ts'
@@ -35,7 +35,7 @@ export async function rollbackStateVersion(ctx: Ctx, workspace: Workspace, input
       const row = await insertCopy(ctx, workspace, copy)
       if (row) return row
     } catch (error) {
-      await dropRefused(ctx, contents, error)
+      await deleteRejectedContents(ctx, contents, error)
       throw error
     }
   }

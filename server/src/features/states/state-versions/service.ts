@@ -13,7 +13,7 @@ import { type Workspace, requireWorkspaceBy } from '../../workspaces/workspaces/
 import { type Lock, type WorkspaceRow, lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 import { announceVersions, stateVersionAudit } from './access.ts'
 import { type ReadableHeader, checkContent, checkJsonState, examineContent } from './content-rules.ts'
-import { dropRefused, storeContent } from './content.ts'
+import { deleteRejectedContents, storeContent } from './content.ts'
 import { examinedColumns, extractionJob, unprocessedColumns } from './extraction.ts'
 import { type CheckedWorkspace, type NewVersion, insertStateVersion } from './new-version-store.ts'
 import { type DisplayContext, displayContextOf } from './resource.ts'
@@ -85,7 +85,7 @@ export async function createStateVersion(ctx: Ctx, workspace: Workspace, input: 
   try {
     return await insertChecked(ctx, workspace, version, (ctx, fresh) => checkNewState(ctx, fresh, state))
   } catch (error) {
-    await dropRefused(ctx, [rawStored, jsonStored], error)
+    await deleteRejectedContents(ctx, [rawStored, jsonStored], error)
     throw error
   }
 }

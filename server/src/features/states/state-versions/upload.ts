@@ -21,8 +21,8 @@ import {
   LARGE_BYTES,
   ROW_BYTES,
   type StoredContent,
-  dropRefused,
-  inTurn,
+  deleteRejectedContents,
+  createSerialQueue,
   newBlobKey,
   readBlob,
   storeContent,
@@ -34,7 +34,7 @@ import * as store from './store.ts'
 
 export const MAX_CONTENT_BYTES = 512 * 1024 * 1024
 
-const checkInTurn = inTurn()
+const checkInTurn = createSerialQueue()
 
 /** The content and its `content-length`. */
 export type Upload = { body: Readable; declaredBytes: number | undefined }
@@ -102,7 +102,7 @@ async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
       if (!extracted.processed) await ctx.jobs.enqueue(ctx.db, extractionJob, { id })
     })
   } catch (error) {
-    await dropRefused(ctx, [stored], error)
+    await deleteRejectedContents(ctx, [stored], error)
     throw error
   }
 }
@@ -205,7 +205,7 @@ async function receiveStream<T>(
     const readBack = async () => check(await readBlob(ctx, stored), hashed.promise)
     return { stored, checked: await (checking ?? checkInTurn(readBack)) }
   } catch (error) {
-    await dropRefused(ctx, [stored], error)
+    await deleteRejectedContents(ctx, [stored], error)
     throw error
   }
 

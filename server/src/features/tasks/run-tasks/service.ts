@@ -2,7 +2,7 @@ import { type CreateTask, STAGES, type UpdateTask } from '@groundstate/contract/
 import type { InferResult } from 'kysely'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
-import { type Page, isForeignKeyViolation, refuseTakenName, transact } from '../../../db/db.ts'
+import { type Page, isForeignKeyViolation, rejectTakenName, transact } from '../../../db/db.ts'
 import { readWithNext } from '../../../db/pipeline.ts'
 import { conflict, invalid } from '../../../errors.ts'
 import {
@@ -56,7 +56,7 @@ export async function insertTask(
     created_at: now,
     updated_at: now,
   }
-  await refuseTakenTaskName(attributes.name, () => store.insertTask(ctx.db, row))
+  await rejectTakenTaskName(attributes.name, () => store.insertTask(ctx.db, row))
   await recordAudit(ctx, taskAudit(row, 'create'))
   return id
 }
@@ -134,7 +134,7 @@ export async function updateTask(ctx: Ctx, id: string, { attributes, relationshi
     ...globalColumns(attributes['global-configuration'], task.global_stages),
     updated_at: ctx.now(),
   }
-  await refuseTakenTaskName(attributes.name ?? task.name, () =>
+  await rejectTakenTaskName(attributes.name ?? task.name, () =>
     transact(ctx, async (ctx) => {
       const changed = await store.updateTask(ctx.db, id, changes)
       if (changed?.enabled && changed.global_enabled) await checkBecomesGlobal(ctx, task, attributes)
@@ -199,11 +199,11 @@ function globalColumns(input: CreateTask['attributes']['global-configuration'], 
 const detailOf = (name: string) => `Name ${name} has already been taken`
 
 /** Runs `work` and throws `invalid` if another task of the organization has the name that it stores. */
-async function refuseTakenTaskName<T>(name: string, work: () => Promise<T>) {
-  return refuseTakenName({ constraint: 'tasks_name_key', detail: detailOf(name) }, work)
+async function rejectTakenTaskName<T>(name: string, work: () => Promise<T>) {
+  return rejectTakenName({ constraint: 'tasks_name_key', detail: detailOf(name) }, work)
 }
 
-/** As `refuseTakenTaskName`, checked before the receiver is contacted. `id` is that of an existing task. */
+/** As `rejectTakenTaskName`, checked before the receiver is contacted. `id` is that of an existing task. */
 async function requireFreeTaskName(ctx: Ctx, organizationId: string, task: { name: string; id?: string }) {
   if (await store.isNameTaken(ctx.db, organizationId, task)) throw invalid(detailOf(task.name), '/data/attributes/name')
 }

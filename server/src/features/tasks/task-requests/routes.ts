@@ -5,7 +5,7 @@ import type { Routes } from '../../../http/http.ts'
 import { json, noContent, unstored } from '../../../http/responses.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'
 import { waitUnlessRevoked } from '../../agents/agents/service.ts'
-import { noteTaskClaim, recordResponse, waitForTaskRequest } from './service.ts'
+import { recordTaskClaim, recordResponse, waitForTaskRequest } from './service.ts'
 
 const REPORTED = { none: 'reports of agents are recorded in the deliveries of the task result' }
 
@@ -24,7 +24,7 @@ export const taskRequestRoutes: Routes = (http) => {
       authorise: async (ctx, { agentId }) => requireClaimingAgent(ctx, agentId),
     },
     async (req) => {
-      await noteTaskClaim(req.ctx, req.subject.id)
+      await recordTaskClaim(req.ctx, req.subject.id)
       const client = clientSignal(req.raw, req.reply)
       const { waitMs } = req.body
       const request = await waitUnlessRevoked(req.ctx, { waitMs, client }, async (signal) =>

@@ -38,14 +38,14 @@ export const waitForTaskRequest = claims.wait
 const known = new LRUCache<string, true>({ max: 10_000 })
 
 const noteRepeated = throttledTouch(
-  async (ctx: Ctx, ids) => store.noteClaims(ctx.db, ids, ctx.now()),
+  async (ctx: Ctx, ids) => store.recordTaskClaims(ctx.db, ids, ctx.now()),
   'run task claims of agents',
 )
 
 /** Records that an agent claims run task requests. The first claim is stored at once, since tasks of its pool may be waiting for an agent. */
-export async function noteTaskClaim(ctx: Ctx, agentId: string) {
+export async function recordTaskClaim(ctx: Ctx, agentId: string) {
   if (known.has(agentId)) return noteRepeated(ctx, agentId)
-  await store.noteClaims(ctx.db, [agentId], ctx.now())
+  await store.recordTaskClaims(ctx.db, [agentId], ctx.now())
   known.set(agentId, true)
 }
 

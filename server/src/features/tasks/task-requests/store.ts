@@ -104,7 +104,7 @@ export async function recordResponse(db: Db, id: string, response: Buffer) {
     where id = ${id} and status = 'leased'`.execute(db)
 }
 
-export async function noteClaims(db: Db, agentIds: readonly string[], now: Date) {
+export async function recordTaskClaims(db: Db, agentIds: readonly string[], now: Date) {
   await sql`insert into task_claims (agent_id, agent_pool_id, claimed_at)
     select id, agent_pool_id, ${now} from agents where id = any(${agentIds})
     on conflict (agent_id) do update set claimed_at = excluded.claimed_at

@@ -39,7 +39,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
     ? await sendThroughPool(ctx, route, request)
     : { ...(await ctx.outbound.post(request)), fate: 'taken' }
   if (exchange.fate === 'left') {
-    await store.handOver(ctx.db, claim)
+    await store.chownToRun(ctx.db, claim)
     announce(ctx, resultNotice(claim))
     return false
   }

@@ -148,7 +148,7 @@ export async function withdrawDelivery(tx: Tx, { id, attempt }: Claim) {
 }
 
 /** Releases the lease of a request that an agent sends, so that another process continues the same attempt. */
-export async function handOver(db: Db, { id, attempt }: Claim) {
+export async function chownToRun(db: Db, { id, attempt }: Claim) {
   await sql`update task_results set lease_expires_at = null, attempts = attempts - 1
      where id = ${id} and attempts = ${attempt}`.execute(db)
 }

@@ -3,7 +3,7 @@ import type { CreateVariableSet, UpdateVariableSet } from '@groundstate/contract
 import type { CreateVariable, UpdateVariable } from '@groundstate/contract/variables'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
-import { type Page, type Paged, refuseTakenName, transact } from '../../../db/db.ts'
+import { type Page, type Paged, rejectTakenName, transact } from '../../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
 import { type Organization, requireOrganization } from '../../organizations/organizations/access.ts'
 import { listReadableProjects, requireProject, requireProjectIn } from '../../organizations/projects/access.ts'
@@ -173,7 +173,7 @@ export async function deleteVariableSet(ctx: Ctx, id: string) {
 
 /** Runs a change that sets a set's name. Throws `invalid` when the owner has another set with that name. */
 async function refuseTakenSetName<T>(work: () => Promise<T>) {
-  return refuseTakenName({ constraint: 'variable_sets_name_key' }, work)
+  return rejectTakenName({ constraint: 'variable_sets_name_key' }, work)
 }
 
 export async function createSetVariable(ctx: Ctx, variableSetId: string, input: CreateVariable) {

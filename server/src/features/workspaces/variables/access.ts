@@ -64,7 +64,7 @@ export function checkKey(category: CreateVariable['category'], key: string, poin
 }
 
 /** Runs a change that sets a key. Throws `invalid` when the owner has another variable with that key and category. */
-export async function refuseTakenKey<T>(key: string, pointer: string, change: () => Promise<T>) {
+export async function rejectTakenKey<T>(key: string, pointer: string, change: () => Promise<T>) {
   try {
     return await change()
   } catch (error) {

@@ -10,7 +10,7 @@ import {
   type NoticedSet,
   type WorkspaceVariableKey,
   checkKey,
-  refuseTakenKey,
+  rejectTakenKey,
   requireVariableWorkspace,
   requireWritableVariables,
   variableAudit,
@@ -33,7 +33,7 @@ export async function insertVariable(
   const id = ctx.newId('var')
   const now = ctx.now()
   const sensitive = input.sensitive ?? false
-  return refuseTakenKey(input.key, pointer, () =>
+  return rejectTakenKey(input.key, pointer, () =>
     store.insertVariable(ctx.db, {
       id,
       workspace_id: 'workspaceId' in owner ? owner.workspaceId : null,
@@ -93,7 +93,7 @@ export async function changeVariable(
   owner: store.VariableOwner,
   { id, input, pointer = '/data/attributes' }: { id: string; input: UpdateVariable; pointer?: string },
 ) {
-  return refuseTakenKey(input.key ?? '', pointer, () =>
+  return rejectTakenKey(input.key ?? '', pointer, () =>
     transact(ctx, async (ctx) => {
       const current = await store.lockVariable(ctx.db, owner, id)
       if (!current) throw notFound('variable')

@@ -6,7 +6,7 @@ import type { UserActor } from '../../../auth/actor.ts'
 import { type WorkspacePermission, refusal } from '../../../auth/permissions.ts'
 import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
-import { refuseTakenName } from '../../../db/db.ts'
+import { rejectTakenName } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { type Grants, findGrants } from './list-store.ts'
 import * as store from './store.ts'
@@ -144,7 +144,7 @@ export async function readGrants(ctx: Ctx, actor: UserActor, organization: { id:
 }
 
 /** Runs a change that sets a workspace's name. Throws `invalid` when the name is taken in the organization. */
-export async function refuseTakenWorkspaceName<T>(name: string, work: () => Promise<T>) {
+export async function rejectTakenWorkspaceName<T>(name: string, work: () => Promise<T>) {
   const detail = `Name has already been taken: there is a workspace ${name}`
-  return refuseTakenName({ constraint: 'workspaces_name_key', detail }, work)
+  return rejectTakenName({ constraint: 'workspaces_name_key', detail }, work)
 }

@@ -4,7 +4,7 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
 import { type Page, type Paged, transact } from '../../../db/db.ts'
 import { raise } from '../../../events.ts'
-import { namedPool, requireOrganization, requirePoolFor } from '../../organizations/organizations/access.ts'
+import { requestedPool, requireOrganization, requirePoolFor } from '../../organizations/organizations/access.ts'
 import { listTeamsOfProject } from '../../organizations/organizations/store.ts'
 import { requireDefaultProject, requireProject, requireProjectIn } from '../../organizations/projects/access.ts'
 import { addFlatTags, replaceTagBindings } from '../../organizations/tags/service.ts'
@@ -12,7 +12,7 @@ import {
   type Workspace,
   checkPermission,
   readableWorkspace,
-  refuseTakenWorkspaceName,
+  rejectTakenWorkspaceName,
   requireVisibleWorkspaces,
   requireWorkspace,
   requireWorkspaceBy,
@@ -39,7 +39,7 @@ export async function createWorkspace(
       : await requireTargetProject(ctx, organizationId, projectId)
   const execution = changeExecution({ execution_mode: null, agent_pool_id: null }, defaultsOf(project), input)
   if (execution.agent_pool_id !== null) {
-    const { pointer } = namedPool(input, 'agent-pool')
+    const { pointer } = requestedPool(input, 'agent-pool')
     const scope = { organizationId, projectId: project.id }
     await requirePoolFor(ctx, scope, { poolId: execution.agent_pool_id, pointer })
   }
@@ -49,7 +49,7 @@ export async function createWorkspace(
     const id = ctx.newId('ws')
     const { name } = input.attributes
     const { engine_version, ...columns } = workspaceSettingColumns(input.attributes, clientEngine)
-    await refuseTakenWorkspaceName(name, () =>
+    await rejectTakenWorkspaceName(name, () =>
       store.insertWorkspace(ctx.db, {
         ...columns,
         id,
@@ -109,12 +109,12 @@ export async function updateWorkspace(
   const project = moves ? await requireTargetProject(ctx, organizationId, projectId) : undefined
   const execution = changeExecution(workspace, project ? defaultsOf(project) : workspace, input)
   if (execution.agent_pool_id !== null && execution.agent_pool_id !== workspace.agent_pool_id) {
-    const { pointer } = namedPool(input, 'agent-pool')
+    const { pointer } = requestedPool(input, 'agent-pool')
     const scope = { organizationId, workspaceId, projectId: project?.id ?? workspace.project_id }
     await requirePoolFor(ctx, scope, { poolId: execution.agent_pool_id, pointer })
   }
   return transact(ctx, async (ctx) => {
-    await refuseTakenWorkspaceName(input.attributes.name ?? workspace.name, () =>
+    await rejectTakenWorkspaceName(input.attributes.name ?? workspace.name, () =>
       store.updateWorkspace(ctx.db, workspace, {
         ...workspaceSettingColumns(input.attributes, clientEngine),
         ...execution,

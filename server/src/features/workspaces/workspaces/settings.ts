@@ -2,7 +2,7 @@ import type { UpdateWorkspace } from '@groundstate/contract/workspaces'
 import type { Updateable } from 'kysely'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { invalid } from '../../../errors.ts'
-import { checkOverwrites, namedPool } from '../../organizations/organizations/access.ts'
+import { checkOverwrites, requestedPool } from '../../organizations/organizations/access.ts'
 import type { Project } from '../../organizations/projects/access.ts'
 import type { Workspace } from './access.ts'
 
@@ -102,7 +102,7 @@ export function changeExecution(current: ExecutionSettings, defaults: Defaults, 
   const mode = inherits ? null : (requested ?? current.execution_mode)
 
   const effectiveMode = effectiveExecution({ ...defaults, execution_mode: mode, agent_pool_id: null }).mode
-  const { poolId, pointer } = namedPool(input, 'agent-pool')
+  const { poolId, pointer } = requestedPool(input, 'agent-pool')
   if (poolId && effectiveMode !== 'agent') {
     throw invalid("Agent pool must not be specified unless using 'agent' execution mode", pointer)
   }

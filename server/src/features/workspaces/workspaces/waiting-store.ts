@@ -73,7 +73,7 @@ export function waitingColumn(heard: string | RawBuilder<string>) {
       left join agent_jobs mine on mine.run_id = r.id and mine.status = 'queued'
       where p.id = r.agent_pool_id)
     when r.status in (${literals(EXECUTING_STATUSES)}) then (select jsonb_build_object(
-        'agentName', a.name, 'leaseExpiresAt', case when j.receipt_due_at is null then j.lease_expires_at end,
+        'agentName', a.name, 'leaseExpiresAt', case when j.ack_due_at is null then j.lease_expires_at end,
         'leaseMs', j.lease_ms)
       from agent_jobs j left join agents a on a.id = j.agent_id
       where j.run_id = r.id and j.status = 'running' limit 1)
