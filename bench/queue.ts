@@ -112,7 +112,7 @@ async function claim(target: Server, { id, token }: Agent, waitMs: number) {
   return (await post(target, `/agents/${id}/claim`, { token, body: { waitMs } })) as Job | undefined
 }
 
-/** Waits in vain for a run task request. */
+/** Claims a run task request that never arrives. */
 async function claimTask(target: Server, { id, token }: Agent) {
   await post(target, `/agents/${id}/claim-task`, { token, body: { waitMs: CLAIM_MS } })
 }

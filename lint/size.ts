@@ -4,15 +4,15 @@ import { fileURLToPath } from 'node:url'
 
 /*
  * Limits on the size of the tree and on wording, checked by `npm run lint`, so that a reader opens few files and reads plain
- * English. Lower a limit when the tree gets below it. The goal for the source lines is 72,000: the tree is not there yet.
+ * English. Raise a limit only in the commit of the feature that needs it.
  */
 
 const LIMITS = {
-  'source lines of contract, server, agent and web': 82_800,
-  'source files in server/src/features': 320,
+  'source lines of contract, server, agent and web': 72_000,
+  'source files in server/src/features': 280,
   'of them with 20 lines or fewer': 10,
   'source files with more than 400 lines': 0,
-  'lines with wording that reads like a translation': 100,
+  'lines with wording that reads like a translation': 20,
   'words in docs/ARCHITECTURE.md': 1500,
 } as const
 

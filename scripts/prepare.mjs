@@ -95,9 +95,7 @@ function findNode() {
   if (process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch)) {
     fail(`the package node-linux-${process.arch} is missing: delete node_modules and run this again`)
   }
-  fail(
-    `no Node.js comes with this for ${process.platform}-${process.arch}: install Node.js 24, this is ${process.version}`,
-  )
+  fail(`no Node.js is bundled for ${process.platform}-${process.arch}: install Node.js 24 (found ${process.version})`)
 }
 
 /** Exits if there is no database for the tests. */
@@ -108,7 +106,7 @@ function checkPostgres() {
   fail(
     ['linux-x64', 'linux-arm64'].includes(`${process.platform}-${process.arch}`)
       ? `the package ${name} is missing: delete node_modules and run this again`
-      : `no PostgreSQL comes with this for ${process.platform}-${process.arch}: ` +
+      : `no PostgreSQL is bundled for ${process.platform}-${process.arch}: ` +
           'set GROUNDSTATE_DATABASE_URL to a PostgreSQL 15 or later whose user may create databases',
   )
 }

@@ -11,7 +11,7 @@ export const agentSchema = linkedResource('agents', {
     status: z
       .enum(AGENT_STATUSES)
       .describe(
-        '`busy` while it holds the lease of a job, also while it drains; `unknown` after a minute without a heartbeat, `errored` after two hours; `exited` once it has deregistered',
+        '`busy` while it holds the lease of a job, including while draining; `unknown` after a minute without a heartbeat, `errored` after two hours; `exited` once it has deregistered',
       ),
     'ip-address': nullable.string,
     'last-ping-at': timestamp,
@@ -23,7 +23,7 @@ export const agentSchema = linkedResource('agents', {
       .array(z.object({ product: z.string(), version: z.string() }))
       .describe('the installed engines; it may be able to download others'),
     accepts: z.array(z.enum(WORK_KINDS)).describe('the kinds of work it accepts: plans, applies, run task requests'),
-    concurrency: z.int().describe('how many jobs it runs concurrently'),
+    concurrency: z.int().describe('maximum number of concurrent jobs'),
     'current-jobs': z
       .array(
         z.object({

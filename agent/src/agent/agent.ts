@@ -8,7 +8,7 @@ import { createGateway } from '../gateway/gateway.ts'
 import { openConfinement } from '../isolation/confinement.ts'
 import { openRunDirectories } from '../isolation/run-directory.ts'
 import { claimWorkDir, openWorkDir } from '../isolation/work-dir.ts'
-import { type Next, runJob } from '../job/job.ts'
+import { type ClaimedApply, runJob } from '../job/job.ts'
 import { recoverJob } from '../job/recover.ts'
 import type { AgentLog } from '../log.ts'
 import { writeWorldReadable } from '../process/confined-file.ts'
@@ -195,7 +195,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       stack.defer(() => clearTimeout(deadline))
     }
 
-    async function takeJob(job: AgentJob, order?: Next): Promise<boolean> {
+    async function takeJob(job: AgentJob, order?: ClaimedApply): Promise<boolean> {
       if (stopping.aborted) {
         await jobClient(connection, job).release(AbortSignal.timeout(job.leaseMs))
         return true

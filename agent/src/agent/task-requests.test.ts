@@ -165,7 +165,7 @@ test('an agent that is stopped forcefully reports that', async () => {
   agent.stop()
   agent.forceStop()
 
-  expect(await report).toMatchObject({ error: 'the agent was stopped before a response came' })
+  expect(await report).toMatchObject({ error: 'the agent was stopped before it received a response' })
   await agent.ended
 })
 

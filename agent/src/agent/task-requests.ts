@@ -93,7 +93,7 @@ async function send(request: TaskRequest, shared: Dispatcher, forceful: AbortSig
     return { durationMs, status: response.statusCode, headers, body: body.toString('base64'), isTruncated }
   } catch (error) {
     const durationMs = elapsed()
-    if (forceful.aborted) return { durationMs, error: 'the agent was stopped before a response came' }
+    if (forceful.aborted) return { durationMs, error: 'the agent was stopped before it received a response' }
     if (timeout.aborted) return { durationMs, error: `no response within ${request.timeoutMs / 1000} s` }
     return { durationMs, ...failure(error) }
   } finally {
@@ -131,7 +131,7 @@ function failure(error: unknown): { error: string; code?: string } {
   return { error: error.message.slice(0, 1000) || error.name, ...(code !== undefined && { code }) }
 }
 
-/** Addresses of cloud metadata services, which serve the machine's credentials, and all link-local ones. The network restricts others. */
+/** Addresses of cloud metadata services, which serve the machine's credentials, and all link-local ones. All other addresses are left to the firewall. */
 const CLOSED = new BlockList()
 CLOSED.addSubnet('169.254.0.0', 16, 'ipv4')
 CLOSED.addSubnet('fe80::', 10, 'ipv6')
@@ -152,7 +152,7 @@ export const guardedLookup: LookupFunction = (hostname, options, callback) => {
   systemLookup(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
     if (error) return callback(error, [])
     const problem = addresses.map(({ address }) => addressProblem(address)).find((reason) => reason !== undefined)
-    if (problem !== undefined) return callback(new Error(`${hostname} resolves to a closed address: ${problem}`), [])
+    if (problem !== undefined) return callback(new Error(`${hostname} resolves to a blocked address: ${problem}`), [])
     const [first] = addresses
     if (options.all || !first) return callback(null, addresses)
     return callback(null, first.address, first.family)

@@ -32,7 +32,7 @@ async function startGateway({ answersEngines = true } = {}) {
       accepts: ['plan'],
       signal,
     })) as AgentJob
-    const served = gateway.serve(job, jobClient(connection, job), { signal, say: ignore })
+    const served = gateway.addJob(job, jobClient(connection, job), { signal, writeLog: ignore })
     return { job, served, base: await served.apiUrl }
   }
   const { job, served, base } = await serveJob('net')
@@ -68,7 +68,7 @@ test('only the engine of a running job gets responses', async () => {
   expect((await ask('GET', WORKSPACE)).status).toBe(200)
   expect((await ask('GET', WORKSPACE, { token: 'another' })).status).toBe(401)
   expect((await ask('GET', new URL(`/another/api/v2/${WORKSPACE}`, base).href)).status).toBe(401)
-  served.leave()
+  served.close()
   expect((await ask('GET', WORKSPACE)).status).toBe(401)
 })
 

@@ -9,7 +9,7 @@ import { PROXY_VARIABLES, type RelayTarget, environmentOf } from '../process/rel
 import type { Connection } from '../server/connection.ts'
 import type { JobClient } from '../server/job-client.ts'
 import { type EngineResponse, type Exchange, proxyRequest, sendBadGateway, sendError, sendResponse } from './proxy.ts'
-import { type Offer, type StateUploads, openStateUploads } from './state-uploads.ts'
+import { type ObjectUrl, type StateUploads, openStateUploads } from './state-uploads.ts'
 
 /** The base of the public API below the path segment of the job. */
 const GATEWAY_API = '/api/v2/'
@@ -25,20 +25,20 @@ type EngineResponses = {
   state: { url: string; content: Uint8Array } | undefined
 }
 
-type ServeOptions = {
+type JobOptions = {
   /** Aborts when the job may send no more requests to the server. */
   signal: AbortSignal
   /** Writes to the log of the run. */
-  say: (text: string) => void
+  writeLog: (text: string) => void
   /** Responses that are still valid, from the plan of a run whose apply follows at once. */
-  former?: Promise<EngineResponses | undefined> | undefined
+  previous?: Promise<EngineResponses | undefined> | undefined
 }
 
-/** Responds to engines on this machine. The server gets one request for all responses, and one per stored state; others are proxied. */
+/** Local HTTP server for engines. Prefetches their responses in one request, sends each state in one request, and proxies everything else. */
 export type Gateway = ReturnType<typeof createGateway>
-export type Served = ReturnType<Gateway['serve']>
+export type GatewayJob = ReturnType<Gateway['addJob']>
 
-type Entry = {
+type JobEntry = {
   token: Buffer
   responses: Promise<EngineResponses | undefined>
   uploads: StateUploads | undefined
@@ -49,7 +49,7 @@ type GatewayOptions = { apiUrl: string; connection: Connection; certificates: st
 
 /** Creates the gateway of an agent. Its port is opened for the first job. */
 export function createGateway({ apiUrl, connection, certificates, log }: GatewayOptions) {
-  const entries = new Map<string, Entry>()
+  const entries = new Map<string, JobEntry>()
   const { dispatcher } = connection
   let server: Server | undefined
   let opening: Promise<string | undefined> | undefined
@@ -64,7 +64,7 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
         else sendBadGateway(response, error)
       })
     })
-    // An engine may be silent for as long as a resource takes.
+    // An engine may send nothing while it creates a resource.
     server.keepAliveTimeout = 0
     server.requestTimeout = 0
     server.unref()
@@ -72,32 +72,32 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
       server.listen(0, '127.0.0.1')
       await once(server, 'listening')
     } catch (error) {
-      log.warn({ error }, 'no port for the gateway: engines connect to the server directly')
+      log.warn({ error }, 'the gateway cannot listen: engines connect to the server directly')
       return undefined
     }
     port = (server.address() as AddressInfo).port
     return `http://127.0.0.1:${port}`
   }
 
-  function serve(job: AgentJob, client: JobClient, { signal, say, former }: ServeOptions) {
+  function addJob(job: AgentJob, client: JobClient, { signal, writeLog, previous }: JobOptions) {
     const name = randomBytes(24).toString('base64url')
     opening ??= open()
     const origin = opening
-    let hasStored = false
-    const fetched = responsesOf(former, client, signal)
-    const entry: Entry = {
+    let hasStoredState = false
+    const fetched = fetchResponses(previous, client, signal)
+    const entry: JobEntry = {
       token: Buffer.from(`Bearer ${job.engineToken}`),
       objects: new Map(),
       uploads: undefined,
-      responses: Promise.all([fetched, origin]).then(([found, at]) => found && prepare(found, `${at}/${name}`)),
+      responses: Promise.all([fetched, origin]).then(([found, base]) => found && prepare(found, `${base}/${name}`)),
     }
     entries.set(name, entry)
 
     function prepare({ byPath, state }: EngineResponses, base: string): EngineResponses {
-      const offer = (handle: (exchange: Exchange) => Promise<void>): Offer => {
+      const publish = (handle: (exchange: Exchange) => Promise<void>): ObjectUrl => {
         const id = randomBytes(24).toString('base64url')
         entry.objects.set(id, handle)
-        return { url: `${base}${OBJECTS}${id}`, withdraw: () => void entry.objects.delete(id) }
+        return { url: `${base}${OBJECTS}${id}`, revoke: () => void entry.objects.delete(id) }
       }
       // A copy, since the URLs are those of this job.
       const prepared = { byPath: new Map(byPath), state }
@@ -105,7 +105,7 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
       const current = byPath.get(statePath)
       if (current === undefined) return prepared
       if (state !== undefined) {
-        const { url } = offer(async ({ response }) => void response.end(state.content))
+        const { url } = publish(async ({ response }) => void response.end(state.content))
         const body = Buffer.from(Buffer.from(current.body).toString().replace(state.url, url))
         prepared.byPath.set(statePath, { ...current, body })
       }
@@ -115,10 +115,10 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
         workspaceId: job.workspaceId,
         token: job.engineToken,
         headers: current.headers,
-        offer,
-        say,
+        publish,
+        writeLog,
         onStored() {
-          hasStored = true
+          hasStoredState = true
           prepared.byPath.delete(statePath)
         },
       })
@@ -127,11 +127,11 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
 
     return {
       /** Base of the public API for the job's engine; the server's if the gateway has no port. */
-      apiUrl: origin.then((at) => (at === undefined ? apiUrl : `${at}/${name}${GATEWAY_API}`)),
+      apiUrl: origin.then((base) => (base === undefined ? apiUrl : `${base}/${name}${GATEWAY_API}`)),
       /** The server's responses, for the next job; undefined if the engine stored a state. */
-      responses: () => (hasStored ? undefined : fetched),
+      responses: () => (hasStoredState ? undefined : fetched),
       /** Call after the engine of this job has ended. */
-      leave: () => void entries.delete(name),
+      close: () => void entries.delete(name),
     }
   }
 
@@ -139,16 +139,16 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
     const url = request.url ?? '/'
     const end = url.indexOf('/', 1)
     const entry = end === -1 ? undefined : entries.get(url.slice(1, end))
-    if (entry === undefined) return refuse(request, response)
+    if (entry === undefined) return sendUnauthorized(request, response)
     const path = url.slice(end)
     // Like the server's URLs of objects, these need no token.
     const object = path.startsWith(OBJECTS) ? entry.objects.get(path.slice(OBJECTS.length)) : undefined
     if (object !== undefined) return object({ request, response })
-    if (!path.startsWith(GATEWAY_API) || !isAllowed(request, entry)) return refuse(request, response)
+    if (!path.startsWith(GATEWAY_API) || !isAllowed(request, entry)) return sendUnauthorized(request, response)
     await respondToEngine(entry, path.slice(GATEWAY_API.length), { request, response })
   }
 
-  async function respondToEngine(entry: Entry, path: string, exchange: Exchange) {
+  async function respondToEngine(entry: JobEntry, path: string, exchange: Exchange) {
     const { request, response } = exchange
     const responses = await entry.responses
     const { uploads } = entry
@@ -163,7 +163,7 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
   }
 
   return {
-    serve,
+    addJob,
     /** Target of engines' requests after this agent has died; undefined before the first job. */
     relay: (): RelayTarget | undefined =>
       port === undefined ? undefined : { port, apiUrl, certificates, proxies: environmentOf(PROXY_VARIABLES) },
@@ -175,9 +175,9 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
 }
 
 /** Undefined if the server is of an earlier version or has abandoned the job: the engine then requests them from it. Does not reject. */
-async function responsesOf(former: ServeOptions['former'], client: JobClient, signal: AbortSignal) {
+async function fetchResponses(previous: JobOptions['previous'], client: JobClient, signal: AbortSignal) {
   try {
-    const valid = await former
+    const valid = await previous
     if (valid) return valid
     const timed = AbortSignal.any([signal, AbortSignal.timeout(RESPONSES_TIMEOUT_MS)])
     const envelope = await client.getEngineResponses(timed)
@@ -202,12 +202,12 @@ function readEngineResponses(envelope: Uint8Array): EngineResponses {
   return { byPath, state: state && { url: state.url, content: take(state.size) } }
 }
 
-function isAllowed({ headers }: IncomingMessage, { token }: Entry) {
+function isAllowed({ headers }: IncomingMessage, { token }: JobEntry) {
   const actual = Buffer.from(headers.authorization ?? '')
   return actual.length === token.length && timingSafeEqual(actual, token)
 }
 
-function refuse(request: IncomingMessage, response: ServerResponse) {
+function sendUnauthorized(request: IncomingMessage, response: ServerResponse) {
   request.resume()
-  sendError(response, 401, 'unauthorized', 'the token is not that of a job of this agent')
+  sendError(response, 401, 'unauthorized', 'the token does not belong to a job of this agent')
 }

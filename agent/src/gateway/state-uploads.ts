@@ -37,7 +37,7 @@ const createdResponse = z.object({
 })
 
 /** A URL of the gateway, until it is withdrawn. */
-export type Offer = { url: string; withdraw: () => void }
+export type ObjectUrl = { url: string; revoke: () => void }
 
 type Version = {
   id: string
@@ -49,7 +49,7 @@ type Version = {
   atServer?: Promise<Created> | undefined
   storing?: Promise<EngineResponse> | undefined
   stored?: EngineResponse
-  offers: Offer[]
+  offers: ObjectUrl[]
 }
 
 type Created = { id: string; rawUrl: string; jsonUrl: string | undefined }
@@ -71,9 +71,9 @@ type StateTarget = {
   token: string
   /** Headers of the server's responses about states; one of them is the snapshot interval. */
   headers: Record<string, string>
-  offer: (handle: (exchange: Exchange) => Promise<void>) => Offer
+  publish: (handle: (exchange: Exchange) => Promise<void>) => ObjectUrl
   /** Writes to the log of the run. */
-  say: (text: string) => void
+  writeLog: (text: string) => void
   /** The state of the workspace may have changed. */
   onStored: () => void
 }
@@ -103,10 +103,10 @@ export function openStateUploads(target: StateTarget) {
     // An engine stores states sequentially, and many during a long apply.
     forgetVersions()
     versions.set(id, version)
-    const offer = (take: typeof takeRaw) =>
-      target.offer(async (exchange) => withRejection(exchange, () => take(version, exchange)))
-    const raw = offer(takeRaw)
-    const json = offer(takeJson)
+    const publish = (take: typeof takeRaw) =>
+      target.publish(async (exchange) => withRejection(exchange, () => take(version, exchange)))
+    const raw = publish(takeRaw)
+    const json = publish(takeJson)
     version.offers.push(raw, json)
     const { serial, md5, lineage = null } = body.data.attributes
     const attributes = {
@@ -124,7 +124,7 @@ export function openStateUploads(target: StateTarget) {
   }
 
   function forgetVersions() {
-    for (const { offers } of versions.values()) for (const { withdraw } of offers) withdraw()
+    for (const { offers } of versions.values()) for (const { revoke } of offers) revoke()
     versions.clear()
   }
 
@@ -215,7 +215,7 @@ export function openStateUploads(target: StateTarget) {
     // The engine retries other statuses, and shows only the status of a failed upload.
     if (status < 500 && status !== 429) {
       const detail = detailOf(Buffer.from(response.body).toString()).slice(0, 1_000)
-      target.say(`\nThe server rejected the state: ${detail}\n`)
+      target.writeLog(`\nThe server rejected the state: ${detail}\n`)
     }
     throw new StateRejectedError(response)
   }

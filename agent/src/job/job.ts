@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AgentJob, type FinishJob, MAX_ENVELOPE_BYTES } from '@groundstate/contract/agent'
 import { type Engine, type EngineSearch, type FoundEngine, engineName, findEngine } from '../engine/engine.ts'
-import type { Served } from '../gateway/gateway.ts'
+import type { GatewayJob } from '../gateway/gateway.ts'
 import type { RunDirectory } from '../isolation/run-directory.ts'
 import type { AgentLog } from '../log.ts'
 import { messageOf } from '../process/errors.ts'
@@ -40,14 +40,14 @@ export type JobSettings = {
 }
 
 /** An apply that came with the response to its plan's result, and the responses that the plan's engine got. */
-export type Next = {
+export type ClaimedApply = {
   job: AgentJob
-  responses: ReturnType<Served['responses']>
+  responses: ReturnType<GatewayJob['responses']>
   /** Call when the apply has ended: the rest of its plan waits for that. */
   onEnd: () => void
 }
 
-/** Maximum wait of a plan's documents for the apply, in ms, so that a short apply has the machine to itself. */
+/** Maximum wait of a plan's documents for the apply, in ms, so that they do not slow down a short apply. */
 const SHORT_APPLY_MS = 300
 const LOG_BYTES = 1024 * 1024
 const HEADER_BYTES = 64 * 1024
@@ -57,15 +57,15 @@ const HEADER_BYTES = 64 * 1024
  * Does not reject: a failure is the outcome of the job. `reportLater` gets the outcome of an apply that is rejected; one that could not
  * be reported before the agent's shutdown stays in the journal, for its next start.
  *
- * A job begins when the server has its acknowledgement; returns whether it has begun, and its successor. `next` is the job if it came
- * with the response to the result of its plan.
+ * A job begins once the server has its acknowledgement. Returns whether it began, and the apply claimed with its result, if any. `next` is
+ * set if this job itself was claimed that way.
  */
 export async function runJob(
   connection: Connection,
   job: AgentJob,
   settings: JobSettings,
-  next?: Next,
-): Promise<{ hasBegun: boolean; next?: Next | undefined }> {
+  next?: ClaimedApply,
+): Promise<{ hasBegun: boolean; next?: ClaimedApply | undefined }> {
   const { log, agent, workDir } = settings
   const { directories } = agent
   const client = jobClient(connection, job)
@@ -91,14 +91,14 @@ export async function runJob(
   )
   const append = (offset: number, bytes: Uint8Array) => client.appendLog(offset, bytes, alive)
   const logStream = stack.use(openLogStream({ append, file: journal.log, limitBytes: settings.logLimitBytes }))
-  const say = (text: string) => logStream.write(text)
-  const served = agent.gateway.serve(job, client, { signal: alive, say, former: next?.responses })
+  const writeLog = (text: string) => logStream.write(text)
+  const gatewayJob = agent.gateway.addJob(job, client, { signal: alive, writeLog, previous: next?.responses })
   const outbox: Outbox | undefined = job.takesResults ? { files: [] } : undefined
   let directory: RunDirectory | undefined
   // The engine that creates the documents of a plan may continue.
-  stack.defer(() => void (directory?.documents ?? Promise.resolve()).finally(served.leave))
-  // May start before the acknowledgement if no other agent could use the same directory: a new one is unique, and so is that of a plan whose
-  // apply this agent continues with.
+  stack.defer(() => void (directory?.documents ?? Promise.resolve()).finally(gatewayJob.close))
+  // Preparation may start before the acknowledgement if no other agent can use the directory: a plan's is new, and an apply claimed with
+  // its plan's result continues in its own.
   const early = job.kind === 'plan' || next !== undefined ? prepare() : undefined
   try {
     await untilAborted(lease.acknowledged, signals.interrupt)
@@ -114,8 +114,8 @@ export async function runJob(
   }
   stop.onStop((reason) => logStream.write(`\n${reason.message}\n`))
 
-  let received: AgentJob | undefined
-  const afterNext = new AbortController()
+  let claimedApply: AgentJob | undefined
+  const applyEnded = new AbortController()
   let outcome: FinishJob
   let keep = false
   /** Whether the server has the outcome of a plan with pending documents. */
@@ -128,7 +128,7 @@ export async function runJob(
     if (warning !== undefined) logStream.write(`${warning}\n`)
     const { context, isWarm } = await preparing.ready
     for (const key of context.environment.refused)
-      logStream.write(`The environment variable ${key} is left out: it would detach the run from its server.\n`)
+      logStream.write(`The environment variable ${key} is ignored: it would redirect the engine to another server.\n`)
     const planned = await runPhase(context, isWarm)
     outcome = { ...planned.outcome, engineVersion: engine.version }
     if (planned.pending !== undefined) {
@@ -150,14 +150,14 @@ export async function runJob(
 
   let isRejected = false
   try {
-    await conclude(outcome)
+    await reportOutcome(outcome)
     reported?.resolve(true)
     if (reported === undefined) await journal.remove()
   } catch (error) {
-    // The server may have received it, unless it has abandoned the job.
+    // The server may have claimedApply it, unless it has abandoned the job.
     reported?.resolve(!(error instanceof LeaseLost))
     isRejected = job.kind === 'apply' && error instanceof RequestRejectedError
-    if (!isRejected) await drop(error)
+    if (!isRejected) await abandonJob(error)
     else log.error({ ...fields, error }, 'outcome of an apply rejected: retrying while this agent runs')
   }
   if (directory !== undefined && !keep) {
@@ -172,8 +172,8 @@ export async function runJob(
     await journal.update({ directory: undefined })
     settings.reportLater(journal)
   }
-  const onEnd = () => afterNext.abort()
-  return { hasBegun: true, next: received && { job: received, responses: served.responses(), onEnd } }
+  const onEnd = () => applyEnded.abort()
+  return { hasBegun: true, next: claimedApply && { job: claimedApply, responses: gatewayJob.responses(), onEnd } }
 
   /** Finds the engine, and prepares the directory or takes that of the plan. Does not write to the log or start a process of the run. */
   function prepare() {
@@ -186,7 +186,7 @@ export async function runJob(
   }
 
   async function prepareFor(engine: Engine) {
-    const { apiUrl: engineApiUrl } = served
+    const { apiUrl: engineApiUrl } = gatewayJob
     const context: JobContext = {
       stop: signals,
       alive,
@@ -217,13 +217,13 @@ export async function runJob(
     )
   }
 
-  async function conclude(reached: FinishJob) {
+  async function reportOutcome(reached: FinishJob) {
     const stopped = reached.status === 'finished' ? undefined : stop.reason()
     if (stopped?.kind === 'lease-lost') throw stopped
     const final = stopped === undefined ? reached : stoppedOutcome(reached, stopped)
     if (job.kind === 'apply') await journal.update({ outcome: final })
     const isRequeued = stopped?.kind === 'agent-stopped' && job.kind === 'plan'
-    if (outbox === undefined || isRequeued || !(await reportAtOnce(final, outbox))) {
+    if (outbox === undefined || isRequeued || !(await reportInOneRequest(final, outbox))) {
       const missing = await logStream.close()
       const kept =
         job.kind === 'apply' ? await sendErroredState(client, journal, { workDir, signal: alive }) : undefined
@@ -239,7 +239,7 @@ export async function runJob(
   }
 
   /** Sends everything in one request; returns false if that is too large or is rejected. */
-  async function reportAtOnce(final: FinishJob, { files }: Outbox): Promise<boolean> {
+  async function reportInOneRequest(final: FinishJob, { files }: Outbox): Promise<boolean> {
     if (existsSync(journal.erroredState)) return false
     const size = files.reduce((total, { bytes }) => total + bytes.length, 0)
     const log = await logStream.rest(Math.min(LOG_BYTES, MAX_ENVELOPE_BYTES - HEADER_BYTES - size))
@@ -248,7 +248,7 @@ export async function runJob(
     try {
       const mayApply = job.documentsMayFollow && final.hasChanges === true && settings.takesApply()
       const takesApply = mayApply && final.status === 'finished'
-      received = await client.sendResult(final, { log, files, takesApply }, alive)
+      claimedApply = await client.sendResult(final, { log, files, takesApply }, alive)
       return true
     } catch (error) {
       if (error instanceof RequestRejectedError) return false
@@ -265,8 +265,8 @@ export async function runJob(
     context.directory.documents = settings.runInBackground(async (signal) => {
       try {
         if (!(await isReported)) return await journal.remove()
-        if (received !== undefined) {
-          const soon = AbortSignal.any([afterNext.signal, signal])
+        if (claimedApply !== undefined) {
+          const soon = AbortSignal.any([applyEnded.signal, signal])
           await delay(SHORT_APPLY_MS, undefined, { signal: soon }).catch(() => {})
         }
         await deliverDocuments(context, schemas, signal)
@@ -278,10 +278,10 @@ export async function runJob(
     })
   }
 
-  async function drop(why: unknown) {
+  async function abandonJob(why: unknown) {
     const isInterrupted = stop.reason()?.kind === 'agent-stopped' && alive.aborted
     if (job.kind === 'apply' && isInterrupted) {
-      const message = 'the outcome of an apply could not be reported: this agent reports it at its next start'
+      const message = 'the outcome of an apply could not be reported; the agent will report it after its next start'
       log.error({ ...fields, error: why }, message)
       return
     }
@@ -300,7 +300,7 @@ async function runPhase(context: EngineContext, isWarm: boolean): Promise<Planne
   return { outcome: await runApply(context) }
 }
 
-/** Header of a job's log. For an apply exactly three lines: the CLI skips as many of its log (see its `cloud` backend). */
+/** Header of a job's log. An apply's has exactly three lines: the CLI's `cloud` backend skips that many. */
 function jobHeader({ kind, pageUrl, engine: { product } }: AgentJob, { engine }: FoundEngine): string {
   const page = kind === 'plan' && pageUrl !== undefined ? `The run's page is ${pageUrl}\n\n` : ''
   return `${page}${engineName(product)} v${engine.version}\non ${engine.platform}\nInitializing plugins and modules...\n`

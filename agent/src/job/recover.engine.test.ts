@@ -93,7 +93,7 @@ test('an apply whose agent exits while the server is down is reported by the nex
   await startAgent(server, { workDir, enginePath })
   const applied = await apply.finished
 
-  expect(logged.map(({ message }) => message)).toContainEqual(expect.stringContaining('reports it at its next start'))
+  expect(logged.map(({ message }) => message)).toContainEqual(expect.stringContaining('report it after its next start'))
   expect(applied).toMatchObject({ status: 'errored', message: expect.stringContaining('could not be reached') })
   expect(apply.log()).toContain('not stored')
   expect(String(apply.artifacts.get('errored-state'))).toContain('kept')

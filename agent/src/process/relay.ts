@@ -19,7 +19,7 @@ export function environmentOf(names: readonly string[]): Record<string, string> 
   )
 }
 
-/** Whether a URL refers to this machine, which no proxy reaches. */
+/** Whether a URL refers to this machine, so that the proxy is bypassed. */
 export function isLocal(url: string): boolean {
   return /^(127\.|localhost$|\[::1\]$)/.test(new URL(url).hostname)
 }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** Maximum number of attempts to kill a user's processes; the delay grows with each. */
 const ROUNDS = 20
 
-/** Kills all processes of these users; returns the survivors. Stops all of them before killing, so that none can fork in time. */
+/** Kills all processes of these users; returns the survivors. Stops all of them before killing, so that none can fork in between. */
 export async function endProcessesOf(uids: readonly number[]): Promise<number[]> {
   for (let round = 0; ; round += 1) {
     const pids = processesOf(uids)

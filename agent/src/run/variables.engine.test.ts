@@ -165,7 +165,7 @@ describeWithTerraform('the environment', () => {
       TF_CLI_ARGS_plan: '-compact-warnings',
     })
     expect(environment['TF_CLI_CONFIG_FILE']).not.toBe('/tmp/x')
-    expect(plan.log()).toContain('TF_FORCE_LOCAL_BACKEND is left out')
-    expect(plan.log()).toContain('TF_CLI_CONFIG_FILE is left out')
+    expect(plan.log()).toContain('TF_FORCE_LOCAL_BACKEND is ignored')
+    expect(plan.log()).toContain('TF_CLI_CONFIG_FILE is ignored')
   })
 })

@@ -87,5 +87,5 @@ export function checkHoldsAccess(accessContext: AccessContext, columns: AccessCo
   const missing = missingAccess(accessContext, columns)
   if (missing.length === 0) return
   const names = missing.map((name) => name.replaceAll('_', '-')).join(', ')
-  throw forbidden(`the team ${teamName} may do more in the organization than you, who lack ${names}`)
+  throw forbidden(`the team ${teamName} has organization access that you lack: ${names}`)
 }

@@ -106,7 +106,7 @@ export function createOutbound(options: OutboundOptions) {
           return { ...measured, response: { status, headers: responseHeaders(response.headers), ...content } }
         } catch (error) {
           if (isForbidden(error) && options.allowPrivate && !isPrivate) return send(true)
-          if (signal?.aborted) return { ...exchange(), error: 'the server was stopped before a response came' }
+          if (signal?.aborted) return { ...exchange(), error: 'the server was stopped before it received a response' }
           if (timeout.aborted) return { ...exchange(), error: `no response within ${timeoutMs / 1000} s` }
           return { ...exchange(), error: failureReason(error) }
         }

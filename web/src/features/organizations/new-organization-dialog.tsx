@@ -35,7 +35,7 @@ export default function NewOrganizationDialog({ onClose }: { onClose: () => void
   return (
     <Dialog
       title="New organization"
-      about="An organization has its own workspaces, teams, agents and variables. You become its owner."
+      about="An organization has its own workspaces, teams, agents and variables. You will be its owner."
       isOpen
       onClose={onClose}
       footer={
@@ -48,7 +48,7 @@ export default function NewOrganizationDialog({ onClose }: { onClose: () => void
       <form id={form} onSubmit={submit} className="space-y-4">
         <TextField
           label="Name"
-          hint="Letters, numbers, underscores and hyphens. It is used in URLs and configurations."
+          hint="Letters, numbers, underscores and hyphens. Appears in URLs and configurations."
           error={problem ?? fieldError(create.error, 'name')}
           value={name}
           onChange={({ target }) => setName(target.value)}
@@ -58,7 +58,7 @@ export default function NewOrganizationDialog({ onClose }: { onClose: () => void
         />
         <TextField
           label="Email"
-          hint="Contact address of its owners."
+          hint="Contact address of the organization."
           type="email"
           error={fieldError(create.error, 'email')}
           value={email}

@@ -98,7 +98,7 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
     <form ref={form} id={id} onSubmit={submit} className="space-y-4">
       <TextField
         label="Name"
-        hint="Letters, numbers, underscores and hyphens. It is used in URLs and configurations."
+        hint="Letters, numbers, underscores and hyphens. Appears in URLs and configurations."
         {...text('name')}
         error={problem ?? fieldError(error, 'name')}
         autoFocus

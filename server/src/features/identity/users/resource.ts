@@ -2,8 +2,7 @@ import type { UserResource } from '@groundstate/contract/users'
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
 import { isSiteAdmin } from '../../../auth/actor.ts'
-import type { Loader } from '../../../http/loaders.ts'
-import { type UserRow, listUsersByIds } from './store.ts'
+import type { UserRow } from './store.ts'
 
 export function avatarPath(userId: string) {
   return `/avatars/${userId}.svg`
@@ -34,14 +33,6 @@ export function userResource(row: UserRow, { actor, baseUrl }: Pick<Ctx, 'actor'
     },
     links: { self: `/api/v2/users/${row.id}` },
   }
-}
-
-export const userLoaders: readonly Loader[] = [{ type: 'users', load: includedUsers }]
-
-/** The users with those ids. Checks no permission: readers of a resource may read the name of its creator. */
-export async function includedUsers(ctx: Ctx, ids: readonly (string | null)[]) {
-  const known = ids.filter((id) => id !== null)
-  return (await listUsersByIds(ctx.db, known)).map((row) => userResource(row, ctx))
 }
 
 export function userAudit(

@@ -3,7 +3,7 @@ import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { addMember, createTeam } from '../../../testing/teams.ts'
 import { createOrganizationToken } from '../../organizations/authentication-tokens/service.ts'
-import { includedUsers } from './resource.ts'
+import { includedUsers } from './service.ts'
 
 let app: TestApp
 let ada: TestUser

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto'
 import { documentOf } from '@groundstate/contract/responses'
 import { userSchema } from '@groundstate/contract/users'
 import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
 import { binary, ok } from '../../../http/responses.ts'
 import { requireUser } from './access.ts'
 import { userResource } from './resource.ts'
+import { includedUsers } from './service.ts'
 
 export const userRoutes: Routes = (http) => {
   const responses = { 200: documentOf(userSchema) }
@@ -12,6 +14,8 @@ export const userRoutes: Routes = (http) => {
     ok(userResource(await requireUser(req.ctx, req.params.userId), req.ctx)),
   )
 }
+
+export const userLoaders: readonly Loader[] = [{ type: 'users', load: includedUsers }]
 
 export const avatarRoutes: Routes = (http) => {
   const responses = { 200: binary('image/svg+xml') }

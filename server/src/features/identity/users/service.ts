@@ -1,6 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { isUniqueViolation } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
+import { userResource } from './resource.ts'
 import * as store from './store.ts'
 
 type NewUser = { username: string; email: string | null; passwordHash: string | null; isSiteAdmin?: boolean }
@@ -45,4 +46,10 @@ async function checkUnique<T>(change: Promise<T>) {
       throw invalid('Email has already been taken', '/data/attributes/email')
     throw error
   }
+}
+
+/** The users with those ids. Checks no permission: readers of a resource may read the name of its creator. */
+export async function includedUsers(ctx: Ctx, ids: readonly (string | null)[]) {
+  const known = ids.filter((id) => id !== null)
+  return (await store.listUsersByIds(ctx.db, known)).map((row) => userResource(row, ctx))
 }

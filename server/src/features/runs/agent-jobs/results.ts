@@ -37,7 +37,7 @@ export async function receiveDocuments(ctx: Ctx, job: Job, { header, content }: 
   const { files, problem } = header
   if (!hasPendingDocuments(job, ctx.now())) throw jobEnded(job.id)
   const other = files.find(({ kind }) => !isDocument(kind))
-  if (other) throw badRequest(`only the JSON of a plan may follow it, and not its ${other.kind}`)
+  if (other) throw badRequest(`only the JSON of a plan may be sent after its result, not its ${other.kind}`)
   const sizes = files.map(({ size }) => size)
   await putFiles(ctx, job, { files, chunks: split(content, sizes) })
   await updatePendingDocuments(ctx.db, job, problem === undefined ? countColumns(header) : { documents_error: problem })

@@ -62,7 +62,7 @@ async function insertCopy(ctx: Ctx, { id, organization_id }: Workspace, copy: Co
 
 async function nextSerial(ctx: Ctx, workspaceId: string) {
   const highest = await store.findHighestSerial(ctx.db, workspaceId)
-  if (highest >= Number.MAX_SAFE_INTEGER) throw conflict(`no serial can be above ${highest}, which is taken`)
+  if (highest >= Number.MAX_SAFE_INTEGER) throw conflict(`the workspace already has the maximum serial ${highest}`)
   return highest + 1
 }
 

@@ -52,7 +52,7 @@ export async function uploadContent(ctx: Ctx, objectId: string, upload: Upload) 
     if (object?.kind === 'raw-upload') return await uploadRaw(ctx, object.id, upload)
     if (object?.kind === 'json-upload') return await uploadJson(ctx, object.id, upload)
   } catch (error) {
-    if (error instanceof BlobTooLargeError) throw tooLarge(`a state may have ${MAX_CONTENT_BYTES} bytes at most`)
+    if (error instanceof BlobTooLargeError) throw tooLarge(`a state may have at most ${MAX_CONTENT_BYTES} bytes`)
     throw error
   }
   throw notFound('upload')

@@ -48,7 +48,7 @@ export async function sendThroughPool(ctx: Ctx, route: PoolRoute, request: Outbo
       return sent
     }
     if (request.signal?.aborted)
-      return { ...failure(since, 'the server was stopped before a response came'), fate: 'left' }
+      return { ...failure(since, 'the server was stopped before it received a response'), fate: 'left' }
     const end = progress?.lease_expires_at ?? progress?.claim_until ?? ctx.now()
     const left = end.getTime() - ctx.now().getTime()
     await topic.next({ timeoutMs: Math.max(1, Math.min(POLL_MS, left)), signal: request.signal })

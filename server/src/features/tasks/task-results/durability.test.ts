@@ -77,7 +77,7 @@ test('a stopped process hands over its pending request', async () => {
     await setting.receiver.received(1)
   }
   const [stopped] = await attemptsOf(setting, id)
-  expect(stopped.attributes.error).toBe('the server was stopped before a response came')
+  expect(stopped.attributes.error).toBe('the server was stopped before it received a response')
   setting.receiver.onRequest = undefined
 
   await using _ = await startReplica(app, url)
