@@ -9,10 +9,10 @@ import { fileURLToPath } from 'node:url'
 
 const LIMITS = {
   'source lines of contract, server, agent and web': 72_000,
-  'source files in server/src/features': 280,
-  'of them with 20 lines or fewer': 10,
+  'source files in server/src/features': 300,
+  'of them with 20 lines or fewer': 15,
   'source files with more than 400 lines': 0,
-  'lines with wording that reads like a translation': 20,
+  'lines with wording that reads like a translation': 40,
   'words in docs/ARCHITECTURE.md': 1500,
 } as const
 
