@@ -23,7 +23,7 @@ import {
   accessText,
   ownPermissionTexts,
   projectAccessText,
-} from './access-words.ts'
+} from './access-text.ts'
 type TeamWorkspace = Wire<typeof teamWorkspaces.resource>
 type TeamProject = Wire<typeof teamProjects.resource>
 

@@ -15,7 +15,7 @@ import { RunLink } from '../runs/run-navigation.tsx'
 import { NoRun, RunBadges, RunStatus, runState } from '../runs/run-status.tsx'
 import { waitingReason } from '../runs/run-text.ts'
 import { useSession } from '../session/session.ts'
-import { holderText, lockHolder, lockReason } from './lock-words.ts'
+import { holderText, lockHolder, lockReason } from './lock-holder.ts'
 import type { WorkspaceAttributes } from './workspace.ts'
 import { useOpenWorkspace, useUpdateWorkspace, useWorkspace, useWorkspaceLock } from './workspace.ts'
 

@@ -9,7 +9,7 @@ import { RelativeTime } from '../../components/time.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
 import { NoRun, RunBadges, RunStatus } from '../runs/run-status.tsx'
-import { lockReason } from './lock-words.ts'
+import { lockReason } from './lock-holder.ts'
 import { tagLabel, tagText } from './tag-filter.ts'
 import type { ListedWorkspace } from './workspaces.ts'
 

@@ -11,7 +11,7 @@ import { get, getData, queryString } from '../../api/client.ts'
 import { includedOf, isOfScope } from '../../api/queries.ts'
 import type { Choice } from '../../components/picker.tsx'
 import type { SearchParams } from '../../search-params.ts'
-import { holderOf } from './lock-words.ts'
+import { holderOf } from './lock-holder.ts'
 import { readTags, taggedParams } from './tag-filter.ts'
 
 /**

@@ -20,7 +20,7 @@ export async function createVariableSet(ctx: Ctx, organizationName: string, inpu
   const { attributes, relationships } = input
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
   const owner = await requireOwner(ctx, organization, relationships.parent?.data)
-  return refuseTakenSetName(() =>
+  return rejectTakenSetName(() =>
     transact(ctx, async (ctx) => {
       const id = ctx.newId('varset')
       const now = ctx.now()
@@ -95,7 +95,7 @@ async function listSets(
 /** Changes a set. Workspaces and projects in the body replace its scope; variables are added or changed. */
 export async function updateVariableSet(ctx: Ctx, id: string, { attributes, relationships }: UpdateVariableSet) {
   const set = await requireVariableSet(ctx, id, 'manage')
-  return refuseTakenSetName(() =>
+  return rejectTakenSetName(() =>
     transact(ctx, async (ctx) => {
       await store.updateVariableSet(ctx.db, id, {
         name: attributes.name,
@@ -172,7 +172,7 @@ export async function deleteVariableSet(ctx: Ctx, id: string) {
 }
 
 /** Runs a change that sets a set's name. Throws `invalid` when the owner has another set with that name. */
-async function refuseTakenSetName<T>(work: () => Promise<T>) {
+async function rejectTakenSetName<T>(work: () => Promise<T>) {
   return rejectTakenName({ constraint: 'variable_sets_name_key' }, work)
 }
 

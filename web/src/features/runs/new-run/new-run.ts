@@ -8,7 +8,7 @@ import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { get, queryString, request } from '../../../api/client.ts'
 import { includedOf, useChange } from '../../../api/queries.ts'
-import { holderOf } from '../../workspaces/lock-words.ts'
+import { holderOf } from '../../workspaces/lock-holder.ts'
 import type { WorkspaceResource } from '../../workspaces/workspace.ts'
 import { engineAddress } from '../resource-address.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lockReason } from './lock-words.ts'
+import { lockReason } from './lock-holder.ts'
 
 const ADA = { kind: 'user', id: 'user-1', name: 'ada' } as const
 const NOW = new Date(2026, 10, 22, 15, 0)

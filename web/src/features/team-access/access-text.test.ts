@@ -5,7 +5,7 @@ import {
   projectAccessText,
   type ProjectAccess,
   type TeamAccess,
-} from './access-words.ts'
+} from './access-text.ts'
 
 const CUSTOM: TeamAccess = {
   access: 'custom',
