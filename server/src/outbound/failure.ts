@@ -1,6 +1,6 @@
 import { ForbiddenAddressError } from './connect.ts'
 
-const CLOSED = 'the connection was closed before it received a response'
+const CLOSED = 'the connection was closed before a response arrived'
 const TIMED_OUT = 'the connection timed out'
 const NO_TLS = 'the host does not use TLS on this port: use its TLS port, or an http URL'
 const UNKNOWN_AUTHORITY = 'the certificate was issued by an unknown authority: set the ca-certificate of the task'

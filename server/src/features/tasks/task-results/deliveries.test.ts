@@ -63,7 +63,7 @@ describe('INTERFACE §2.5 the delivery of a request', () => {
 
     const rows = await loggedDeliveries(app, setting, { id, count: 2 })
     expect(rows[1].attributes.response).toBeNull()
-    expect(rows[1].attributes.error).toContain('the connection was closed before it received a response')
+    expect(rows[1].attributes.error).toContain('the connection was closed before a response arrived')
     expect(rows[1].attributes['next-attempt-at']).not.toBeNull()
   })
 
