@@ -81,7 +81,7 @@ const line = (name: string) =>
 
 /** A link for users; receivers without one send an empty string. */
 const link = line('url').refine((value) => value === '' || isWebUrl(value), {
-  error: ({ input }) => `url is ${JSON.stringify(String(input).slice(0, 100))}, it must be an http or https URL`,
+  error: ({ input }) => `url is ${JSON.stringify(String(input).slice(0, 100))}; it must be an http or https URL`,
 })
 
 /** Parsed as a browser would, so that control characters cannot hide another scheme. */

@@ -41,7 +41,7 @@ const workingDirectory = z
     const problem = entryProblem({ path: normalizedDirectory(path), type: 'Directory' }, newSeenEntries())
     if (problem === undefined) return
     const shown = JSON.stringify(path.slice(0, 100))
-    const message = `working-directory is ${shown}, it must be a directory inside the configuration: it ${problem}`
+    const message = `working-directory is ${shown}; it must be a directory inside the configuration: it ${problem}`
     context.addIssue({ code: 'custom', message })
   })
 

@@ -88,11 +88,11 @@ export const SETTINGS = {
   },
   databasePoolSize: {
     schema: wholeNumber(1, 200).default(8),
-    doc: 'maximum database connections of this process, in addition to the listening one and, for the embedded database, its guard',
+    doc: 'maximum database connections of this process, in addition to the listening one and, for the embedded database, the one that monitors it',
   },
   databasePrepared: {
     schema: onOff.optional(),
-    doc: 'whether connections keep statements prepared; a pooler must be able to, such as PgBouncer 1.21 with `max_prepared_statements`',
+    doc: 'whether connections keep statements prepared; a pooler must support this, as PgBouncer 1.21 does with `max_prepared_statements`',
     shown: 'on, off when DATABASE_DIRECT_URL is set',
   },
   role: {
@@ -211,7 +211,7 @@ export const SETTINGS = {
   },
   rateLimit: {
     schema: wholeNumber(0, 1_000_000).optional(),
-    doc: 'requests a second for each token; 0 is off',
+    doc: 'requests per second for each token; 0 is off',
     shown: '30 in the hosted edition, off otherwise',
   },
   s3Bucket: { schema: z.string().optional(), doc: 'bucket for state, logs and archives; without it they are on disk' },

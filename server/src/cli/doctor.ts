@@ -103,7 +103,7 @@ async function checkIsolation(config: Config): Promise<Result> {
     isolation === 'off'
       ? 'it is turned off'
       : await isolationProblem({ workDir: await agentDirectory(config), enginePath, firstRunUser })
-  if (problem === undefined) return success('each run executes as a separate user')
+  if (problem === undefined) return success('each run executes as a dedicated user')
   const result = failure(
     `runs execute as the user of the server: ${problem}`,
     'see "Decide who may run code here" in docs/OPERATIONS.md',

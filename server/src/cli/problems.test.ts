@@ -38,7 +38,7 @@ describe.each(COMMANDS)('a database that cannot be used is one line of `%s`', (.
   test.each([
     { url: () => 'foo', says: '--database-url' },
     { url: () => 'mysql://a/b', says: 'postgresql://' },
-    { url: () => 'postgres://a:topsecret@127.0.0.1:1/x', says: '127.0.0.1:1/x: nothing listens there' },
+    { url: () => 'postgres://a:topsecret@127.0.0.1:1/x', says: '127.0.0.1:1/x: nothing is listening there' },
     { url: () => 'postgres://a:topsecret@nowhere.invalid/x', says: 'nowhere.invalid' },
     { url: () => databaseUrl(inject('postgres').adminUrl, 'not_made'), says: '"not_made" does not exist' },
     { url: stranger, says: 'nobody_here' },

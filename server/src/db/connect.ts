@@ -4,7 +4,7 @@ import { StartError } from '../start-error.ts'
 const CONNECT_TIMEOUT_MS = 10_000
 
 const NETWORK_REASONS: Record<string, string> = {
-  ECONNREFUSED: 'nothing listens there',
+  ECONNREFUSED: 'nothing is listening there',
   ENOENT: 'there is no such socket',
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'its name cannot be resolved at the moment',

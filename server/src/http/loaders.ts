@@ -193,7 +193,7 @@ export function readIncludes(query: Record<string, unknown>, offered: readonly s
   const known = new Set(offered.map(snakeCase))
   for (const name of names) {
     if (known.has(name)) continue
-    const choice = offered.length === 0 ? 'this endpoint offers none' : `it must be among ${offered.join(', ')}`
+    const choice = offered.length === 0 ? 'this endpoint offers none' : `it must be one of ${offered.join(', ')}`
     throw badRequest(`Invalid include parameter: ${name}, ${choice}`, 'include')
   }
   return new Set(offered.filter((name) => names.has(snakeCase(name))))

@@ -22,7 +22,7 @@ function readPositive(query: Record<string, unknown>, parameter: string, preset:
   if (text === undefined || text === '') return preset
   if (typeof text === 'string' && /^\d{1,9}$/.test(text) && Number(text) >= 1) return Number(text)
   const value = JSON.stringify(text).slice(0, 60)
-  throw invalidParameter(`${parameter} is ${value}, it must be a positive integer`, parameter)
+  throw invalidParameter(`${parameter} is ${value}; it must be a positive integer`, parameter)
 }
 
 /** `meta.pagination` of a list; a page past the end keeps its number and has no next page. */

@@ -92,11 +92,11 @@ describe('a query', () => {
   })
 
   test.each([
-    ['status', 'constructor', 'status is "constructor", it must be one of open, closed'],
-    ['groups', 'a,,b', 'groups has "", it must be among a, b, c'],
-    ['locked', 'yes', 'locked is "yes", it must be true or false'],
-    ['since', '2030-02-31', 'since is "2030-02-31", it must be a time such as 2030-01-31T12:00:00.000Z'],
-    ['sort', '--name', 'sort is "--name", it must be one of name, created-at, or one with a - before it'],
+    ['status', 'constructor', 'status is "constructor"; it must be one of open, closed'],
+    ['groups', 'a,,b', 'groups has ""; it must be one of a, b, c'],
+    ['locked', 'yes', 'locked is "yes"; it must be true or false'],
+    ['since', '2030-02-31', 'since is "2030-02-31"; it must be a time such as 2030-01-31T12:00:00.000Z'],
+    ['sort', '--name', 'sort is "--name"; it must be one of name, created-at, or one with a - before it'],
   ])('with %s %j is rejected', (name, given, detail) => {
     expect(refusalOf(parse, { [name]: given })).toMatchObject({
       kind: 'invalid',

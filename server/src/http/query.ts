@@ -64,7 +64,7 @@ type Rejection = (value: string) => string
 const rejectedWith = (rejection: Rejection) => ({ error: ({ input }: { input?: unknown }) => rejection(String(input)) })
 
 function mustBe(rule: string): Rejection {
-  return (value) => `is ${JSON.stringify(value)}, it must be ${rule}`
+  return (value) => `is ${JSON.stringify(value)}; it must be ${rule}`
 }
 
 /** A text; undefined if absent or empty. */
@@ -103,7 +103,7 @@ export function exactList() {
 
 /** A comma-separated subset of `values`; undefined if absent or empty. */
 export function listOf<const Value extends string>(values: readonly Value[]) {
-  const rejection: Rejection = (value) => `has ${JSON.stringify(value)}, it must be among ${values.join(', ')}`
+  const rejection: Rejection = (value) => `has ${JSON.stringify(value)}; it must be one of ${values.join(', ')}`
   const list = z.array(z.enum(values, rejectedWith(rejection)))
   return (
     z

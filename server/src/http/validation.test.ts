@@ -44,22 +44,22 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
   [
     'the reason of a lock, in the form that it was sent in',
     () => [`/workspaces/${workspace.id}/actions/lock`, { reason: 5 }],
-    ['reason is 5, it must be a string', '/reason'],
+    ['reason is 5; it must be a string', '/reason'],
   ],
   [
     'the reason of a lock in a document',
     () => [`/workspaces/${workspace.id}/actions/lock`, data('', { reason: 5 })],
-    ['reason is 5, it must be a string', attribute('reason')],
+    ['reason is 5; it must be a string', attribute('reason')],
   ],
   [
     'the rule for a whole number',
     () => [`/workspaces/${workspace.id}/state-versions`, data('state-versions', { serial: 6.5, md5: 'a'.repeat(32) })],
-    ['serial is 6.5, it must be a whole number', attribute('serial')],
+    ['serial is 6.5; it must be a whole number', attribute('serial')],
   ],
   [
     'an empty id',
     () => ['/runs', { data: { type: 'runs', relationships: { workspace: { data: { type: 'workspaces', id: '' } } } } }],
-    ['id is "", it must not be empty', '/data/relationships/workspace/data/id'],
+    ['id is ""; it must not be empty', '/data/relationships/workspace/data/id'],
   ],
   [
     'the maximum length of a string',
@@ -67,7 +67,7 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
       `/workspaces/${workspace.id}/state-versions`,
       data('state-versions', { serial: 1, md5: 'a'.repeat(32), lineage: 'x'.repeat(1001) }),
     ],
-    [expect.stringMatching(/^lineage is "x+…, it must have at most 1000 characters$/), attribute('lineage')],
+    [expect.stringMatching(/^lineage is "x+…; it must have at most 1000 characters$/), attribute('lineage')],
   ],
   ['a missing body', () => [`${organizationUrl}/projects`, undefined], ['body is missing', '']],
   [
@@ -87,7 +87,7 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
       }),
     ],
     [
-      'stages/0 is "bogus", it must be one of "pre_plan", "post_plan", "pre_apply", "post_apply"',
+      'stages/0 is "bogus"; it must be one of "pre_plan", "post_plan", "pre_apply", "post_apply"',
       attribute('global-configuration/stages/0'),
     ],
   ],
@@ -98,7 +98,7 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
       data('bogus', { 'delete-older-than-n-days': 3 }),
     ],
     [
-      'type is "bogus", it must be one of "data-retention-policies", "data-retention-policy-delete-olders", "data-retention-policy-dont-deletes"',
+      'type is "bogus"; it must be one of "data-retention-policies", "data-retention-policy-delete-olders", "data-retention-policy-dont-deletes"',
       '/data/type',
     ],
   ],
@@ -110,7 +110,7 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
   [
     'only the exceeded limit of a number',
     () => [`${organizationUrl}/agent-pools`, data('agent-pools', { name: 'x', 'max-concurrent-jobs': 1e99 })],
-    ['max-concurrent-jobs is 1e+99, it must be at most 100000', attribute('max-concurrent-jobs')],
+    ['max-concurrent-jobs is 1e+99; it must be at most 100000', attribute('max-concurrent-jobs')],
   ],
   [
     'the relationship in place of an attribute that is not one',
@@ -160,7 +160,7 @@ test.each<[schema: z.ZodType, given: unknown, rule: string]>([
 ])('an error is in plain English, not the terms of the schema library: %#', (schema, given, rule) => {
   const parse = () => parseBody(z.object({ field: schema }), { field: given })
 
-  expect(parse).toThrow(`field is ${JSON.stringify(given)}, ${rule}`)
+  expect(parse).toThrow(`field is ${JSON.stringify(given)}; ${rule}`)
 })
 
 test.each(['plan', 'run-concurrency'])('an error explains where the %s of an organization is set', async (name) => {
@@ -192,17 +192,17 @@ test('a response repeats no password', async () => {
   expect(response.status).toBe(422)
   expect(response.text).not.toMatch(/4711|hunter2/)
   expect(errors.map(({ detail }: { detail: string }) => detail)).toEqual([
-    'current_password is wrong (what was sent is withheld), it must be a string',
+    'current_password is invalid (value not shown); it must be a string',
     expect.stringContaining('password is too short'),
   ])
 })
 
 test.each([
-  [{ value: 471100123 }, '/data/attributes/value', 'value is wrong (what was sent is withheld), it must be a string'],
+  [{ value: 471100123 }, '/data/attributes/value', 'value is invalid (value not shown); it must be a string'],
   [
     [{ value: 471100123, token: 471100123 }],
     '/data/attributes',
-    'attributes is [{"value":"…","token":"…"}], it must be an object',
+    'attributes is [{"value":"…","token":"…"}]; it must be an object',
   ],
 ])('a response repeats no value of a variable: %j', async (attributes, pointer, detail) => {
   const given = Array.isArray(attributes) ? attributes : { key: 'k', category: 'env', sensitive: true, ...attributes }

@@ -49,27 +49,27 @@ function nameOf(path: readonly PropertyKey[]) {
 const SECRET_NAMES = /password|secret|hmac|private-key|^(?:value|token)$/
 
 function detail(issue: z.core.$ZodIssue, name: string) {
-  const value = SECRET_NAMES.test(name) ? 'wrong (what was sent is withheld)' : shown(issue.input)
+  const value = SECRET_NAMES.test(name) ? 'invalid (value not shown)' : shown(issue.input)
   if (issue.code === 'invalid_type') {
     // The message of `rejectedAttribute`.
     if (issue.expected === 'never') return issue.message
-    if (issue.input !== undefined) return `${name} is ${value}, it must be ${article(issue.expected)}`
+    if (issue.input !== undefined) return `${name} is ${value}; it must be ${article(issue.expected)}`
     return issue.message.startsWith('Invalid input') ? `${name} is missing` : `${name} is missing: ${issue.message}`
   }
   if (issue.code === 'invalid_value') {
     const values = issue.values.map((allowed) => JSON.stringify(allowed)).join(', ')
     const rule = issue.values.length === 1 ? `it must be ${values}` : `it must be one of ${values}`
-    return issue.input === undefined ? `${name} is missing: ${rule}` : `${name} is ${value}, ${rule}`
+    return issue.input === undefined ? `${name} is missing: ${rule}` : `${name} is ${value}; ${rule}`
   }
   if (issue.code === 'custom') return issue.message
   const bound = boundOf(issue)
-  if (bound !== undefined) return `${name} is ${value}, it must ${bound}`
+  if (bound !== undefined) return `${name} is ${value}; it must ${bound}`
   if (issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options)) {
     const options = issue.options.map((allowed) => JSON.stringify(allowed)).join(', ')
     const type = (issue.input as Record<string, unknown> | undefined)?.[issue.discriminator ?? '']
     return type === undefined
       ? `${name} is missing: it must be one of ${options}`
-      : `${name} is ${shown(type)}, it must be one of ${options}`
+      : `${name} is ${shown(type)}; it must be one of ${options}`
   }
   const isWord = /^.[a-z]/.test(issue.message)
   const rule = isWord ? `${issue.message.charAt(0).toLowerCase()}${issue.message.slice(1)}` : issue.message

@@ -29,7 +29,7 @@ export function addressFault(address: string, rule: AddressRule): string | undef
     if (rule.allowPrivate) return undefined
     return `a ${range === 'loopback' ? 'loopback' : 'private'} address, which this server may not call: GROUNDSTATE_ALLOW_PRIVATE_URLS=true allows it`
   }
-  return `${SPECIAL[range] ?? 'an address for special use'}, to which no request may go`
+  return `${SPECIAL[range] ?? 'an address for special use'}, and requests there are not allowed`
 }
 
 /**
@@ -62,7 +62,7 @@ export function urlProblem(text: string, rule: AddressRule): string | undefined 
   if (!url) return `${JSON.stringify(text)} is not a URL`
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     const start = url.href.startsWith(`${url.protocol}//`) ? `${url.protocol}//` : url.protocol
-    return `the URL begins with ${start}, it must begin with https:// or http://`
+    return `the URL begins with ${start}; it must begin with https:// or http://`
   }
   if (url.username !== '' || url.password !== '') return 'the URL must not contain a user name or password'
   const port = url.port === '' ? undefined : Number(url.port)

@@ -7,7 +7,7 @@ const UNKNOWN_AUTHORITY = 'the certificate was issued by an unknown authority: s
 
 /** Error codes of the system, the TLS library and the HTTP client. */
 const REASONS: Record<string, string> = {
-  ECONNREFUSED: 'the connection was refused: nothing listens there',
+  ECONNREFUSED: 'connection refused: nothing is listening there',
   ECONNRESET: CLOSED,
   EPIPE: CLOSED,
   UND_ERR_SOCKET: CLOSED,

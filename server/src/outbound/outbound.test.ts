@@ -84,7 +84,7 @@ describe('a request', () => {
 
     const { error } = await outbound().post({ ...request, url: `http://127.0.0.1:${port}/` })
 
-    expect(error).toContain('nothing listens there')
+    expect(error).toContain('nothing is listening there')
   })
 
   test('reports a response that is not HTTP', async () => {
@@ -155,7 +155,9 @@ describe('the name of a receiver', () => {
     const second = await client.post({ ...request, url })
 
     expect(first.response?.status).toBe(200)
-    expect(second.error).toContain('receiver.example resolves to a link-local address, to which no request may go')
+    expect(second.error).toContain(
+      'receiver.example resolves to a link-local address, and requests there are not allowed',
+    )
     expect(calls).toBe(1)
   })
 
@@ -173,7 +175,7 @@ describe('the name of a receiver', () => {
 
     const { error } = await outbound({ resolve: answering(['127.0.0.1', '169.254.169.254']) }).post({ ...request, url })
 
-    expect(error).toContain('receiver.example resolves to a link-local address, to which no request may go')
+    expect(error).toContain('receiver.example resolves to a link-local address, and requests there are not allowed')
   })
 
   test('determines whether a response comes from a private address, also after a public one', async () => {

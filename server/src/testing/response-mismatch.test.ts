@@ -49,7 +49,7 @@ test('missing, invalid and undescribed members are reported with their pointers'
 
   expect(mismatch({ data })?.split('\n  ')).toEqual([
     'GET /boats/argo returned 200, which does not match its description:',
-    '/data/attributes/name: name is 7, it must be a string',
+    '/data/attributes/name: name is 7; it must be a string',
     expect.stringMatching(/^\/data\/attributes: .*unrecognized key: "mast"/),
   ])
 })
@@ -123,7 +123,7 @@ describe('an error', () => {
     for (const given of [options, { ...options, responses: {} }]) {
       expect(mismatch(refusal, { status: 404, options: given })).toBeUndefined()
       expect(mismatch({ errors: [] }, { status: 404, options: given })).toContain(
-        '/errors: errors is [], it must not be empty',
+        '/errors: errors is []; it must not be empty',
       )
     }
   })

@@ -171,7 +171,7 @@ const NEW_TASK_FIELDS = [
     label: 'HMAC key (optional)',
     type: 'password',
     autoComplete: 'new-password',
-    hint: 'Signs each request. It is never shown again.',
+    hint: 'Signs each request. It cannot be shown again.',
   },
   { name: 'description', label: 'Description (optional)', autoComplete: 'off' },
 ]

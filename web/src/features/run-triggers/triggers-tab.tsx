@@ -60,7 +60,7 @@ export function TriggersTab() {
       )}
       <div className="grid items-start gap-4 lg:grid-cols-2">
         <Card title="Source workspaces" about="Each apply in one of these starts a run here." actions={add} isFlush>
-          <CardList items={sources} none="None. Only users and CLIs start runs here.">
+          <CardList items={sources} none="None. Runs here start only from the UI, the CLI or the API.">
             {(trigger) => <Source key={trigger.id} trigger={trigger} />}
           </CardList>
         </Card>

@@ -72,7 +72,7 @@ const OWN: readonly [keyof WorkspaceAttributes['permissions'], string][] = [
   ['can-read-run', 'see runs'],
   ['can-queue-run', 'start runs'],
   ['can-queue-apply', 'approve them'],
-  ['can-queue-destroy', 'destroy everything'],
+  ['can-queue-destroy', 'start destroy runs'],
   ['can-read-variable', 'see variables'],
   ['can-update-variable', 'change variables'],
   ['can-read-state-outputs', 'see outputs'],

@@ -8,7 +8,7 @@ export type Mode = WorkspaceAttributes['execution-mode']
 export const MODES = {
   remote: { text: 'Remote', about: 'Runs execute on this server.' },
   agent: { text: 'Agent', about: 'Runs execute on agents in your own network.' },
-  local: { text: 'Local', about: 'Runs execute where the CLI is; only the state is stored here.' },
+  local: { text: 'Local', about: 'Runs execute on the machine of the CLI; only the state is stored here.' },
 } as const satisfies Record<Mode, { text: string; about: string }>
 
 /** `mode` is empty where the workspace inherits it. */

@@ -94,7 +94,7 @@ function DeletionSettings() {
   )
   const about = (
     <>
-      It manages {resources}. To remove {count === 1 ? 'it' : 'them'} first, {destroy}.
+      This workspace manages {resources}. To destroy {count === 1 ? 'the resource' : 'them'} first, {destroy}.
     </>
   )
   return (
@@ -104,7 +104,7 @@ function DeletionSettings() {
           {...common}
           label="Force-delete workspace"
           title={`Delete ${name} without destroying ${resources}?`}
-          consequence={`${resources} will continue to exist, but nothing will manage them. The state that describes them is permanently deleted, with all runs, variables and settings.`}
+          consequence={`${resources} will continue to exist, but nothing will manage ${count === 1 ? 'it' : 'them'}. The state is permanently deleted, with all runs, variables and settings.`}
           onConfirm={async () => remove.mutateAsync({ id: workspace.id, name, isForced: true })}
         />
       ) : (

@@ -149,7 +149,7 @@ describe('signing in on the page', () => {
     const response = await post({ username: 'ada<', password: 'wrong' })
 
     expect(response.status).toBe(401)
-    expect(response.text).toContain('The username or the password is wrong.')
+    expect(response.text).toContain('Wrong username or password.')
     expect(response.text).toContain('value="ada&#60;"')
     expect(response.headers['set-cookie']).toBeUndefined()
   })

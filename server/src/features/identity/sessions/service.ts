@@ -26,7 +26,7 @@ export async function checkPassword(ctx: Ctx, login: string, password: string): 
   const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
   if (!user || !isRight) {
     await recordFailedSignIn(ctx, user, 'password')
-    throw unauthorized('the username or the password is wrong')
+    throw unauthorized('wrong username or password')
   }
   if (user.suspended_at) {
     await recordFailedSignIn(ctx, user, 'suspended')

@@ -50,7 +50,7 @@ function expiry(ctx: Ctx, text: string | null | undefined) {
   if (text === null || text === undefined) return null
   const moment = new Date(text)
   if (moment <= ctx.now())
-    throw invalid(`expired-at is ${text}, it must be in the future`, '/data/attributes/expired-at')
+    throw invalid(`expired-at is ${text}; it must be in the future`, '/data/attributes/expired-at')
   return moment
 }
 

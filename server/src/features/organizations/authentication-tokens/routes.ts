@@ -37,7 +37,7 @@ const OF_ORGANIZATION = {
     // An empty kind is rejected: otherwise the wrong token would be replaced or deleted.
     token: z
       .enum(['organization', 'audit-trails'], {
-        error: ({ input }) => `is ${JSON.stringify(input)}, it must be organization or audit-trails`,
+        error: ({ input }) => `is ${JSON.stringify(input)}; it must be organization or audit-trails`,
       })
       .default('organization')
       .describe('which of the two tokens; organization when absent'),
@@ -70,7 +70,7 @@ const TEAM_TOKENS = '/organizations/:organizationName/team-tokens'
 
 const EXPIRY_STATUSES = ['expired', 'active', 'never'] as const
 
-const among = (values: readonly string[]) => (value: string) => `is ${value}, it must be among ${values.join(', ')}`
+const among = (values: readonly string[]) => (value: string) => `is ${value}; it must be one of ${values.join(', ')}`
 
 const LIST_QUERY = {
   q: text().describe('part of the team name or of the description'),

@@ -23,11 +23,11 @@ const ONE = '/organization-memberships/:membershipId'
 
 const STATUS = oneOf(
   contract.MEMBERSHIP_STATUSES,
-  (value) => `is ${value}, it must be one of ${contract.MEMBERSHIP_STATUSES.join(', ')}`,
+  (value) => `is ${value}; it must be one of ${contract.MEMBERSHIP_STATUSES.join(', ')}`,
 )
 const SORT = oneOf(
   ['status', '-status'],
-  (value) => `is ${JSON.stringify(value)}, it must be one of status, or one with a - before it`,
+  (value) => `is ${JSON.stringify(value)}; it must be one of status, or one with a - before it`,
 )
 const MEMBERSHIP = { 200: documentOf(contract.membershipSchema) }
 const MEMBERSHIPS = { 200: pageOf(contract.membershipSchema) }

@@ -118,7 +118,7 @@ export async function requirePoolFor(ctx: Ctx, workspace: store.PoolUser, { pool
 function noPool(poolId: string, pointer: string | undefined) {
   // Clients match this text.
   return invalid(
-    `The provided agent pool does not exist or you are not authorized to use it: ${poolId} is no pool of the organization`,
+    `The provided agent pool does not exist or you are not authorized to use it: ${poolId} is not a pool of the organization`,
     pointer,
   )
 }

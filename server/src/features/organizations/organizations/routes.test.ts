@@ -163,8 +163,8 @@ test('a number out of bounds is rejected with the bounds', async () => {
   const [low, high] = [await patch(name, { 'session-timeout': 0 }), await patch(name, { 'session-remember': 2 ** 31 })]
 
   expect([low.status, high.status]).toEqual([422, 422])
-  expect(low.json().errors[0].detail).toBe('session-timeout is 0, it must be at least 1')
-  expect(high.json().errors[0].detail).toMatch(/^session-remember is 2147483648, it must be at most /)
+  expect(low.json().errors[0].detail).toBe('session-timeout is 0; it must be at least 1')
+  expect(high.json().errors[0].detail).toMatch(/^session-remember is 2147483648; it must be at most /)
 })
 
 test('a search by address finds only organizations whose address is visible', async () => {

@@ -64,7 +64,7 @@ export async function openJobConfiguration(ctx: Ctx, id: string) {
 export async function archiveConfigurationVersion(ctx: Ctx, id: string) {
   const version = await requireConfigurationVersion(ctx, id, 'runs:apply')
   if (version.status !== 'uploaded')
-    throw conflict(`transition not allowed: the configuration version is ${version.status}, it must be uploaded`)
+    throw conflict(`transition not allowed: the configuration version is ${version.status}; it must be uploaded`)
   await transact(ctx, async (ctx) => {
     const workspace = await lockWorkspaceRow(ctx.db, version.workspace_id)
     if (workspace?.current_configuration_version_id === id)

@@ -18,7 +18,7 @@ const TYPE = z
     z.enum(contract.TRIGGER_TYPES, {
       error: ({ input }) => {
         const actual = typeof input === 'string' ? `is ${JSON.stringify(input.slice(0, 100))}` : 'is missing'
-        return `${actual}, it must be ${contract.TRIGGER_TYPES.join(' or ')}`
+        return `${actual}; it must be ${contract.TRIGGER_TYPES.join(' or ')}`
       },
     }),
   )

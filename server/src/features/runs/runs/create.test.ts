@@ -6,9 +6,9 @@ const app = await createTestApp()
 
 describe('creating a run', () => {
   test.each([
-    [{ 'is-destroy': true, 'refresh-only': true }, 'exclude each other'],
+    [{ 'is-destroy': true, 'refresh-only': true }, 'are mutually exclusive'],
     [{ 'terraform-version': '1.9.0' }, 'only together with plan-only'],
-    [{ 'plan-only': true, 'save-plan': true }, 'exclude each other'],
+    [{ 'plan-only': true, 'save-plan': true }, 'are mutually exclusive'],
     [{ configurationVersionId: 'cv-nope' }, 'no configuration version cv-nope'],
   ])('with %j is rejected', async (attributes, detail) => {
     const setting = await createRunSetting(app)

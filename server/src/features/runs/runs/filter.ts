@@ -46,7 +46,7 @@ export const FILTER_QUERY = {
       lastText,
       z
         .string()
-        .regex(/^(?:year|\d{4})$/, { error: ({ input }) => `is ${input}, it must be year or a year such as 2026` })
+        .regex(/^(?:year|\d{4})$/, { error: ({ input }) => `is ${input}; it must be year or a year such as 2026` })
         .optional(),
     )
     .describe('a year such as 2026, or `year` for the last twelve months'),

@@ -18,10 +18,11 @@ export type RunOrigin = {
   triggeringRun?: { id: string; workspaceId: string; depth: number }
 }
 
-/** Throws `invalid` for options that exclude each other. */
+/** Throws `invalid` for options that are mutually exclusive. */
 export function checkOptions(input: CreateRun) {
   const both = (one: keyof CreateRun, other: keyof CreateRun) => {
-    if (input[one] && input[other]) throw invalid(`${one} and ${other} exclude each other`, `/data/attributes/${other}`)
+    if (input[one] && input[other])
+      throw invalid(`${one} and ${other} are mutually exclusive`, `/data/attributes/${other}`)
   }
   both('is-destroy', 'refresh-only')
   both('plan-only', 'save-plan')

@@ -91,7 +91,7 @@ function requireConfiguration(id: string | null, version: VersionForRun | undefi
   if (version.status === 'pending' || version.status === 'fetching')
     throw reject(`the configuration version ${id} has not been uploaded yet`)
   if (version.status !== 'uploaded')
-    throw reject(`the configuration version ${id} is ${version.status}, it must be uploaded`)
+    throw reject(`the configuration version ${id} is ${version.status}; it must be uploaded`)
   return version
 }
 

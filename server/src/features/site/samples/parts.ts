@@ -134,7 +134,7 @@ const NETWORK_VARIABLES: readonly CreateVariable[] = [
 }`,
     category: 'terraform',
     hcl: true,
-    description: 'Remove one to see a plan that destroys.',
+    description: 'Remove one to see a plan that destroys resources.',
   },
   {
     key: 'vpn_password',

@@ -138,7 +138,7 @@ describe('the receiver of the sample', () => {
 
     expect(response.status).toBe(400)
     expect(response.json().errors[0].detail).toBe(
-      `the callback URL is http://169.254.169.254/latest, it must be on ${app.baseUrl}`,
+      `the callback URL is http://169.254.169.254/latest; it must be on ${app.baseUrl}`,
     )
   })
 })

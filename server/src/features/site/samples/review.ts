@@ -249,7 +249,7 @@ export async function receiveSampleRequest(ctx: Ctx, { body, signature }: { body
   if (token === TEST_TOKEN) return
   const { task_result_callback_url: callbackUrl, plan_json_api_url: planUrl } = payload
   const callback = ctx.loopbackServer.pathOf(callbackUrl)
-  if (callback === undefined) throw badRequest(`the callback URL is ${callbackUrl}, it must be on ${ctx.baseUrl}`)
+  if (callback === undefined) throw badRequest(`the callback URL is ${callbackUrl}; it must be on ${ctx.baseUrl}`)
   await ctx.jobs.enqueue(ctx.db, reviewJob, {
     resultId,
     token: ctx.secrets.seal(token, reviewContext(resultId)).toString('base64'),

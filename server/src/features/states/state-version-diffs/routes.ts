@@ -15,7 +15,7 @@ const compare = {
     from: z
       .preprocess(
         (value) => (value === undefined ? undefined : (lastText(value) ?? '')),
-        z.string().min(1, 'is empty, it must be the id of a state version').optional(),
+        z.string().min(1, 'is empty; it must be the id of a state version').optional(),
       )
       .describe('the id of the earlier version; by default the version before'),
   },

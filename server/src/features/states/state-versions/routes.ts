@@ -68,7 +68,7 @@ const STATUS = z.preprocess(
   z
     .enum(contract.listedStatus.options, {
       error: ({ input }) =>
-        `is ${JSON.stringify(input)}, it must be one of ${contract.listedStatus.options.join(', ')}`,
+        `is ${JSON.stringify(input)}; it must be one of ${contract.listedStatus.options.join(', ')}`,
     })
     .optional(),
 )

@@ -17,7 +17,7 @@ const SORT = z
     z
       .enum(SORTS, {
         error: ({ input }) =>
-          `is ${JSON.stringify(input)}, it must be one of ${service.RESOURCE_SORTS.join(', ')} with :asc or :desc`,
+          `is ${JSON.stringify(input)}; it must be one of ${service.RESOURCE_SORTS.join(', ')} with :asc or :desc`,
       })
       .default('name'),
   )

@@ -160,7 +160,7 @@ describe('a task', () => {
     const response = await postTask(app, await setUp(), { url })
 
     expect(response.json().errors[0].detail).toBe(
-      `the URL begins with ${start}, it must begin with https:// or http://`,
+      `the URL begins with ${start}; it must begin with https:// or http://`,
     )
   })
 

@@ -71,7 +71,7 @@ test.each([
   [
     'a connection failure at the agent, with the same message as on the server',
     { durationMs: 1, error: 'connect ECONNREFUSED 10.0.0.1:80', code: 'ECONNREFUSED' },
-    'the agent rack of the pool cellar: the connection was refused: nothing listens there (ECONNREFUSED)',
+    'the agent rack of the pool cellar: connection refused: nothing is listening there (ECONNREFUSED)',
   ],
 ])('%s leads to another attempt with the same request', async (_, response, error) => {
   const { setting, agent, id } = await setUp()

@@ -126,7 +126,7 @@ describe('a task with an agent pool', () => {
 
       expect(response.status).toBe(422)
       expect(response.json().errors[0]).toMatchObject({
-        detail: `The provided agent pool does not exist or you are not authorized to use it: ${id} is no pool of the organization`,
+        detail: `The provided agent pool does not exist or you are not authorized to use it: ${id} is not a pool of the organization`,
         source: { pointer: '/data/relationships/agent-pool/data/id' },
       })
     }

@@ -118,7 +118,7 @@ describe('INTERFACE §2.6 the callback', () => {
 
     expect([response.status, ofOutcome.status]).toEqual([422, 422])
     expect(response.json().errors[0]).toMatchObject({
-      detail: `url is ${JSON.stringify(url)}, it must be an http or https URL`,
+      detail: `url is ${JSON.stringify(url)}; it must be an http or https URL`,
       source: { pointer: '/data/attributes/url' },
     })
     expect(ofOutcome.json().errors[0].source.pointer).toBe('/data/relationships/outcomes/data/0/attributes/url')

@@ -186,7 +186,7 @@ describe('the delivery log', () => {
       count: 1,
     })
 
-    expect(row.attributes.error).toContain('nothing listens there')
+    expect(row.attributes.error).toContain('nothing is listening there')
   })
 })
 

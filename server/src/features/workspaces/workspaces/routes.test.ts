@@ -129,7 +129,7 @@ test.each([
   [
     { name: 'x', 'working-directory': '../../etc' },
     '/data/attributes/working-directory',
-    'working-directory is "../../etc", it must be a directory inside the configuration: it has a path with ..',
+    'working-directory is "../../etc"; it must be a directory inside the configuration: it has a path with ..',
   ],
   [{ name: 'x', 'working-directory': '/a/../../b' }, '/data/attributes/working-directory', 'it has a path with ..'],
   [{ name: 'x', 'working-directory': 'C:/db' }, '/data/attributes/working-directory', 'it has an absolute path'],

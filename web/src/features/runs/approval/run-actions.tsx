@@ -99,7 +99,7 @@ function ApplyAction({ document, act }: ActionProps) {
       icon={Check}
       kind={destroys ? 'destroy' : 'primary'}
       title={`Apply the plan to ${name}?`}
-      consequence={destroys ? destruction : 'The engine makes the planned changes.'}
+      consequence={destroys ? destruction : 'The engine will make the planned changes.'}
       typedName={destroysAll ? name : undefined}
       onConfirm={act}
     />
@@ -111,7 +111,7 @@ function DiscardAction({ document: { run }, act }: ActionProps) {
   const { actions, permissions, status } = run.attributes
   if (!actions['is-discardable'] || !permissions['can-discard'] || RUN_STATUS_TABLE[status].awaits !== 'decision')
     return null
-  const text = 'The plan can no longer be applied. Nothing is changed.'
+  const text = 'The plan can then no longer be applied. Nothing will change.'
   return (
     <ActionConfirm label="Discard run" icon={Trash2} title="Discard this run?" consequence={text} onConfirm={act} />
   )

@@ -5,7 +5,6 @@ import { Button } from '../../../components/button.tsx'
 import { Dialog } from '../../../components/dialog.tsx'
 import { loaded, Notice } from '../../../components/feedback.tsx'
 import { FormErrors, RadioField, TextField } from '../../../components/form.tsx'
-import { counted } from '../../../components/numbers.ts'
 import { toast } from '../../../components/overlay-hosts.tsx'
 import { RelativeTime } from '../../../components/time.tsx'
 import { ConnectCli } from '../../workspaces/connect-cli.tsx'
@@ -170,7 +169,8 @@ function kindOptions({ attributes }: WorkspaceResource) {
 type DestroyNoticeProps = { workspace: WorkspaceResource; targetCount: number }
 
 function DestroyNotice({ workspace: { attributes }, targetCount }: DestroyNoticeProps) {
-  const all = `all ${counted(attributes['resource-count'], 'resource')}`
+  const count = attributes['resource-count']
+  const all = count === 1 ? 'the only resource' : `all ${count} resources`
   return (
     <Notice tone="bad">
       This run plans to destroy {targetCount > 0 ? 'the selected targets and their dependents' : all} in{' '}
