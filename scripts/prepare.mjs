@@ -1,5 +1,5 @@
 // Prepares npm start, npm test and npm run e2e, which replace their shell afterwards: installs the dependencies, checks
-// `postgres`, builds the `web` application and the package of the `agent`, and bundles the `server`, as the arguments say. It runs before anything is installed, on any Node:
+// `postgres`, builds the `web` UI and the package of the `agent`, and bundles the `server`, as the arguments say. It runs before anything is installed, on any Node:
 // so it is plain JavaScript for Node 20 without dependencies.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -48,7 +48,7 @@ function install() {
 function buildWeb() {
   const web = join(ROOT, 'web')
   const sources = [web, join(ROOT, 'contract')]
-  build('the web application', { sources, target: join(web, 'dist/index.html') }, () => {
+  build('the web UI', { sources, target: join(web, 'dist/index.html') }, () => {
     const vite = join(ROOT, 'node_modules/vite/bin/vite.js')
     return spawnSync(node, [vite, 'build', '--logLevel', 'warn'], { cwd: web, encoding: 'utf8' })
   })
