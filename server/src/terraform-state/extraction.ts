@@ -91,9 +91,11 @@ function extraction({ objects, outputs, ...head }: ParsedState): Extraction {
     const type = typeAddress(object)
     // The lengths make the key unambiguous.
     const key = `${module.length}:${type.length}:${module}${type}${object.name}`
-    const { name, provider } = object
-    const resource = resources.get(key) ?? { name, type, count: 0, module, provider }
-    resources.set(key, resource)
+    let resource = resources.get(key)
+    if (!resource) {
+      resource = { name: object.name, type, count: 0, module, provider: object.provider }
+      resources.set(key, resource)
+    }
     resource.count++
     if (object.tainted) resource.tainted = (resource.tainted ?? 0) + 1
     const hyphenated = type.replaceAll('_', '-')

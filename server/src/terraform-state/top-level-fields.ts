@@ -7,7 +7,8 @@ const CLOSE_OBJECT = 0x7d
 const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
 /** Bytes that may be part of a number or literal, valid or misspelt. */
-const SCALAR = Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+-._')
+const IS_SCALAR = new Uint8Array(256)
+for (const byte of Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+-._')) IS_SCALAR[byte] = 1
 /** Maximum depth of the engine's JSON reader. */
 const MAX_DEPTH = 10_000
 /** Length from which a string is skipped by a native call, which costs more than a short loop. */
@@ -88,7 +89,7 @@ function valueEnd(raw: Buffer, start: number) {
   if (first === QUOTE) return stringEnd(raw, start)
   if (first === OPEN_OBJECT || first === OPEN_ARRAY) return containerEnd(raw, start)
   let end = start
-  while (end < raw.length && SCALAR.includes(raw[end] as number)) end++
+  while (end < raw.length && IS_SCALAR[raw[end] as number] === 1) end++
   if (end === start) throw new Malformed(`is not valid JSON: a value is expected, but ${found(raw, start)}`)
   literal(raw, start, end)
   return end
