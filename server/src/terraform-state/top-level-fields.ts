@@ -8,7 +8,8 @@ const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
 /** Bytes that may be part of a number or literal, valid or misspelt. */
 const IS_SCALAR = new Uint8Array(256)
-for (const byte of Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+-._')) IS_SCALAR[byte] = 1
+for (const byte of Buffer.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+-._'))
+  IS_SCALAR[byte] = 1
 /** Maximum depth of the engine's JSON reader. */
 const MAX_DEPTH = 10_000
 /** Length from which a string is skipped by a native call, which costs more than a short loop. */
