@@ -238,7 +238,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     const second = await startRun(server, workspace, { 'auto-apply': false, message: 'Second' })
 
     await open(workspace, second)
-    await page.getByText('Waiting: 1st in line behind').waitFor()
+    await page.getByText('Waiting: 1st in the queue behind').waitFor()
     await page.getByRole('link', { name: first }).click()
     await page.getByRole('heading', { level: 1, name: 'First' }).waitFor()
     await page.goBack()

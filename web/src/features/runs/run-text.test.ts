@@ -27,8 +27,8 @@ test('options are listed only if they differ from the defaults', () => {
 })
 
 test('a server message is split at run IDs and times', () => {
-  expect(textSegments('2nd in line behind run-abcDEF123456 since 2030-01-31T12:00:00.000Z')).toEqual([
-    { kind: 'text', text: '2nd in line behind ' },
+  expect(textSegments('2nd in the queue behind run-abcDEF123456 since 2030-01-31T12:00:00.000Z')).toEqual([
+    { kind: 'text', text: '2nd in the queue behind ' },
     { kind: 'run', text: 'run-abcDEF123456' },
     { kind: 'text', text: ' since ' },
     { kind: 'time', text: '2030-01-31T12:00:00.000Z' },

@@ -31,8 +31,8 @@ describe('the queue of a workspace', () => {
     ]
 
     expect(await runStatus(app, setting, second)).toBe('pending')
-    expect((await readRun(app, setting, second)).attributes['waiting-reason']).toBe(`1st in line behind ${first}`)
-    expect((await readRun(app, setting, third)).attributes['waiting-reason']).toBe(`2nd in line behind ${second}`)
+    expect((await readRun(app, setting, second)).attributes['waiting-reason']).toBe(`1st in the queue behind ${first}`)
+    expect((await readRun(app, setting, third)).attributes['waiting-reason']).toBe(`2nd in the queue behind ${second}`)
     expect((await readWorkspace(app, setting)).attributes['waiting-reason']).toBe(
       `${first} waits: starts next in the pool of this server`,
     )

@@ -46,7 +46,7 @@ describe('a saved plan', () => {
     expect((await actOnRun(app, setting, { run: saved, action: 'apply' })).status).toBe(202)
 
     expect(await runStatus(app, setting, saved)).toBe('confirmed')
-    expect((await readRun(app, setting, saved)).attributes['waiting-reason']).toBe(`1st in line behind ${other}`)
+    expect((await readRun(app, setting, saved)).attributes['waiting-reason']).toBe(`1st in the queue behind ${other}`)
     await work({ hasChanges: false })
     expect(await runStatus(app, setting, saved)).toBe('apply_queued')
     await work()

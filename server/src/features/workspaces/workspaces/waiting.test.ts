@@ -40,8 +40,8 @@ test('a run in a long queue shows a capped count and the run before it', () => {
   const inLine = (queuePosition: number) => waitingReason({ ...line, queuePosition }, { now })
 
   expect([0, 1000, 1001].map(inLine)).toEqual([
-    '1st in line behind run-active',
-    '1001st in line behind run-before',
-    'after more than 1000 others in line behind run-before',
+    '1st in the queue behind run-active',
+    '1001st in the queue behind run-before',
+    'after more than 1000 others in the queue behind run-before',
   ])
 })

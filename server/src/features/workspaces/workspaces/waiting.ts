@@ -99,7 +99,7 @@ function queueReason(cause: WaitingCause, position: number) {
   const before = position > 0 ? cause.previousRunId : cause.activeRunId
   if (!before) return null
   const place = position > MAX_JOBS_COUNTED ? `after more than ${MAX_JOBS_COUNTED} others` : ordinal(position + 1)
-  return `${place} in line behind ${before}`
+  return `${place} in the queue behind ${before}`
 }
 
 function count(number: number, noun: string) {
