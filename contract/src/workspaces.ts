@@ -171,7 +171,7 @@ export const workspaceSchema = resource('workspaces', {
     'allow-destroy-plan': z.boolean(),
     'can-queue-destroy-plan': z.boolean().describe('the same as `allow-destroy-plan`'),
     'assessments-enabled': z.boolean().describe(STORED),
-    'file-triggers-enabled': z.boolean().describe(STORED),
+    'file-triggers-enabled': z.boolean().describe(`true with \`trigger-prefixes\` or \`trigger-patterns\`; ${STORED}`),
     'trigger-prefixes': z.array(z.string()).describe(STORED),
     'trigger-patterns': z.array(z.string()).describe(STORED),
     'queue-all-runs': z.boolean().describe(STORED),
@@ -182,7 +182,7 @@ export const workspaceSchema = resource('workspaces', {
     'global-remote-state': z.boolean().describe('whether every workspace of the organization may read the state'),
     'project-remote-state': z.boolean().describe('whether every workspace of the project may read the state'),
     'auto-destroy-at': nullable.time.describe(
-      `derived from the duration after the latest change if no time was set; ${STORED}`,
+      `derived from the duration after the latest change if no time was set; setting it clears the duration, and vice versa; ${STORED}`,
     ),
     'auto-destroy-activity-duration': nullable.string.describe(
       `such as \`14d\` or \`36h\`, inherited from the project if the workspace sets none; ${STORED}`,
