@@ -170,6 +170,31 @@ test('a new workspace with patterns but without file triggers is rejected', asyn
   expect(refused.json().errors[0].source.pointer).toBe('/data/attributes/file-triggers-enabled')
 })
 
+test.each([
+  ['workspaces', 'hyok-enabled', true],
+  ['workspaces', 'migration-environment', 'legacy/production'],
+  ['organizations', 'assessments-enforced', true],
+  ['organizations', 'enforce-hyok', true],
+  ['organizations', 'max-ttl-enabled', true],
+])('%s refuse a setting of a feature that does not exist: %s', async (type, name, value) => {
+  const { id } = await newWorkspace()
+  const path = type === 'workspaces' ? `workspaces/${id}` : `organizations/${acme.name}`
+  const without = typeof value === 'boolean' ? false : null
+
+  const refused = await send('PATCH', path, type, { [name]: value })
+  const accepted = await send('PATCH', path, type, { [name]: without })
+
+  expect(refused.status).toBe(422)
+  expect(refused.json().errors).toMatchObject([
+    {
+      detail: expect.stringContaining(`${name} must be ${without}: `),
+      source: { pointer: `/data/attributes/${name}` },
+    },
+  ])
+  expect(accepted.status).toBe(200)
+  expect(accepted.json().data.attributes[name]).toBe(without)
+})
+
 const related = (id: string | null) => ({ 'agent-pool': { data: id === null ? null : { type: 'agent-pools', id } } })
 
 test('the agent pool may be a relationship, and null removes it', async () => {

@@ -36,7 +36,6 @@ export function workspaceSettingColumns(
     global_remote_state: withDefault(attributes['global-remote-state'], false),
     project_remote_state: withDefault(attributes['project-remote-state'], false),
     ...autoDestroyColumns(attributes, current),
-    migration_environment: attributes['migration-environment'],
     source_name: attributes['source-name'],
     source_url: attributes['source-url'],
   }
