@@ -6,12 +6,9 @@ export type SearchParams<K extends Kinds> = { [Name in keyof K]?: Value<K[Name]>
 
 /** A `validateSearch` function for the search parameters of a route. A flag is true or absent. */
 export function searchParams<const K extends Kinds>(kinds: K) {
+  // Invalid ones are present as undefined, since the router adds the result to the parameters of the address.
   return (search: Record<string, unknown>): SearchParams<K> =>
-    Object.fromEntries(
-      Object.entries(kinds)
-        .map(([name, kind]) => [name, read(search[name], kind)] as const)
-        .filter(([, value]) => value !== undefined),
-    ) as SearchParams<K>
+    Object.fromEntries(Object.entries(kinds).map(([name, kind]) => [name, read(search[name], kind)])) as SearchParams<K>
 }
 
 function read(value: unknown, kind: Kinds[string]) {
