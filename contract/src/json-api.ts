@@ -29,6 +29,7 @@ export function unsupportedFlag(name: string, feature: string) {
   return z
     .boolean()
     .refine((value) => !value, { error })
+    .meta({ const: false })
     .nullish()
 }
 
