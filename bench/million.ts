@@ -64,7 +64,7 @@ const RUN_QUERIES: readonly (readonly [name: string, query: string])[] = [
   ['failed destroys', 'filter[operation]=destroy&filter[status]=errored'],
   [
     'failed destroys from the command line',
-    'filter[operation]=destroy&filter[source]=terraform+cloud&filter[status]=errored',
+    'filter[operation]=destroy&filter[source]=terraform%2Bcloud&filter[status]=errored',
   ],
   ['failures of a user who has none', 'search[user]=vast-2&filter[status]=discarded'],
   ['failed applies of a rare user', 'search[user]=vast-40&filter[status_group]=errored'],

@@ -33,4 +33,10 @@ describe.runIf(hasBrowser)('the documentation of the API in a browser', () => {
     expect(elsewhere).toEqual([])
     expect(refused).toEqual([])
   })
+
+  test('has the icon that browsers request for a page without a link to one', async () => {
+    const icon = await fetch(`${server.url}/favicon.ico`)
+
+    expect([icon.status, icon.headers.get('content-type')]).toEqual([200, 'image/vnd.microsoft.icon'])
+  })
 })

@@ -50,6 +50,13 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     expect(focused).toContain('kafka-test')
   })
 
+  test('an invalid page in the address is the first page', async () => {
+    await page.goto(`${server.url}/app/main/workspaces?page=zzz&sort=name`)
+    await page.getByRole('link', { name: 'kafka-test' }).waitFor()
+
+    expect(new URL(page.url()).search).toBe('?sort=name')
+  })
+
   test('keyboard shortcuts navigate and are listed; fields keep their keys', async () => {
     await page.goto(`${server.url}/app/main/workspaces`)
     await page.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()

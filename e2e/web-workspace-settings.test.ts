@@ -57,8 +57,10 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     faults.length = 0
   })
 
-  test('renaming updates the URL, and a tag has a value', async () => {
-    await remoteWorkspace(server, { name: 'before', configuration: '' })
+  test('renaming updates the URL, a tag has a value, and a flat tag can be removed', async () => {
+    const { id } = await remoteWorkspace(server, { name: 'before', configuration: '' })
+    const flat = ['gone', 'kept'].map((name) => ({ type: 'tags', attributes: { name } }))
+    await server.api('POST', `/workspaces/${id}/relationships/tags`, { data: flat })
 
     await openTab(page, server, 'before', '/settings')
     const general = region(page, 'General')
@@ -68,13 +70,15 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     await page.getByRole('heading', { name: 'after', level: 1 }).waitFor()
     const tags = region(page, 'Tags')
     await tags.getByRole('button', { name: 'Add tag' }).click()
-    await tags.getByLabel('Key of tag 1').fill('env')
-    await tags.getByLabel('Value of tag 1').fill('prod')
+    await tags.getByLabel('Key of tag 3').fill('env')
+    await tags.getByLabel('Value of tag 3').fill('prod')
+    await tags.getByRole('button', { name: 'Remove tag gone' }).click()
     await tags.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Tags saved').first().waitFor()
     await openTab(page, server, 'after')
     await page.getByText('env: prod').waitFor()
 
+    expect((await server.api('GET', `/workspaces/${id}`)).data.attributes['tag-names']).toEqual(['kept'])
     expect(faults).toEqual([])
   })
 

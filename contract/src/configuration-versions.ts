@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { requestBody } from './json-api.ts'
-import { type Written, hasOne, nullable, resource, statusTimestamps, timestamp } from './responses.ts'
+import { type Written, hasOne, linkedResource, nullable, resource, statusTimestamps, timestamp } from './responses.ts'
 
 const attributes = z.object({
   /** Whether a run starts once the archive is uploaded. Defaults to true. */
@@ -56,3 +56,28 @@ export const configurationVersionSchema = resource('configuration-versions', {
   links: { self: z.string(), download: z.string() },
 })
 export type ConfigurationVersionResource = Written<typeof configurationVersionSchema>
+
+const text = z.string()
+/** The commit that a configuration comes from, as in the public API. */
+export const ingressAttributesSchema = linkedResource('ingress-attributes', {
+  attributes: {
+    branch: text,
+    'clone-url': text,
+    'commit-message': text,
+    'commit-sha': text,
+    'commit-url': text,
+    'compare-url': text,
+    identifier: text,
+    'is-pull-request': z.boolean(),
+    'on-default-branch': z.boolean(),
+    'pull-request-number': nullable.int,
+    'pull-request-url': nullable.string,
+    'pull-request-title': nullable.string,
+    'pull-request-body': nullable.string,
+    tag: nullable.string,
+    'sender-username': text,
+    'sender-avatar-url': text,
+    'sender-html-url': text,
+  },
+  relationships: { 'created-by': hasOne('users') },
+})

@@ -15,7 +15,7 @@ import { effectiveTagBindingSchema } from './tags.ts'
 import { taskDeliverySchema, taskResultOutcomeSchema, taskResultSchema } from './task-results.ts'
 import { taskStageSchema } from './task-stages.ts'
 import { teamSchema } from './teams.ts'
-import { invitedUserSchema, userSchema } from './users.ts'
+import { invitedUserSchema, memberUserSchema, userSchema } from './users.ts'
 import { variableSchema } from './variables.ts'
 import { workspaceSchema } from './workspaces.ts'
 
@@ -149,7 +149,7 @@ export const teamIncludes: IncludeTable = { users: userSchema, 'organization-mem
 
 export const membershipIncludes: IncludeTable = {
   /** An invited user has no account yet. The response to an invitation always includes the user. */
-  user: [userSchema, invitedUserSchema],
+  user: [memberUserSchema, invitedUserSchema],
   teams: teamSchema,
 }
 

@@ -23,6 +23,16 @@ export function rejectedAttribute(detail: string) {
   return z.never(detail).optional().describe(`refused: ${detail}`)
 }
 
+/** The flag of a feature that this server does not have. Clients send false; `feature` completes the error for true. */
+export function unsupportedFlag(name: string, feature: string) {
+  const error = `${name} must be false: ${feature} not supported by this server`
+  return z
+    .boolean()
+    .refine((value) => !value, { error })
+    .meta({ const: false })
+    .nullish()
+}
+
 /** As `toOne`, for a relationship that `{"data": null}` removes. */
 export function toOneOrNone(type: string) {
   return z.object({ data: toOne(type).shape.data.nullable() })

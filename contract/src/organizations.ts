@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { rejectedAttribute, requestBody, toOneOrNone } from './json-api.ts'
+import { rejectedAttribute, requestBody, toOneOrNone, unsupportedFlag } from './json-api.ts'
 import { type Written, hasOne, linksToMany, linksToOne, resource, timestamp, unsupported } from './responses.ts'
 import { organizationPlan } from './users.ts'
 
@@ -33,7 +33,9 @@ const attributes = z.object({
   'session-timeout': minutes.nullish(),
   'session-remember': minutes.nullish(),
   'cost-estimation-enabled': z.boolean().optional(),
-  'assessments-enforced': z.boolean().optional(),
+  'assessments-enforced': unsupportedFlag('assessments-enforced', 'health assessments are'),
+  'enforce-hyok': unsupportedFlag('enforce-hyok', 'customer-held keys are'),
+  'max-ttl-enabled': unsupportedFlag('max-ttl-enabled', 'a maximum lifetime of tokens is'),
   'allow-force-delete-workspaces': z.boolean().optional(),
   'send-passing-statuses-for-untriggered-speculative-plans': z.boolean().optional(),
   'aggregated-commit-status-enabled': z.boolean().optional(),
@@ -123,7 +125,7 @@ export const organizationSchema = resource('organizations', {
     'plan-is-enterprise': z.boolean(),
     'plan-identifier': organizationPlan,
     'cost-estimation-enabled': stored,
-    'assessments-enforced': stored,
+    'assessments-enforced': unsupported,
     'allow-force-delete-workspaces': z.boolean(),
     'send-passing-statuses-for-untriggered-speculative-plans': stored,
     'aggregated-commit-status-enabled': stored,

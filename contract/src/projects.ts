@@ -11,6 +11,9 @@ export const activityDuration = z
     error:
       "Auto destroy activity duration has an incorrect format, we expect up to 4 numeric digits and 1 unit ('d' or 'h')",
   })
+  .refine((text) => !/^0+[dh]$/.test(text), {
+    error: ({ input }) => `Auto destroy activity duration is ${JSON.stringify(input)}; it must be above 0`,
+  })
   .nullish()
 
 const name = z

@@ -178,6 +178,16 @@ type RunStatusRow = Row<RunStatus>
 
 export const RUN_STATUS = Object.keys(RUN_STATUS_TABLE) as RunStatus[]
 
+/** Statuses of the public API that no run has here: policies are not evaluated and costs not estimated. Filters accept them. */
+export const UNUSED_STATUSES = [
+  'cost_estimating',
+  'cost_estimated',
+  'policy_checking',
+  'policy_checked',
+  'policy_override',
+  'policy_soft_failed',
+] as const
+
 export function statusesWhere(matches: (row: RunStatusRow) => boolean): readonly RunStatus[] {
   return RUN_STATUS.filter((status) => matches(RUN_STATUS_TABLE[status]))
 }

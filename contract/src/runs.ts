@@ -3,6 +3,15 @@ import { commentBody, requestBody, toOne } from './json-api.ts'
 import { type Written, hasMany, hasOne, linksToMany, resource, statusTimestamps, timestamp } from './responses.ts'
 import { RUN_STATUS } from './run-status.ts'
 
+export const RUN_SOURCES = [
+  'tfe-api',
+  'tfe-ui',
+  'tfe-configuration-version',
+  'tfe-run-trigger',
+  'terraform',
+  'terraform+cloud',
+] as const
+
 const address = z.string().min(1).max(2000)
 const addresses = z.array(address).max(1000).nullish()
 
@@ -79,7 +88,7 @@ const runAttributes = {
   'replace-addrs': z.array(z.string()),
   'save-plan': z.boolean().describe('whether the plan is saved for later; it blocks no other run'),
   source: z
-    .enum(['tfe-api', 'tfe-ui', 'tfe-configuration-version', 'tfe-run-trigger', 'terraform', 'terraform+cloud'])
+    .enum(RUN_SOURCES)
     .describe('what created the run, as in the public API: `terraform+cloud` is a `cloud` block'),
   status: z.enum(RUN_STATUS),
   'status-timestamps': statusTimestamps,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { plainBody, relationshipsOf, requestBody, toOne } from './json-api.ts'
-import { type Written, linkedResource, linksToMany, resource } from './responses.ts'
+import { type Written, linkedResource, linksToMany, nullable, resource } from './responses.ts'
 
 /** Usernames appear in URLs, and never look like an e-mail address, since both can be used to sign in. */
 export const username = z
@@ -103,9 +103,22 @@ export const userSchema = linkedResource('users', {
 })
 export type UserResource = Written<typeof userSchema>
 
+const memberAttributes = {
+  ...userAttributes,
+  email: nullable.string.describe('the address of the membership; null when the caller may not see it'),
+  permissions: userPermissions,
+}
+
+/** The user included with a membership. */
+export const memberUserSchema = linkedResource('users', {
+  name: 'MemberUser',
+  attributes: memberAttributes,
+  relationships: userTokensRelation,
+})
+
 /** A user who was invited to an organization and has no account yet. */
 export const invitedUserSchema = resource('users', {
   name: 'InvitedUser',
-  attributes: { ...userAttributes, username: z.null(), 'avatar-url': z.null(), permissions: userPermissions },
+  attributes: { ...memberAttributes, username: z.null(), 'avatar-url': z.null() },
 })
 export type InvitedUserResource = Written<typeof invitedUserSchema>

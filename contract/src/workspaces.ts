@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { entryProblem, newSeenEntries } from './archive-entry.ts'
-import { requestBody, toOne, toOneOrNone } from './json-api.ts'
+import { requestBody, toOne, toOneOrNone, unsupportedFlag } from './json-api.ts'
 import { executionMode, resourceName } from './organizations.ts'
 import { activityDuration } from './projects.ts'
 import { type Written, hasOne, linksToMany, nullable, resource, timestamp } from './responses.ts'
@@ -45,6 +45,13 @@ const workingDirectory = z
     context.addIssue({ code: 'custom', message })
   })
 
+function onlyNull(error: string) {
+  return z
+    .unknown()
+    .refine((value) => value === null || value === undefined, { error })
+    .optional()
+}
+
 const attributes = z.object({
   name: resourceName('Name'),
   description: z.string().max(4000).nullish(),
@@ -74,18 +81,16 @@ const attributes = z.object({
   'auto-destroy-at': z.iso.datetime({ offset: true }).nullish(),
   'auto-destroy-activity-duration': activityDuration,
   'inherits-project-auto-destroy': z.boolean().nullish(),
-  'migration-environment': z.string().max(255).nullish(),
+  'migration-environment': onlyNull(
+    'migration-environment must be null: this server has no legacy environments to migrate',
+  ),
+  'hyok-enabled': unsupportedFlag('hyok-enabled', 'customer-held keys are'),
   'source-name': z.string().max(255).nullish(),
   'source-url': z
     .url({ protocol: /^https?$/ })
     .max(2000)
     .nullish(),
-  'vcs-repo': z
-    .unknown()
-    .refine((value) => value === null || value === undefined, {
-      error: 'vcs-repo must be null: version control is not supported by this server',
-    })
-    .optional(),
+  'vcs-repo': onlyNull('vcs-repo must be null: version control is not supported by this server'),
 })
 const relationships = z.object({
   project: toOne('projects').optional(),
@@ -171,7 +176,7 @@ export const workspaceSchema = resource('workspaces', {
     'allow-destroy-plan': z.boolean(),
     'can-queue-destroy-plan': z.boolean().describe('the same as `allow-destroy-plan`'),
     'assessments-enabled': z.boolean().describe(STORED),
-    'file-triggers-enabled': z.boolean().describe(STORED),
+    'file-triggers-enabled': z.boolean().describe(`true with \`trigger-prefixes\` or \`trigger-patterns\`; ${STORED}`),
     'trigger-prefixes': z.array(z.string()).describe(STORED),
     'trigger-patterns': z.array(z.string()).describe(STORED),
     'queue-all-runs': z.boolean().describe(STORED),
@@ -182,7 +187,7 @@ export const workspaceSchema = resource('workspaces', {
     'global-remote-state': z.boolean().describe('whether every workspace of the organization may read the state'),
     'project-remote-state': z.boolean().describe('whether every workspace of the project may read the state'),
     'auto-destroy-at': nullable.time.describe(
-      `derived from the duration after the latest change if no time was set; ${STORED}`,
+      `derived from the duration after the latest change if no time was set; setting it clears the duration, and vice versa; ${STORED}`,
     ),
     'auto-destroy-activity-duration': nullable.string.describe(
       `such as \`14d\` or \`36h\`, inherited from the project if the workspace sets none; ${STORED}`,
@@ -191,7 +196,7 @@ export const workspaceSchema = resource('workspaces', {
     'inherits-project-auto-destroy': z
       .boolean()
       .describe('whether the workspace inherits the auto-destroy settings of its project'),
-    'migration-environment': nullable.string.describe(STORED),
+    'migration-environment': z.null().describe(ABSENT),
     source: z.string().describe('what created the workspace, such as `tfe-api`'),
     'source-name': nullable.string,
     'source-url': nullable.string,

@@ -14,7 +14,6 @@ create table organizations (
   -- whether members may use personal API tokens, in addition to team and organization tokens
   user_tokens_enabled boolean not null default true,
   cost_estimation_enabled boolean not null default false,
-  assessments_enforced boolean not null default false,
   allow_force_delete_workspaces boolean not null default false,
   send_passing_statuses boolean not null default false,
   aggregated_commit_status_enabled boolean not null default true,

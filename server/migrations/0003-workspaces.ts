@@ -88,7 +88,6 @@ create table workspaces (
   auto_destroy_at timestamptz,
   auto_destroy_activity_duration text,
   inherits_project_auto_destroy boolean not null default true,
-  migration_environment text,
   source text not null default 'tfe-api',
   source_name text,
   source_url text,

@@ -6,19 +6,17 @@ export type SearchParams<K extends Kinds> = { [Name in keyof K]?: Value<K[Name]>
 
 /** A `validateSearch` function for the search parameters of a route. A flag is true or absent. */
 export function searchParams<const K extends Kinds>(kinds: K) {
+  // Invalid ones are present as undefined, since the router adds the result to the parameters of the address.
   return (search: Record<string, unknown>): SearchParams<K> =>
-    Object.fromEntries(
-      Object.entries(kinds)
-        .map(([name, kind]) => [name, read(search[name], kind)] as const)
-        .filter(([, value]) => value !== undefined),
-    ) as SearchParams<K>
+    Object.fromEntries(Object.entries(kinds).map(([name, kind]) => [name, read(search[name], kind)])) as SearchParams<K>
 }
 
 function read(value: unknown, kind: Kinds[string]) {
   if (kind === 'flag') return value === true || value === 'true' || value === '' ? true : undefined
   if (kind === 'number') {
     const number = Number(value)
-    return Number.isSafeInteger(number) && number > 0 ? number : undefined
+    // The API accepts up to nine digits.
+    return Number.isInteger(number) && number > 0 && number < 1e9 ? number : undefined
   }
   // The router parses a text that looks like a number.
   return typeof value === 'string' || typeof value === 'number' ? String(value) || undefined : undefined

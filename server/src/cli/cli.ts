@@ -158,7 +158,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR
     if (error instanceof StartError) {
-      process.stderr.write(`groundstate: ${error.message}\n`)
+      process.stderr.write(`${error.message.replaceAll(/^/gm, 'groundstate: ')}\n`)
       return 1
     }
     throw error

@@ -43,6 +43,7 @@ const CHECKS: readonly Check[] = [
   { name: 'port', run: checkPort },
   { name: 'TLS', run: checkTls },
 ]
+const NAME_WIDTH = Math.max(...CHECKS.map(({ name }) => name.length))
 
 /**
  * Prints a line for each requirement of the server, with advice if it is not met. Returns 1 if any is not met. Read-only, except that an embedded
@@ -57,8 +58,8 @@ export async function doctorCommand(config: Config): Promise<number> {
       return failure(messageOf(error), 'see docs/OPERATIONS.md')
     })
     if (!result.ok) failed += 1
-    process.stdout.write(`${result.ok ? '✓' : '✗'} ${check.name.padEnd(12)} ${result.found}\n`)
-    if (result.advice !== undefined) process.stdout.write(`${' '.repeat(15)}→ ${result.advice}\n`)
+    process.stdout.write(`${result.ok ? '✓' : '✗'} ${check.name.padEnd(NAME_WIDTH)} ${result.found}\n`)
+    if (result.advice !== undefined) process.stdout.write(`${' '.repeat(NAME_WIDTH + 3)}→ ${result.advice}\n`)
   }
   process.stdout.write(failed === 0 ? '\nAll checks passed.\n' : `\n${failed} of ${CHECKS.length} checks failed.\n`)
   return failed === 0 ? 0 : 1

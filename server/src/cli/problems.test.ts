@@ -62,6 +62,13 @@ test('an invalid secret is named before anything is created', async () => {
   expect(await readdir(directory)).not.toContain('unmade')
 })
 
+test('each invalid setting is a line of its own that names the program', async () => {
+  const { code, err } = await groundstate('serve', '--port', 'http', '--secret', 'abc')
+
+  expect(code).toBe(1)
+  expect(err).toMatch(/^groundstate: --port[^\n]*\ngroundstate: --secret[^\n]*\n$/)
+})
+
 test('doctor rejects the secrets that serve rejects', async () => {
   const { code, err } = await groundstate('doctor', '--data-dir', directory, '--secret', 'short')
 
@@ -110,6 +117,8 @@ test('doctor advises on a data directory that cannot be created', async () => {
 
   expect(code).toBe(1)
   expect(out).toMatch(/✗ data directory +can't make the directory \/proc\/groundstate: .*\n +→ \S/)
+  const starts = out.matchAll(/^(?:[✓✗] (?:node|data directory|database|port) +|\s+→ )/gm)
+  expect(new Set(Array.from(starts, ([start]) => start.replace('→ ', '').length))).toEqual(new Set([17]))
 })
 
 test('doctor advises on missing TLS files and on a database of another version', async () => {
@@ -145,7 +154,7 @@ test('doctor names the user of runs and the documentation', async () => {
 
   const { out } = await groundstate('doctor', ...where, '--isolation', 'off')
 
-  expect(out).toContain('✓ isolation    runs execute as the user of the server: it is turned off\n')
+  expect(out).toContain('✓ isolation      runs execute as the user of the server: it is turned off\n')
   expect(out).toContain('→ see "Decide who may run code here" in docs/OPERATIONS.md')
 })
 
@@ -157,7 +166,7 @@ test('doctor fails when runs must have separate users and cannot', async () => {
   const { code, out } = await groundstate('doctor', ...where, '--isolation', 'user', '--engine-path', closed)
 
   expect(code).toBe(1)
-  expect(out).toContain('✗ isolation    runs execute as the user of the server: ')
+  expect(out).toContain('✗ isolation      runs execute as the user of the server: ')
 })
 
 test('doctor tests the sandbox if it is enabled', async () => {
@@ -171,7 +180,7 @@ test('doctor tests the sandbox if it is enabled', async () => {
 
   expect(code).toBe(1)
   expect(out).toContain(
-    '✗ sandbox      the sandbox needs the program bwrap, which is not on the PATH: install bubblewrap',
+    '✗ sandbox        the sandbox needs the program bwrap, which is not on the PATH: install bubblewrap',
   )
 })
 
@@ -203,8 +212,8 @@ test('doctor changes nothing in an empty directory, and reports the parts that a
   const doctor = await groundstate('doctor', '--data-dir', where, '--port', '0', '--tls', 'auto')
   const missing = await groundstate('doctor', '--data-dir', join(where, 'deep/inside'), '--port', '0')
 
-  expect(doctor.out).toContain('✓ database     embedded PostgreSQL, created at the first start\n')
-  expect(doctor.out).toContain('✓ TLS          local authority, created in ')
+  expect(doctor.out).toContain('✓ database       embedded PostgreSQL, created at the first start\n')
+  expect(doctor.out).toContain('✓ TLS            local authority, created in ')
   expect(doctor.out).toMatch(/✓ blobs +the directory .*untouched\/blobs of .*, empty/)
   expect(missing.out).toMatch(/✓ data directory +.*deep\/inside, created at the first start/)
   expect(await readdir(where)).toEqual([])
@@ -221,9 +230,9 @@ test('doctor distinguishes its own server at the port from that of another direc
   const own = await groundstate('doctor', ...at, ...other, '--secret', '11'.repeat(32))
   const stranger = await groundstate('doctor', ...at, ...other)
 
-  expect(own.out).toContain(`✓ port         ${hostname}:${port}, on which Groundstate is running\n`)
+  expect(own.out).toContain(`✓ port           ${hostname}:${port}, on which Groundstate is running\n`)
   expect(stranger.out).toContain(
-    `✗ port         ${hostname}:${port} is in use by the Groundstate of another data directory\n`,
+    `✗ port           ${hostname}:${port} is in use by the Groundstate of another data directory\n`,
   )
   expect(stranger.code).toBe(1)
 })

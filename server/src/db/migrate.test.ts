@@ -15,6 +15,23 @@ test('an up-to-date database is not changed', async () => {
   expect(await migrate(database.url)).toEqual({ applied: [] })
 })
 
+test('an earlier database loses the columns of settings that are refused today', async () => {
+  await using database = await createTestDatabase()
+  const name = MIGRATIONS.map((migration) => migration.name).find((name) => name.endsWith('-unused-settings'))
+  await execute(
+    database.url,
+    `alter table organizations add assessments_enforced boolean not null default true;
+     alter table workspaces add migration_environment text;
+     delete from schema_migrations where name = '${name}'`,
+  )
+
+  const { applied } = await migrate(database.url)
+
+  const columns = `select from pg_attribute where attname in ('assessments_enforced', 'migration_environment')`
+  expect(applied).toEqual([name])
+  expect((await execute(database.url, columns)).rows).toEqual([])
+})
+
 test('servers that start concurrently run each migration once', async () => {
   await using database = await createTestDatabase()
   await execute(database.url, 'drop schema public cascade; create schema public')

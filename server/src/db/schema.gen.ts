@@ -186,7 +186,6 @@ export type Schema = {
     access_revision: Generated<number>
     aggregated_commit_status_enabled: Generated<boolean>
     allow_force_delete_workspaces: Generated<boolean>
-    assessments_enforced: Generated<boolean>
     collaborator_auth_policy: Generated<'password' | 'two_factor_mandatory'>
     cost_estimation_enabled: Generated<boolean>
     created_at: Timestamp
@@ -750,7 +749,6 @@ export type Schema = {
     locked_by_id: string | null
     locked_by_type: 'user' | 'team' | 'run' | null
     locked_reason: string | null
-    migration_environment: string | null
     name: string
     organization_id: string
     pending_state_version_id: string | null

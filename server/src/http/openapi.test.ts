@@ -83,10 +83,20 @@ describe('the OpenAPI document', () => {
   test('describes each operation and its responses', () => {
     const undescribed = operations.filter(([, , { summary, responses }]) => !summary || !hasSuccess(responses))
 
-    // Always 404: configurations do not come from version control.
-    expect(undescribed.map(([path, method]) => `${method} ${path}`)).toEqual([
-      'get /api/v2/configuration-versions/{id}/ingress-attributes',
-    ])
+    expect(undescribed.map(([path, method]) => `${method} ${path}`)).toEqual([])
+  })
+
+  test('describes the members of each resource in a response', () => {
+    const bare = operations.flatMap(([path, method, { responses }]) =>
+      Object.entries(responses).flatMap(([status, response]) => {
+        const schema = schemaOf(response)
+        const data = schema && resolved(schema).properties?.['data']
+        if (!response.content?.['application/vnd.api+json'] || (data && hasMembers(data))) return []
+        return status.startsWith('2') ? [`${method} ${path} ${status}`] : []
+      }),
+    )
+
+    expect(bare).toEqual([])
   })
 
   test('describes the callers of each operation and the audit events of each write', () => {
@@ -164,6 +174,18 @@ function hasSuccess(responses: ApiOperation['responses']) {
 
 function schemaOf(response: Response) {
   return response.content?.['application/vnd.api+json']?.schema
+}
+
+function resolved(schema: JsonSchema): JsonSchema {
+  return (schema.$ref && api.components.schemas[schema.$ref.split('/').at(-1) ?? '']) || schema
+}
+
+/** Whether a resource, each of its variants or each entry of a list has more than an id and a type. */
+function hasMembers(schema: JsonSchema): boolean {
+  const { items, oneOf, properties = {} } = resolved(schema)
+  if (items) return hasMembers(items)
+  if (oneOf) return oneOf.every(hasMembers)
+  return 'attributes' in properties || 'relationships' in properties
 }
 
 function isTyped(schema: JsonSchema) {

@@ -101,10 +101,10 @@ export function exactList() {
   return z.preprocess(splitText, z.array(z.string()).optional()).meta(COMMA_LIST)
 }
 
-/** A comma-separated subset of `values`; undefined if absent or empty. */
-export function listOf<const Value extends string>(values: readonly Value[]) {
+/** A comma-separated subset of `values`; undefined if absent or empty. `unused` are accepted too, and match nothing. */
+export function listOf<const Value extends string>(values: readonly Value[], unused: readonly string[] = []) {
   const rejection: Rejection = (value) => `has ${JSON.stringify(value)}; it must be one of ${values.join(', ')}`
-  const list = z.array(z.enum(values, rejectedWith(rejection)))
+  const list = z.array(z.enum([...values, ...unused], rejectedWith(rejection)))
   return (
     z
       .preprocess(splitText, list.optional())

@@ -119,7 +119,16 @@ async function removeTag({ id }: ListedWorkspace, text: string) {
   const bound = data.map(({ attributes: { key, value } }) => ({ key, value }))
   const rest = bound.filter(({ key, value }) => key !== tag.key || (tag.value !== '' && value !== tag.value))
   if (rest.length === bound.length) throw new Error('the workspace itself has no such tag')
-  await request('PATCH', `/workspaces/${id}/relationships/tag-bindings`, { data: rest.map(tagLinkage) })
+  await replaceTags(id, bound, rest)
+}
+
+/** Replaces the tags of the workspace itself. Flat tags survive the replacement of its bindings: they are removed separately. */
+export async function replaceTags(workspaceId: string, saved: readonly Tag[], tags: readonly Tag[]) {
+  const path = `/workspaces/${workspaceId}/relationships`
+  const isRemoved = ({ key, value }: Tag) => value === '' && !tags.some((tag) => tag.key === key)
+  const removed = saved.filter(isRemoved).map(({ key }) => ({ type: 'tags', attributes: { name: key } }))
+  await request('PATCH', `${path}/tag-bindings`, { data: tags.map(tagLinkage) })
+  if (removed.length > 0) await request('DELETE', `${path}/tags`, { data: removed })
 }
 
 export type Outcome = { id: string; name: string; failure: string | undefined }

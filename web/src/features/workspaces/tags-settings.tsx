@@ -3,13 +3,14 @@ import type { tagBindingSchema } from '@groundstate/contract/tags'
 import { useQuery } from '@tanstack/react-query'
 import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
-import { getData, request } from '../../api/client.ts'
+import { getData } from '../../api/client.ts'
 import { includedOf, useChange } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { loaded } from '../../components/feedback.tsx'
 import { TextField } from '../../components/form.tsx'
 import { Badge } from '../../components/status.tsx'
+import { replaceTags } from './bulk-actions.ts'
 import { SettingsForm, errorAt } from './settings-form.tsx'
 import { type Tag, tagLabel, tagText } from './tag-filter.ts'
 import { useOpenWorkspace } from './workspace.ts'
@@ -64,7 +65,7 @@ function TagsForm({ saved, inherited }: { saved: readonly Tag[]; inherited: read
       about="Tags group workspaces: filter lists by them, or select workspaces by tags in a cloud block."
       names={[/^\/data\/\d+\/attributes/]}
       draft={{ isDirty, reset: () => setEdited(undefined), error, setError }}
-      onSave={async () => replace.mutateAsync(tags)}
+      onSave={async () => replace.mutateAsync({ saved, tags })}
       done="Tags saved"
     >
       <div className="space-y-2">
@@ -126,10 +127,7 @@ function useOwnTags(workspaceId: string) {
 
 function useReplaceTags(organization: string, workspaceId: string) {
   return useChange(
-    async (tags: readonly Tag[]) =>
-      request('PATCH', `/workspaces/${workspaceId}/relationships/tag-bindings`, {
-        data: tags.map((attributes) => ({ type: 'tag-bindings', attributes })),
-      }),
+    async ({ saved, tags }: Record<'saved' | 'tags', readonly Tag[]>) => replaceTags(workspaceId, saved, tags),
     ['workspaces', workspaceId, 'tags'],
     ['workspaces', organization],
   )

@@ -22,8 +22,8 @@ export function membershipResource(membership: ShownMembership, teamIds: readonl
   }
 }
 
-/** Placeholder for the account of an invited user; `id` is the one in the membership. */
-export function invitedUserResource(id: string): InvitedUserResource {
+/** Placeholder for the account of an invited user; `id` and `email` are those of the membership. */
+export function invitedUserResource(id: string, email: string | null): InvitedUserResource {
   return {
     id,
     type: 'users',
@@ -33,6 +33,7 @@ export function invitedUserResource(id: string): InvitedUserResource {
       'auth-method': 'password',
       'avatar-url': null,
       'v2-only': false,
+      email,
       permissions: { 'can-create-organizations': false, 'can-change-email': false, 'can-change-username': false },
     },
   }

@@ -86,6 +86,25 @@ describe('an invitation', () => {
     expect((await app.request({ url: `/api/v2/teams/${second}`, token: user.token })).status).toBe(200)
   })
 
+  test("shows its address in the included user to callers who may see the membership's", async () => {
+    const invited = (await invite('shown@example.com')).json()
+    const member = await createUser(app)
+    const joined = (await invite(member.email)).json()
+    const included = async (id: string, token = owner.token) =>
+      (await app.request({ url: `/api/v2/organization-memberships/${id}?include=user`, token })).json().included
+
+    const users = [...invited.included, ...joined.included]
+    const shown = [...(await included(invited.data.id)), ...(await included(joined.data.id, member.token))]
+    const listed = await app.request({ url: `${url()}?include=user&q=shown@`, token: owner.token })
+    const account = await app.request({ url: `/api/v2/users/${member.id}`, token: owner.token })
+
+    const emails = (resources: any[]) => resources.map(({ attributes }) => attributes.email)
+    expect(emails(users)).toEqual(['shown@example.com', member.email])
+    expect(emails(shown)).toEqual(['shown@example.com', member.email])
+    expect(emails(listed.json().included)).toEqual(['shown@example.com'])
+    expect(account.json().data.attributes).not.toHaveProperty('email')
+  })
+
   test('ignores accounts that only claim the address', async () => {
     const squatter = await createUser(app, { password: 'a good password' })
     const admin = await createUser(app, { isSiteAdmin: true })

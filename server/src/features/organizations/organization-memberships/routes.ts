@@ -2,7 +2,7 @@ import { membershipIncludes, ownMembershipIncludes } from '@groundstate/contract
 import type { Resource } from '@groundstate/contract/json-api'
 import * as contract from '@groundstate/contract/memberships'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
-import { invitedUserSchema, userSchema } from '@groundstate/contract/users'
+import { invitedUserSchema, memberUserSchema } from '@groundstate/contract/users'
 import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { reaction } from '../../../handlers.ts'
@@ -64,7 +64,7 @@ export const membershipRoutes: Routes = (http) => {
       audit: 'organization_user create',
       responses: {
         201: documentOf(contract.membershipSchema).extend({
-          included: z.array(z.union([userSchema, invitedUserSchema])),
+          included: z.array(z.union([memberUserSchema, invitedUserSchema])),
         }),
       },
       body: contract.createMembershipBody,
@@ -145,7 +145,7 @@ export const membershipLoaders: readonly Loader[] = [
   { of: 'organization-memberships', relation: 'teams', load: loadTeams },
 ]
 
-/** The users of memberships by membership id, with placeholders for invited users. */
+/** The users of memberships by membership id, with the addresses of the memberships and placeholders for invited users. */
 async function loadUsers(ctx: Ctx, memberships: readonly Resource[]) {
   const active = memberships.filter((membership) => !isInvitation(membership))
   const users = await includedUsers(
@@ -156,7 +156,10 @@ async function loadUsers(ctx: Ctx, memberships: readonly Resource[]) {
   return new Map(
     memberships.flatMap((membership) => {
       const [id = ''] = relatedIds(membership, 'user')
-      const user = isInvitation(membership) ? invitedUserResource(id) : accounts.get(id)
+      const { email } = membership.attributes as contract.MembershipResource['attributes']
+      const account = accounts.get(id)
+      const member = account && { ...account, attributes: { ...account.attributes, email } }
+      const user = isInvitation(membership) ? invitedUserResource(id, email) : member
       return user ? [[membership.id, user] as const] : []
     }),
   )

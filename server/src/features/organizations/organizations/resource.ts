@@ -28,7 +28,7 @@ export function organizationResource(organization: Organization): OrganizationRe
       'plan-is-enterprise': organization.plan === 'unlimited',
       'plan-identifier': organization.plan,
       'cost-estimation-enabled': organization.cost_estimation_enabled,
-      'assessments-enforced': organization.assessments_enforced,
+      'assessments-enforced': false,
       'allow-force-delete-workspaces': organization.allow_force_delete_workspaces,
       'send-passing-statuses-for-untriggered-speculative-plans': organization.send_passing_statuses,
       'aggregated-commit-status-enabled': organization.aggregated_commit_status_enabled,

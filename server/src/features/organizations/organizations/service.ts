@@ -97,7 +97,6 @@ function organizationSettingColumns(input: UpdateOrganization['attributes']) {
     session_timeout: input['session-timeout'],
     session_remember: input['session-remember'],
     cost_estimation_enabled: input['cost-estimation-enabled'],
-    assessments_enforced: input['assessments-enforced'],
     allow_force_delete_workspaces: input['allow-force-delete-workspaces'],
     send_passing_statuses: input['send-passing-statuses-for-untriggered-speculative-plans'],
     aggregated_commit_status_enabled: input['aggregated-commit-status-enabled'],

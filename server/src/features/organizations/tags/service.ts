@@ -13,18 +13,20 @@ import { listReadableOrganizations, requireOrganization } from '../organizations
 import { listTeamsOfProject } from '../organizations/store.ts'
 import * as store from './store.ts'
 
-/** How a change treats existing bindings: `merge` keeps other keys, `replace` removes them. */
+/** How a change treats existing bindings: `merge` keeps other keys, `replace` removes them, except flat tags. */
 export type TagChange = { change: 'merge' | 'replace'; bindings: Bindings }
 type Bindings = readonly TagBindingInput[]
 
-/** Changes the tags of a workspace or project and returns all its tags. The caller is authorised. */
+/** Changes the tag bindings of a workspace or project and returns all its tags. The caller is authorised. */
 export async function changeTagBindings(
   ctx: Ctx,
   { name, ...target }: store.TagTarget & { name: string },
   { change, bindings }: TagChange,
 ) {
   return transact(ctx, async (ctx) => {
-    await writeTagBindings(ctx, target, { change, bindings, pointer: '/data' })
+    // Clients send the list back, which shows flat tags as bindings.
+    const keep = change === 'replace' ? 'flat' : 'none'
+    await writeTagBindings(ctx, target, { change, bindings, pointer: '/data', keep })
     const action = change === 'merge' ? 'add_tags' : 'replace_tags'
     const { organizationId } = target
     const subject =
@@ -36,10 +38,10 @@ export async function changeTagBindings(
   })
 }
 
-/** Replaces all tags of the target with those of the relation in its body. The caller is authorised. */
+/** Replaces the tag bindings of the target with those of the relation in its body; flat tags stay. The caller is authorised. */
 export async function replaceTagBindings(ctx: TransactionCtx, target: store.TagTarget, bindings: Bindings) {
   const pointer = '/data/relationships/tag-bindings/data'
-  await writeTagBindings(ctx, target, { change: 'replace', bindings, pointer })
+  await writeTagBindings(ctx, target, { change: 'replace', bindings, pointer, keep: 'none' })
 }
 
 type WorkspaceTarget = { organizationId: string; workspaceId: string }
@@ -50,22 +52,22 @@ export async function addTagKeys(ctx: TransactionCtx, target: WorkspaceTarget, {
   await checkFixedKeys(ctx, target.workspaceId, { keys, pointer })
   const bindings = [...new Set(keys)].map((key) => ({ key, value: '' }))
   const flat = rows(ctx, target, bindings).map((row) => ({ ...row, is_binding: false }))
-  await store.upsertTagBindings(ctx.db, flat, { keep: true })
+  await store.upsertTagBindings(ctx.db, flat, { keep: 'all' })
 }
 
-type ChangeInBody = TagChange & { pointer: string }
+type ChangeInBody = TagChange & { pointer: string; keep: 'flat' | 'none' }
 
 async function writeTagBindings(
   ctx: TransactionCtx,
   target: store.TagTarget,
-  { change, bindings, pointer }: ChangeInBody,
+  { change, bindings, pointer, keep }: ChangeInBody,
 ) {
   const keys = bindings.map((binding) => binding.key)
   const repeated = keys.findIndex((key, index) => keys.indexOf(key) < index)
   if (repeated >= 0) throw invalid(`key ${keys[repeated]} is repeated`, `${pointer}/${repeated}/attributes/key`)
   if ('workspaceId' in target) await checkFixedKeys(ctx, target.workspaceId, { keys, pointer })
   if (change === 'replace') await store.deleteOtherTagBindings(ctx.db, target, keys)
-  await store.upsertTagBindings(ctx.db, rows(ctx, target, bindings), { keep: false })
+  await store.upsertTagBindings(ctx.db, rows(ctx, target, bindings), { keep })
 }
 
 /** Throws `invalid` for a reserved key whose value the project sets. */

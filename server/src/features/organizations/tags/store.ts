@@ -51,8 +51,12 @@ export async function listFixedKeys(db: Db, workspaceId: string, keys: readonly 
 
 type NewTagBinding = Insertable<Schema['tag_bindings']>
 
-/** Inserts bindings. An existing key gets the new value, or stays unchanged with `keep`. */
-export async function upsertTagBindings(tx: Tx, rows: readonly NewTagBinding[], { keep }: { keep: boolean }) {
+/** Inserts bindings. Those in `keep` stay unchanged: all with that key, or flat tags that get no value. Others get the new value. */
+export async function upsertTagBindings(
+  tx: Tx,
+  rows: readonly NewTagBinding[],
+  { keep }: { keep: 'all' | 'flat' | 'none' },
+) {
   if (rows.length === 0) return
   await tx
     .insertInto('tag_bindings')
@@ -60,18 +64,20 @@ export async function upsertTagBindings(tx: Tx, rows: readonly NewTagBinding[], 
     .onConflict((conflict) => {
       const target = rows[0]?.workspace_id ? 'workspace_id' : 'project_id'
       const onKey = conflict.columns([target, 'key']).where(target, 'is not', null)
-      return keep
-        ? onKey.doNothing()
-        : onKey.doUpdateSet((eb) => ({ value: eb.ref('excluded.value'), is_binding: eb.ref('excluded.is_binding') }))
+      if (keep === 'all') return onKey.doNothing()
+      return onKey
+        .doUpdateSet((eb) => ({ value: eb.ref('excluded.value'), is_binding: eb.ref('excluded.is_binding') }))
+        .where(sql<boolean>`${keep === 'none'} or excluded.value <> '' or tag_bindings.value <> ''`)
     })
     .execute()
 }
 
+/** Deletes the bindings without one of the keys. Flat tags of workspaces stay. */
 export async function deleteOtherTagBindings(tx: Tx, target: TagTarget, keys: readonly string[]) {
   await tx
     .deleteFrom('tag_bindings')
     .where(of(target))
-    .where(sql<boolean>`key <> all(${keys})`)
+    .where(sql<boolean>`key <> all(${keys}) and (value <> '' or is_binding or project_id is not null)`)
     .execute()
 }
 

@@ -4,6 +4,7 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { tokenHash } from '../../../auth/tokens.ts'
 import { transact } from '../../../db/db.ts'
+import { RENEWAL_THRESHOLD } from '../../workspaces/workspaces/waiting.ts'
 import { applyChange } from '../runs/advance.ts'
 import type { LockedRun } from '../runs/locked-run-store.ts'
 import { checkRunning, jobEnded, requireAnyJob } from './access.ts'
@@ -47,9 +48,6 @@ export async function releaseJob(ctx: Ctx, job: store.JobKey) {
 export async function requeueJob(ctx: Ctx, { id, runId, workspaceId }: AgentJob) {
   await releaseJob(ctx, { id, run_id: runId, workspace_id: workspaceId })
 }
-
-/** Fraction of a lease that must have passed before it is renewed in the database. */
-const RENEWAL_THRESHOLD = 0.1
 
 type Heartbeat = { token: string | undefined; waitMs: number; seen: JobCommand; signal: AbortSignal }
 

@@ -2,9 +2,10 @@ import type { Readable } from 'node:stream'
 import {
   configurationVersionSchema,
   createConfigurationVersionBody,
+  ingressAttributesSchema,
 } from '@groundstate/contract/configuration-versions'
 import { configurationVersionIncludes } from '@groundstate/contract/includes'
-import { documentOf, errorsDocument, pageOf } from '@groundstate/contract/responses'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { type WorkspaceReadmeResource, workspaceReadmeSchema } from '@groundstate/contract/workspace-resources'
 import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
@@ -70,11 +71,11 @@ export const configurationVersionRoutes: Routes = (http) => {
     {
       summary: 'Show the ingress attributes of a configuration version',
       access: { workspace: 'runs:read' },
-      responses: { 404: errorsDocument },
+      // Always 404: only configurations from version control, which is not supported, have ingress attributes.
+      responses: { 200: documentOf(ingressAttributesSchema) },
     },
     async (req) => {
       await requireConfigurationVersion(req.ctx, req.params.id, 'runs:read')
-      // Only configurations from version control, which is not supported, have ingress attributes.
       throw notFound('ingress attributes')
     },
   )

@@ -110,6 +110,7 @@ export async function discardRun(ctx: Ctx, run: Run, comment: string | undefined
 /** Discards the runs queued before a pending run, and discards or cancels the active one unless it is applying. */
 export async function forceExecuteRun(ctx: Ctx, run: Run, comment: string | undefined) {
   return act(ctx, run, { action: 'force_executed', comment }, async (ctx, { run, workspace }) => {
+    if (isEnded(run.status)) throw conflict(`the run is ${run.status}, it has ended`)
     if (run.status !== 'pending' || !run.waits)
       throw forbidden(`the run is ${run.status}: only a pending run in the queue can be force-executed`)
     if (workspace.locked_by_type !== null && workspace.locked_by_type !== 'run')

@@ -48,6 +48,43 @@ test('a stranger gets no validation errors of a list that they may not read', as
 })
 
 test.each([
+  ['runs', 'filter[source]', 'odd', 'tfe-api, tfe-ui'],
+  ['runs', 'filter[status]', 'applied,odd', 'planning'],
+  ['runs', 'filter[operation]', 'odd', 'plan_only'],
+  ['runs', 'filter[status_group]', 'odd', 'non_final'],
+  ['runs', 'filter[timeframe]', 'odd', 'year'],
+  ['workspaces', 'filter[current-run][status]', 'odd', 'planning'],
+  ['workspaces', 'filter[run-group]', 'odd', 'finished'],
+  ['varsets', 'scope', 'odd', 'owned'],
+  ['organization-memberships', 'filter[status]', 'odd', 'invited'],
+])('an unknown value is rejected: %s?%s=%s', async (list, parameter, value, expected) => {
+  const setting = await createRunSetting(app)
+
+  const url = `/api/v2/organizations/${setting.organization}/${list}?${parameter}=${value}`
+  const response = await app.request({ url, token: setting.user.token })
+
+  expect(response.status).toBe(422)
+  expect(response.json().errors[0].source).toEqual({ parameter })
+  expect(response.json().errors[0].detail).toMatch(/odd/)
+  expect(response.json().errors[0].detail).toContain(expected)
+})
+
+test.each([
+  ['runs', 'filter[status]'],
+  ['workspaces', 'filter[current-run][status]'],
+])('a status of the public API that no run has here matches nothing: %s', async (list, parameter) => {
+  const setting = await createRunSetting(app)
+  await createRun(app, setting)
+  const found = async (statuses: string) => {
+    const url = `/api/v2/organizations/${setting.organization}/${list}?${parameter}=${statuses}`
+    return (await app.request({ url, token: setting.user.token })).json().data.length
+  }
+
+  expect(await found('policy_checked,cost_estimated')).toBe(0)
+  expect(await found('policy_checked,plan_queued')).toBe(1)
+})
+
+test.each([
   ['a date', '2026-02-28', true],
   ['a time in a zone', '2026-02-28T10:00:00%2B02:00', true],
   ['the earliest date', '0000-01-01', true],

@@ -5,7 +5,9 @@ import {
   RUN_STATUS,
   type RunStatus,
   UNFINISHED_STATUSES,
+  UNUSED_STATUSES,
 } from '@groundstate/contract/run-status'
+import { RUN_SOURCES } from '@groundstate/contract/runs'
 import { z } from 'zod'
 import { exactList, lastText, listOf, type Query, text, time } from '../../../http/query.ts'
 
@@ -30,10 +32,10 @@ const GROUP = listOf(Object.keys(GROUPS) as (keyof typeof GROUPS)[]).describe(
 export const QUEUE_QUERY = { 'filter[status_group]': GROUP } as const
 
 export const FILTER_QUERY = {
-  'filter[status]': listOf(RUN_STATUS),
+  'filter[status]': listOf(RUN_STATUS, UNUSED_STATUSES),
   'filter[status_group]': GROUP,
   'filter[operation]': listOf(OPERATIONS),
-  'filter[source]': exactList().describe('sources'),
+  'filter[source]': listOf(RUN_SOURCES),
   'filter[workspace_names]': exactList().describe('names of workspaces'),
   'filter[agent_pool_names]': exactList().describe('names of agent pools'),
   'search[user]': text().describe('the username of the creator of the run'),

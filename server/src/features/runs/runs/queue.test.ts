@@ -114,6 +114,9 @@ describe('the queue of a workspace', () => {
     const again = await actOnRun(app, setting, { run: third, action: 'force-execute' })
     expect(again.status).toBe(403)
     await actOnRun(app, setting, { run: third, action: 'cancel' })
+    const ended = await actOnRun(app, setting, { run: third, action: 'force-execute' })
+    expect(ended.status).toBe(409)
+    expect(ended.json().errors[0].detail).toBe('the run is canceled, it has ended')
   })
 
   test('a force-executed run does not replace a run that is applying', async () => {

@@ -5,7 +5,7 @@ import { createVariableSetBody, updateVariableSetBody, variableSetSchema } from 
 import { createVariableBody, updateVariableBody, variableSchema } from '@groundstate/contract/variables'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
-import { boolean, text } from '../../../http/query.ts'
+import { boolean, oneOf, text } from '../../../http/query.ts'
 import { created, listAll, ok } from '../../../http/responses.ts'
 import { variableResource } from '../variables/resource.ts'
 import { listVariablesOfSets } from '../variables/store.ts'
@@ -19,6 +19,7 @@ const READ = [{ organization: 'variable-sets:read' }, { project: 'variable-sets:
 const MANAGE = [{ organization: 'variable-sets:manage' }, { project: 'variable-sets:manage' }] as const
 
 const q = text().describe('part of the name')
+const SCOPE = oneOf(['owned'])
 const LIST = { responses: { 200: pageOf(variableSetSchema) }, include: variableSetIncludes }
 const ONE = { responses: { 200: documentOf(variableSetSchema) }, include: variableSetIncludes }
 
@@ -29,7 +30,7 @@ const LIST_OF_ORGANIZATION = {
   query: {
     q,
     'filter[global]': boolean().describe('only global sets, or only the others'),
-    scope: text().describe('`owned` leaves out the sets that projects own'),
+    scope: SCOPE.describe('`owned` leaves out the sets that projects own'),
   },
 } as const
 
@@ -37,7 +38,7 @@ const LIST_OF_PROJECT = {
   ...LIST,
   summary: 'List the effective variable sets of a project',
   access: { project: 'project:read' },
-  query: { q, scope: text().describe('`owned` for the sets that the project owns instead') },
+  query: { q, scope: SCOPE.describe('`owned` for the sets that the project owns instead') },
 } as const
 
 const LISTS_OF_WORKSPACE = [

@@ -93,14 +93,45 @@ test('the short path merges, the relation replaces, and POST adds', async () => 
   expect(await bound(workspace.id)).toEqual({ e: '6' })
 })
 
-test('an update of the workspace with an empty relation removes every tag', async () => {
-  const workspace = await newWorkspace(['a', 'b'])
-  const body = { data: { type: 'workspaces', relationships: { 'tag-bindings': { data: [] } } } }
-
-  const url = `/api/v2/workspaces/${workspace.id}`
+async function patchBindings(workspaceId: string, pairs: Record<string, string | undefined>) {
+  const relationships = { 'tag-bindings': { data: bindings(pairs) } }
+  const body = { data: { type: 'workspaces', relationships } }
+  const url = `/api/v2/workspaces/${workspaceId}?include=effective_tag_bindings`
   const res = await app.request({ method: 'PATCH', url, token: owner.token, body })
+  const effective = (await show(`workspaces/${workspaceId}/effective-tag-bindings`)) as any[]
+  return { names: res.json().data.attributes['tag-names'], effective: effective.map((item) => item.attributes.key) }
+}
 
-  expect(res.json().data.attributes['tag-names']).toEqual([])
+test('an update of the workspace replaces its tag bindings and keeps its flat tags', async () => {
+  const workspace = await newWorkspace(['a', 'b'])
+  await send('PATCH', `workspaces/${workspace.id}/tag-bindings`, bindings({ env: 'x', bare: undefined }))
+
+  const replaced = await patchBindings(workspace.id, { team: 'core' })
+  const emptied = await patchBindings(workspace.id, {})
+
+  expect(replaced).toEqual({ names: ['a', 'b'], effective: ['team'] })
+  expect(emptied).toEqual({ names: ['a', 'b'], effective: [] })
+})
+
+test('a flat tag that an update sends without a value becomes a binding', async () => {
+  const workspace = await newWorkspace(['a', 'b'])
+
+  const bound = await patchBindings(workspace.id, { a: undefined })
+
+  expect(bound).toEqual({ names: ['a', 'b'], effective: ['a'] })
+})
+
+test('a list of tag bindings that is sent back leaves flat tags as they are', async () => {
+  const workspace = await newWorkspace(['a', 'b'])
+  const path = `workspaces/${workspace.id}`
+  await send('PATCH', `${path}/tag-bindings`, bindings({ env: 'x' }))
+
+  await send('PATCH', `${path}/relationships/tag-bindings`, bindings({ a: '', b: 'now', env: 'y', bare: '' }))
+  const effective = await show(`${path}/effective-tag-bindings`)
+  await send('PATCH', `${path}/relationships/tag-bindings`, [])
+
+  expect(effective.map((item: any) => item.attributes.key)).toEqual(['b', 'bare', 'env'])
+  expect(await tagNames(workspace.id)).toEqual(['a'])
 })
 
 test('a flat tag has one id in the organization, by which it is added and removed', async () => {

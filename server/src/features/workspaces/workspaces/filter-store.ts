@@ -1,4 +1,11 @@
-import { FINAL_STATUSES, RUN_GROUPS, RUN_GROUP_NAMES, UNFINISHED_STATUSES } from '@groundstate/contract/run-status'
+import {
+  FINAL_STATUSES,
+  RUN_GROUPS,
+  RUN_GROUP_NAMES,
+  RUN_STATUS,
+  UNFINISHED_STATUSES,
+  UNUSED_STATUSES,
+} from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
 import { containing, literals, wildcard } from '../../../db/sql.ts'
 import { type Query, boolean, exactText, listOf, text, textList } from '../../../http/query.ts'
@@ -99,7 +106,7 @@ export const WORKSPACE_FILTER_QUERY = {
   ),
   'filter[tag-union]': boolean().describe('whether one of the tags is enough'),
   'filter[project][id]': text().describe('id of a project'),
-  'filter[current-run][status]': textList().describe('statuses of the current run'),
+  'filter[current-run][status]': listOf(RUN_STATUS, UNUSED_STATUSES).describe('statuses of the current run'),
   'filter[run-group]': listOf(GROUPS).describe('our own: groups of the current run; `none` is without a run'),
   'filter[engine-version]': text().describe('our own: the engine version, as it is set'),
   'filter[locked]': boolean().describe('our own: whether the workspace is locked'),

@@ -53,7 +53,7 @@ export function workspaceResource(
       'auto-destroy-activity-duration': autoDestroy.duration,
       'auto-destroy-status': null,
       'inherits-project-auto-destroy': autoDestroy.inherits,
-      'migration-environment': workspace.migration_environment,
+      'migration-environment': null,
       source: workspace.source,
       'source-name': workspace.source_name,
       'source-url': workspace.source_url,

@@ -48,7 +48,7 @@ export async function createWorkspace(
     const now = ctx.now()
     const id = ctx.newId('ws')
     const { name } = input.attributes
-    const { engine_version, ...columns } = workspaceSettingColumns(input.attributes, clientEngine)
+    const { engine_version, ...columns } = workspaceSettingColumns(input.attributes, { clientEngine })
     await rejectTakenWorkspaceName(name, () =>
       store.insertWorkspace(ctx.db, {
         ...columns,
@@ -116,7 +116,7 @@ export async function updateWorkspace(
   return transact(ctx, async (ctx) => {
     await rejectTakenWorkspaceName(input.attributes.name ?? workspace.name, () =>
       store.updateWorkspace(ctx.db, workspace, {
-        ...workspaceSettingColumns(input.attributes, clientEngine),
+        ...workspaceSettingColumns(input.attributes, { clientEngine, current: workspace }),
         ...execution,
         project_id: project?.id,
         updated_at: ctx.now(),

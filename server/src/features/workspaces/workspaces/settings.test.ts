@@ -103,6 +103,98 @@ test("a workspace's auto-destroy time overrides the inherited duration", async (
   expect(autoDestroy(reset)).toEqual({ duration: null, at: null, inherits: true })
 })
 
+test('an auto-destroy time and an activity duration replace each other, and null clears either', async () => {
+  const { id } = await newWorkspace({ 'auto-destroy-activity-duration': '36h' })
+  const at = '2030-01-02T03:04:05.000Z'
+
+  const time = await patch(id, { 'auto-destroy-at': at })
+  const kept = await patch(id, { 'auto-destroy-activity-duration': null })
+  const duration = await patch(id, { 'auto-destroy-activity-duration': '14d' })
+  const derived = duration.data.attributes['auto-destroy-at']
+  const echoed = await patch(id, { 'auto-destroy-at': derived, 'auto-destroy-activity-duration': '14d' })
+  // The provider sends this with every change of a workspace that has a duration.
+  const unset = await patch(id, { 'auto-destroy-at': null })
+  const cleared = await patch(id, { 'auto-destroy-activity-duration': null })
+
+  expect(autoDestroy(time)).toEqual({ duration: null, at, inherits: false })
+  expect(autoDestroy(kept)).toEqual(autoDestroy(time))
+  expect(autoDestroy(duration)).toMatchObject({ duration: '14d', inherits: false })
+  expect(autoDestroy(duration).at).not.toBe(at)
+  expect([autoDestroy(echoed), autoDestroy(unset)]).toEqual([autoDestroy(duration), autoDestroy(duration)])
+  expect(autoDestroy(cleared)).toEqual({ duration: null, at: null, inherits: true })
+})
+
+test.each([
+  [
+    { 'auto-destroy-at': '2030-01-02T03:04:05Z', 'auto-destroy-activity-duration': '14d' },
+    'auto-destroy-at and auto-destroy-activity-duration cannot both be set: omit one of them or set it to null',
+  ],
+  [{ 'auto-destroy-activity-duration': '0h' }, 'Auto destroy activity duration is "0h"; it must be above 0'],
+])('auto-destroy settings %j are rejected', async (attributes, detail) => {
+  const { id } = await newWorkspace()
+
+  const refused = await patch(id, attributes)
+
+  const source = { pointer: '/data/attributes/auto-destroy-activity-duration' }
+  expect(refused).toMatchObject({ status: 422, errors: [{ detail, source }] })
+})
+
+test.each(['trigger-prefixes', 'trigger-patterns'])('%s need file triggers', async (name) => {
+  const { id } = await newWorkspace({ [name]: ['/a'] })
+
+  const disabled = await patch(id, { 'file-triggers-enabled': false })
+  const both = await patch(id, { 'file-triggers-enabled': false, [name]: ['/b'] })
+  const emptied = await patch(id, { 'file-triggers-enabled': false, [name]: [] })
+  const readded = await patch(id, { [name]: ['/c'] })
+  const described = await patch(id, { description: 'unrelated' })
+  const restored = await patch(id, { 'file-triggers-enabled': true, [name]: ['/c'] })
+  const defaults = await patch(id, { 'file-triggers-enabled': null })
+
+  const detail = `file-triggers-enabled is false and ${name} is not empty: enable file triggers or empty ${name}`
+  const source = { pointer: '/data/attributes/file-triggers-enabled' }
+  for (const refused of [disabled, both, readded]) {
+    expect(refused).toMatchObject({ status: 422, errors: [{ detail, source }] })
+  }
+  expect(emptied.data.attributes).toMatchObject({ 'file-triggers-enabled': false, [name]: [] })
+  expect([described.status, restored.status, defaults.status]).toEqual([200, 200, 200])
+})
+
+test('a new workspace with patterns but without file triggers is rejected', async () => {
+  const refused = await send('POST', `organizations/${acme.name}/workspaces`, 'workspaces', {
+    name: 'untriggered',
+    'file-triggers-enabled': false,
+    'trigger-patterns': ['/a/**'],
+  })
+
+  expect(refused.status).toBe(422)
+  expect(refused.json().errors[0].source.pointer).toBe('/data/attributes/file-triggers-enabled')
+})
+
+test.each([
+  ['workspaces', 'hyok-enabled', true],
+  ['workspaces', 'migration-environment', 'legacy/production'],
+  ['organizations', 'assessments-enforced', true],
+  ['organizations', 'enforce-hyok', true],
+  ['organizations', 'max-ttl-enabled', true],
+])('%s refuse a setting of a feature that does not exist: %s', async (type, name, value) => {
+  const { id } = await newWorkspace()
+  const path = type === 'workspaces' ? `workspaces/${id}` : `organizations/${acme.name}`
+  const without = typeof value === 'boolean' ? false : null
+
+  const refused = await send('PATCH', path, type, { [name]: value })
+  const accepted = await send('PATCH', path, type, { [name]: without })
+
+  expect(refused.status).toBe(422)
+  expect(refused.json().errors).toMatchObject([
+    {
+      detail: expect.stringContaining(`${name} must be ${without}: `),
+      source: { pointer: `/data/attributes/${name}` },
+    },
+  ])
+  expect(accepted.status).toBe(200)
+  expect(accepted.json().data.attributes[name]).toBe(without)
+})
+
 const related = (id: string | null) => ({ 'agent-pool': { data: id === null ? null : { type: 'agent-pools', id } } })
 
 test('the agent pool may be a relationship, and null removes it', async () => {

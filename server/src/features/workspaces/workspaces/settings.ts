@@ -15,7 +15,7 @@ type Attributes = UpdateWorkspace['attributes']
  */
 export function workspaceSettingColumns(
   attributes: Attributes,
-  clientEngine: string | undefined,
+  { clientEngine, current }: { clientEngine: string | undefined; current?: Workspace },
 ): Updateable<Schema['workspaces']> {
   const engine = withDefault(attributes['engine-version'] ?? attributes['terraform-version'], 'latest')
   return {
@@ -29,40 +29,62 @@ export function workspaceSettingColumns(
     trigger_only_on_output_change: withDefault(attributes['trigger-only-on-output-change'], false),
     allow_destroy_plan: withDefault(attributes['allow-destroy-plan'], true),
     assessments_enabled: withDefault(attributes['assessments-enabled'], false),
-    file_triggers_enabled: withDefault(attributes['file-triggers-enabled'], true),
-    ...triggerColumns(attributes),
+    ...triggerColumns(attributes, current),
     queue_all_runs: withDefault(attributes['queue-all-runs'], false),
     speculative_enabled: withDefault(attributes['speculative-enabled'], true),
     structured_run_output_enabled: withDefault(attributes['structured-run-output-enabled'], true),
     global_remote_state: withDefault(attributes['global-remote-state'], false),
     project_remote_state: withDefault(attributes['project-remote-state'], false),
-    ...autoDestroyColumns(attributes),
-    migration_environment: attributes['migration-environment'],
+    ...autoDestroyColumns(attributes, current),
     source_name: attributes['source-name'],
     source_url: attributes['source-url'],
   }
 }
 
-/** A workspace has prefixes or patterns: setting one of them, even to an empty list, clears the other. */
-function triggerColumns({ 'trigger-prefixes': prefixes, 'trigger-patterns': patterns }: Attributes) {
+/** A workspace has prefixes or patterns: setting one of them, even to an empty list, clears the other. Both need file triggers. */
+function triggerColumns(attributes: Attributes, current: Workspace | undefined) {
+  const { 'trigger-prefixes': prefixes, 'trigger-patterns': patterns, 'file-triggers-enabled': enabled } = attributes
   if (prefixes?.length && patterns?.length) {
     throw invalid(
       'trigger-prefixes and trigger-patterns cannot both be set: omit one of them or leave it empty',
       '/data/attributes/trigger-patterns',
     )
   }
-  return {
+  const columns = {
+    file_triggers_enabled: withDefault(enabled, true),
     trigger_prefixes: prefixes === undefined && patterns ? [] : withDefault(prefixes, []),
     trigger_patterns: patterns === undefined && prefixes ? [] : withDefault(patterns, []),
   }
+  const isDisabled = (columns.file_triggers_enabled ?? current?.file_triggers_enabled) === false
+  const isUsed = (name: 'prefixes' | 'patterns') =>
+    (columns[`trigger_${name}`] ?? current?.[`trigger_${name}`] ?? []).length > 0
+  const used = isUsed('prefixes') ? 'trigger-prefixes' : isUsed('patterns') ? 'trigger-patterns' : undefined
+  if (isDisabled && used && (enabled !== undefined || attributes[used])) {
+    throw invalid(
+      `file-triggers-enabled is false and ${used} is not empty: enable file triggers or empty ${used}`,
+      '/data/attributes/file-triggers-enabled',
+    )
+  }
+  return columns
 }
 
-/** Inherited values are not stored, even if a client sends them back. */
-function autoDestroyColumns(attributes: Attributes) {
+/**
+ * A time and a duration replace each other. The time that clients read and send back may be derived from the duration, or the duration
+ * inherited: neither is stored.
+ */
+function autoDestroyColumns(attributes: Attributes, current: Workspace | undefined) {
+  const { 'auto-destroy-at': at, 'auto-destroy-activity-duration': duration } = attributes
   const inherits = attributes['inherits-project-auto-destroy']
+  const shown = current && effectiveAutoDestroy(current).at
+  if (!inherits && at && duration && new Date(at).getTime() !== shown?.getTime()) {
+    throw invalid(
+      'auto-destroy-at and auto-destroy-activity-duration cannot both be set: omit one of them or set it to null',
+      '/data/attributes/auto-destroy-activity-duration',
+    )
+  }
   return {
-    auto_destroy_at: inherits ? null : attributes['auto-destroy-at'],
-    auto_destroy_activity_duration: inherits ? null : attributes['auto-destroy-activity-duration'],
+    auto_destroy_at: inherits || duration ? null : at,
+    auto_destroy_activity_duration: inherits || (at && !duration) ? null : duration,
     inherits_project_auto_destroy: withDefault(inherits, true),
   }
 }
@@ -122,7 +144,7 @@ export function effectiveAutoDestroy(workspace: Workspace) {
   const { auto_destroy_at: ownTime, auto_destroy_activity_duration: ownDuration } = workspace
   const inherits = workspace.inherits_project_auto_destroy && ownTime === null && ownDuration === null
   const duration = inherits ? workspace.project_auto_destroy_activity_duration : ownDuration
-  return { inherits, duration, at: ownTime ?? (duration && after(workspace.latest_change_at, duration)) }
+  return { inherits, duration, at: ownTime ?? (duration === null ? null : after(workspace.latest_change_at, duration)) }
 }
 
 function after(start: Date, duration: string) {

@@ -26,7 +26,10 @@ export type WaitingCause = Partial<{
 
 export const MAX_JOBS_COUNTED = 1000
 
-/** Time without a heartbeat after which an agent has missed one, in ms. */
+/** Fraction of a lease that must have passed before a heartbeat renews it in the database. */
+export const RENEWAL_THRESHOLD = 0.1
+
+/** Time after which an agent has missed a heartbeat that would have renewed its lease, in ms. */
 const HEARTBEAT_TIMEOUT_MS = 15_000
 
 /** A run task whose result a run waits for; `pool` is the name of the agent pool in whose queue its request is. */
@@ -86,7 +89,7 @@ function tasksReason(tasks: readonly WaitingTask[], now: Date) {
 
 function silenceReason({ agentName, leaseMs = 0 }: WaitingCause, expiry: Date, now: Date) {
   const silentMs = leaseMs - (expiry.getTime() - now.getTime())
-  if (silentMs < Math.min(HEARTBEAT_TIMEOUT_MS, leaseMs / 2)) return null
+  if (silentMs < Math.min(RENEWAL_THRESHOLD * leaseMs + HEARTBEAT_TIMEOUT_MS, leaseMs / 2)) return null
   const agent = agentName ? `the agent ${agentName}` : 'its agent'
   return `waiting for a heartbeat of ${agent} until ${expiry.toISOString().slice(11, 19)} UTC`
 }

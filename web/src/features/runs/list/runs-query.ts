@@ -76,7 +76,7 @@ export function listedRuns(
   }))
 }
 
-/** The API sources of comma-separated origins; an unknown origin is passed on and matches nothing. */
+/** The API sources of comma-separated origins; the server rejects an unknown origin. */
 function apiSources(origins: string | undefined) {
   return origins
     ?.split(',')

@@ -7,7 +7,7 @@ const VALUES = {
   'filter[status]': ['applied', 'errored', 'errored,discarded', 'canceled', 'planning,planned', 'force_canceled'],
   'filter[status_group]': ['final', 'errored', 'needs_approval,stopped', 'finished', 'non_final', 'discardable'],
   'filter[operation]': ['plan_and_apply', 'plan_only', 'destroy,save_plan', 'refresh_only', 'empty_apply', 'destroy'],
-  'filter[source]': [...SOURCES, 'tfe-ui,tfe-api', 'nowhere'],
+  'filter[source]': [...SOURCES, 'tfe-ui,tfe-api', 'terraform'],
   'filter[agent_pool_names]': [POOLS[0], 'POOL-A,pool-b', 'pool-b', 'built-in', 'nowhere'],
   'search[basic]': [
     'release',
