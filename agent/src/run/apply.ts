@@ -42,6 +42,7 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
       orphan: {
         pidFile: journal.pid,
         logFile: journal.log,
+        logLimit: log.limit,
         exitFile: journal.exit,
         interruptedFile: journal.interrupted,
         graceMs: UNREACHABLE_GRACE_MS,
