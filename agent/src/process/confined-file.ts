@@ -1,5 +1,5 @@
 import * as fs from 'node:fs'
-import { chmod, writeFile } from 'node:fs/promises'
+import { chmod, open, writeFile } from 'node:fs/promises'
 import { sep } from 'node:path'
 import { promisify } from 'node:util'
 import { codeOf } from './errors.ts'
@@ -11,6 +11,7 @@ const { O_RDONLY, O_NONBLOCK } = fs.constants
 const MAX_TEXT_BYTES = 64 * 1024 * 1024
 /** Files up to this size, in bytes, are read synchronously: that is faster than a round trip through Node's thread pool. */
 const SMALL_FILE = 256 * 1024
+const COPY_BYTES = 1024 * 1024
 /** Linux: opens a path without opening the file, so that pipes and devices are not affected. Node does not define it. */
 const O_PATH = 0o10000000
 
@@ -70,6 +71,21 @@ export async function readWhole({ fd, stats: { size } }: ConfinedFile): Promise<
 }
 
 const readAsync = promisify(fs.read)
+
+/** Copies as many bytes as the file had when it was opened. Ranges of zeros become holes: a sparse file stays sparse. */
+export async function copyWhole({ fd, stats: { size } }: ConfinedFile, path: string) {
+  await using copy = await open(path, 'w', 0o600)
+  const [space, zeros] = [Buffer.alloc(COPY_BYTES), Buffer.alloc(COPY_BYTES)]
+  let length = 0
+  while (length < size) {
+    const { bytesRead } = await readAsync(fd, space, 0, Math.min(COPY_BYTES, size - length), length)
+    if (bytesRead === 0) break
+    const isHole = space.subarray(0, bytesRead).equals(zeros.subarray(0, bytesRead))
+    length += isHole ? bytesRead : (await copy.write(space, 0, bytesRead, length)).bytesWritten
+  }
+  await copy.truncate(length)
+  await copy.sync()
+}
 
 function openPlain(path: string): ConfinedFile | undefined {
   const fd = openExisting(path, O_RDONLY | O_NONBLOCK)

@@ -1,5 +1,10 @@
 import type { Readable } from 'node:stream'
-import type { ArtifactKind, DocumentsHeader, ResultHeader } from '@groundstate/contract/agent'
+import {
+  type ArtifactKind,
+  type DocumentsHeader,
+  type ResultHeader,
+  maxArtifactBytes,
+} from '@groundstate/contract/agent'
 import { openEnvelope } from '@groundstate/contract/envelope'
 import type { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
@@ -61,14 +66,12 @@ function split(content: Buffer, sizes: readonly number[]): Buffer[] {
   return sizes.map((size) => content.subarray(end, (end += size)))
 }
 
-export const MAX_ARTIFACT_BYTES = 1024 ** 3
-
 type Artifact = { kind: ArtifactKind; content: Readable | Buffer }
 
 /** Stores a file of a job durably. A stored file is not replaced: an agent repeats the same content. */
 export async function putArtifact(ctx: Ctx, job: Job, { kind, content }: Artifact) {
   // Plan files are compressed archives.
-  const options = { maxBytes: MAX_ARTIFACT_BYTES, compress: kind !== 'plan-file' }
+  const options = { maxBytes: maxArtifactBytes(kind), compress: kind !== 'plan-file' }
   try {
     await ctx.blobs.put(artifactKey(job.run_id, job.id, kind), content, options)
   } catch (error) {
