@@ -155,6 +155,8 @@ export const agentJob = z.object({
   graceMs: z.int(),
   /** The server accepts `/result`; absent from earlier versions. */
   takesResults: z.boolean().default(false),
+  /** False for a plan-only run: the agent does not keep the directory of the plan. */
+  mayApply: z.boolean().default(true),
   /** For a plan of an auto-apply run: its JSON may follow the outcome. */
   documentsMayFollow: z.boolean().default(false),
 })

@@ -20,6 +20,7 @@ import { claim, deregister } from '../server/client.ts'
 import { RequestRejectedError, isTokenRejected, knownAuthorities, openConnection } from '../server/connection.ts'
 import { jobClient } from '../server/job-client.ts'
 import type { AgentOptions } from '../settings/agent-options.ts'
+import { PLAN_DIRECTORY_LIMIT } from '../settings/shared-settings.ts'
 import { createRegistration, readAgentId } from './registration.ts'
 import { serveTaskRequests } from './task-requests.ts'
 
@@ -62,9 +63,9 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const stopping = AbortSignal.any([signal, failed.signal, done.signal])
   const drained = new AbortController()
   const forceful = AbortSignal.any([drained.signal, options.forcefulSignal ?? drained.signal])
-  const limits = { keepMs: options.keepDirectoriesMs ?? 24 * 3_600_000, keepCount: options.keepDirectories ?? 50 }
   const inUse = new Set(leftDirectories.map(({ root }) => root))
-  const directories = await openRunDirectories(workDir, limits, { ...confinement, inUse })
+  const { planDirectoryLimit = PLAN_DIRECTORY_LIMIT } = options
+  const directories = await openRunDirectories(workDir, planDirectoryLimit, { ...confinement, inUse })
   const agent: AgentContext = {
     apiUrl,
     gateway,

@@ -1,9 +1,10 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { chmod, mkdir, readFile, readdir, rm } from 'node:fs/promises'
+import { chmod, mkdir, readFile, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { z } from 'zod'
+import { diskUsage, removeTree } from '../process/confined-file.ts'
 import type { RunUser } from '../process/user-processes.ts'
 import { parseJson } from '../server/connection.ts'
 import type { PluginCache, PluginCaches } from './plugin-caches.ts'
@@ -45,13 +46,19 @@ export type RunDirectory = {
 /** Working directory of a run's processes, which may be below that of its configuration. */
 export type RunSite = { directory: RunDirectory; workingDirectory: string }
 
-type Kept = { directory: RunDirectory; jobId: string; engineVersion: string; keptAt: number; shut?: Promise<void> }
-
-type DirectoryLimits = {
-  keepMs: number
-  /** Maximum number of waiting directories; the oldest are removed first. */
-  keepCount: number
+type Kept = {
+  directory: RunDirectory
+  jobId: string
+  engineVersion: string
+  keptAt: number
+  shut?: Promise<void>
+  /** Disk space, once it was measured. */
+  bytes?: number
 }
+
+/** Maximum time and number of directories that wait for their apply. */
+const KEEP_MS = 24 * 3_600_000
+const KEEP_COUNT = 50
 
 /** Owners of the directories; without `users` the agent's own user. */
 export type DirectoryOwners = {
@@ -67,7 +74,8 @@ export type DirectoryOwners = {
  */
 export type RunDirectories = Awaited<ReturnType<typeof openRunDirectories>>
 
-export async function openRunDirectories(workDir: string, limits: DirectoryLimits, owners: DirectoryOwners) {
+/** `keepBytes` is the maximum disk space of the directories that wait for their apply. */
+export async function openRunDirectories(workDir: string, keepBytes: number, owners: DirectoryOwners) {
   const { caches, users } = owners
   const parent = join(workDir, 'runs')
   await mkdir(parent, { recursive: true, mode: 0o700 })
@@ -84,7 +92,7 @@ export async function openRunDirectories(workDir: string, limits: DirectoryLimit
   async function removeLeft({ root, tmp, uid }: { root: string; tmp: string; uid?: number | undefined }) {
     // A process outside the group could continue in a directory, and under an id, that another run gets next.
     if (uid !== undefined) await users?.clear(uid)
-    for (const path of [root, tmp]) await rm(path, { recursive: true, force: true })
+    for (const path of [root, tmp]) await removeTree(path)
     if (uid !== undefined) users?.free(uid)
   }
 
@@ -98,7 +106,7 @@ export async function openRunDirectories(workDir: string, limits: DirectoryLimit
     // A later run with the same user id must not have access.
     chmodSync(directory.root, 0o700)
     rmSync(directory.variables, { recursive: true, force: true })
-    rmSync(directory.cliConfig, { force: true })
+    for (const path of [directory.cliConfig, directory.planJson]) rmSync(path, { force: true })
   }
 
   /** Usually the apply has started by then and taken the directory. */
@@ -107,12 +115,22 @@ export async function openRunDirectories(workDir: string, limits: DirectoryLimit
     if (kept.get(runId) === entry) entry.shut = shut(entry.directory).catch(() => {})
   }
 
+  /** Removes the directories that exceed a limit, the oldest first: their applies start from the stored plan. */
   async function sweep() {
-    const oldest = [...kept].toSorted(([, a], [, b]) => a.keptAt - b.keptAt)
-    const surplus = oldest.length - limits.keepCount
-    const due = oldest.filter(([, { keptAt }], index) => index < surplus || Date.now() - keptAt > limits.keepMs)
-    for (const [runId] of due) kept.delete(runId)
-    await Promise.all(due.map(([, { directory }]) => remove(directory)))
+    const newest = [...kept].toSorted(([, a], [, b]) => b.keptAt - a.keptAt)
+    let bytes = 0
+    for (const [index, [runId, entry]] of newest.entries()) {
+      await entry.directory.documents
+      entry.bytes ??= await diskUsage(entry.directory.root)
+      // The apply may have taken it.
+      if (kept.get(runId) !== entry) continue
+      const isRecent = index < KEEP_COUNT && Date.now() - entry.keptAt <= KEEP_MS
+      if (isRecent && bytes + entry.bytes <= keepBytes) bytes += entry.bytes
+      else {
+        kept.delete(runId)
+        await remove(entry.directory).catch(() => {})
+      }
+    }
   }
 
   return {
@@ -175,7 +193,8 @@ export async function openRunDirectories(workDir: string, limits: DirectoryLimit
       kept.set(runId, entry)
       if (directory.documents !== undefined) void shutAfterDocuments(runId, entry)
       if (earlier) await remove(earlier.directory)
-      await sweep()
+      // Measuring large directories takes time that the run need not wait for.
+      void sweep()
     },
   }
 }
@@ -205,7 +224,7 @@ async function readKept(parent: string, { caches, users, inUse }: DirectoryOwner
       const cache = await caches.enter(organizationId)
       const user = uid === undefined ? undefined : { uid, gid: cache.gid ?? 0 }
       kept.set(runId, { directory: directoryAt(root, { tmp, user, cache }), jobId, engineVersion, keptAt })
-    } else await rm(root, { recursive: true, force: true })
+    } else await removeTree(root)
   }
   return kept
 }

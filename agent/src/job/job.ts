@@ -135,7 +135,7 @@ export async function runJob(
       reported = Promise.withResolvers()
       await deliverLater(context, planned.pending, reported.promise)
     }
-    keep = job.kind === 'plan' && outcome.status === 'finished' && outcome.hasChanges === true
+    keep = job.kind === 'plan' && job.mayApply && outcome.status === 'finished' && outcome.hasChanges === true
     if (keep) await directories.keep(context.directory, job, engine.version)
   } catch (error) {
     outcome = failedOutcome(error)

@@ -1,6 +1,7 @@
+import { execFile } from 'node:child_process'
 import * as fs from 'node:fs'
-import { chmod, open, writeFile } from 'node:fs/promises'
-import { sep } from 'node:path'
+import { chmod, lstat, open, readdir, rm, writeFile } from 'node:fs/promises'
+import { join, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { codeOf } from './errors.ts'
 import type { RunUser } from './user-processes.ts'
@@ -85,6 +86,27 @@ export async function copyWhole({ fd, stats: { size } }: ConfinedFile, path: str
   }
   await copy.truncate(length)
   await copy.sync()
+}
+
+/** Removes a directory that a run could write. Node fails for paths that are too long, and for directories without permissions. */
+export async function removeTree(path: string) {
+  await rm(path, { recursive: true, force: true }).catch(async () => {
+    await promisify(execFile)('/bin/sh', ['-c', 'chmod -R u+rwX "$1"; rm -rf "$1"', 'sh', path])
+  })
+}
+
+/** Disk space of a directory tree, in bytes; holes of sparse files need none. Infinite where it cannot be measured. */
+export async function diskUsage(path: string): Promise<number> {
+  try {
+    let bytes = (await lstat(path)).blocks * 512
+    for (const entry of await readdir(path, { withFileTypes: true })) {
+      const child = join(path, entry.name)
+      bytes += entry.isDirectory() ? await diskUsage(child) : (await lstat(child)).blocks * 512
+    }
+    return bytes
+  } catch {
+    return Infinity
+  }
 }
 
 function openPlain(path: string): ConfinedFile | undefined {
