@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { MAX_STATE_BYTES } from './state-versions.ts'
 
 /**
  * The protocol between the server and its run agents: plain JSON over HTTP under `/api/agent/v1`. It is our own, since the public API
@@ -194,11 +193,6 @@ export const artifactKind = z.enum([
 export type ArtifactKind = z.infer<typeof artifactKind>
 
 export const MAX_ARTIFACT_BYTES = 1024 ** 3
-
-/** Maximum size of an artifact, in bytes. Agents upload no larger one. */
-export function maxArtifactBytes(kind: ArtifactKind) {
-  return kind === 'errored-state' ? MAX_STATE_BYTES : MAX_ARTIFACT_BYTES
-}
 
 const resourceCounts = z.object({ additions: z.int(), changes: z.int(), destructions: z.int(), imports: z.int() })
 

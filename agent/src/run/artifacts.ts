@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import { type ArtifactKind, maxArtifactBytes } from '@groundstate/contract/agent'
+import { type ArtifactKind, MAX_ARTIFACT_BYTES } from '@groundstate/contract/agent'
 import { chownToRun } from '../isolation/run-directory.ts'
 import { openConfined, readWhole, statsOf } from '../process/confined-file.ts'
 import type { EngineContext, JobContext } from './context.ts'
@@ -16,7 +16,8 @@ export async function uploadResult(context: EngineContext, kind: ArtifactKind, p
   using file = openConfined(path, context.directory)
   if (file === undefined) return false
   const { size } = file.stats
-  checkSize(kind, size)
+  if (size > MAX_ARTIFACT_BYTES)
+    throw new Error(`the ${kind.replace('-', ' ')} has ${size} bytes, more than the maximum of ${MAX_ARTIFACT_BYTES}`)
   // By its descriptor, since the path may refer to another file by now.
   const large = { file: process.platform === 'linux' ? `/proc/self/fd/${file.fd}` : path, size }
   if (size < SMALL_FILE) await uploadBytes(context, kind, await readWhole(file))
@@ -28,16 +29,9 @@ export async function uploadResult(context: EngineContext, kind: ArtifactKind, p
 export async function uploadFile(sender: Sender, kind: ArtifactKind, path: string): Promise<boolean> {
   const stats = statsOf(path)
   if (stats === undefined) return false
-  checkSize(kind, stats.size)
   if (stats.size < SMALL_FILE) await uploadBytes(sender, kind, await readFile(path))
   else await sender.client.putArtifact(kind, { file: path, size: stats.size }, sender.alive)
   return true
-}
-
-function checkSize(kind: ArtifactKind, size: number) {
-  const limit = maxArtifactBytes(kind)
-  if (size > limit)
-    throw new Error(`the ${kind.replaceAll('-', ' ')} has ${size} bytes, more than the maximum of ${limit}`)
 }
 
 /** Maximum bytes sent with a report; larger files are sent before it. */

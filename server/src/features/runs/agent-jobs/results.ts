@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream'
 import {
   type ArtifactKind,
   type DocumentsHeader,
+  MAX_ARTIFACT_BYTES,
   type ResultHeader,
-  maxArtifactBytes,
 } from '@groundstate/contract/agent'
 import { openEnvelope } from '@groundstate/contract/envelope'
 import type { z } from 'zod'
@@ -71,7 +71,7 @@ type Artifact = { kind: ArtifactKind; content: Readable | Buffer }
 /** Stores a file of a job durably. A stored file is not replaced: an agent repeats the same content. */
 export async function putArtifact(ctx: Ctx, job: Job, { kind, content }: Artifact) {
   // Plan files are compressed archives.
-  const options = { maxBytes: maxArtifactBytes(kind), compress: kind !== 'plan-file' }
+  const options = { maxBytes: MAX_ARTIFACT_BYTES, compress: kind !== 'plan-file' }
   try {
     await ctx.blobs.put(artifactKey(job.run_id, job.id, kind), content, options)
   } catch (error) {

@@ -7,12 +7,13 @@ import { configuration, startAgent, startServer, temporaryDirectory } from '../t
 import { createJob } from '../testing/protocol-job.ts'
 import { createJournal, saveErroredState } from './journal.ts'
 
-/** An engine whose apply executes a shell script. */
-async function engineWith(apply: string) {
+/** An engine whose plan and apply execute shell scripts. */
+async function engineWith({ plan = '', apply = '' }) {
   const path = join(await temporaryDirectory(), 'terraform')
   const script = `#!/bin/sh
 case $1 in
   version) printf 'Terraform v9.9.9\\non linux_amd64\\n' ;;
+  plan) ${plan} ;;
   apply) ${apply} ;;
 esac
 `
@@ -30,7 +31,7 @@ const TOO_LARGE = 'errored.tfstate is not kept: it has 1258291200 bytes, and a s
 
 test('a file larger than a state is not copied, and log and outcome say so', async () => {
   const server = await startServer()
-  const enginePath = await engineWith('truncate -s 1200M errored.tfstate; exit 1')
+  const enginePath = await engineWith({ apply: 'truncate -s 1200M errored.tfstate; exit 1' })
   const { workDir } = await startAgent(server, { enginePath })
 
   const apply = server.submit(coldApply())
@@ -44,7 +45,7 @@ test('a file larger than a state is not copied, and log and outcome say so', asy
 
 test('an apply that stored its state does not fail for a file in the place of the errored state', async () => {
   const server = await startServer()
-  await startAgent(server, { enginePath: await engineWith('truncate -s 1200M errored.tfstate') })
+  await startAgent(server, { enginePath: await engineWith({ apply: 'truncate -s 1200M errored.tfstate' }) })
 
   const outcome = await server.submit(coldApply()).finished
 
@@ -54,7 +55,7 @@ test('an apply that stored its state does not fail for a file in the place of th
 test('a sparse state stays sparse where the agent keeps it', async () => {
   const server = await startServer()
   server.refuse(({ kind }) => (kind === 'errored-state' ? 413 : undefined))
-  const enginePath = await engineWith('echo kept > errored.tfstate; truncate -s 64M errored.tfstate; exit 1')
+  const enginePath = await engineWith({ apply: 'echo kept > errored.tfstate; truncate -s 64M errored.tfstate; exit 1' })
   const { workDir } = await startAgent(server, { enginePath })
 
   const { runId, finished } = server.submit(coldApply())
@@ -79,4 +80,18 @@ test('a state is copied as it is when the copy begins', async () => {
   await saving
 
   expect(await readFile(journal.erroredState, 'utf8')).toBe('state')
+})
+
+test('a plan file that is too large is not uploaded, and the outcome says so', async () => {
+  const server = await startServer()
+  const plan = 'for arg; do case $arg in -out=*) truncate -s 1100M ${arg#-out=};; esac; done; exit 2'
+  await startAgent(server, { enginePath: await engineWith({ plan }) })
+
+  const job = server.submit({ configuration: configuration('output "a" { value = 1 }'), documentsMayFollow: true })
+
+  expect(await job.finished).toMatchObject({
+    status: 'errored',
+    message: 'the plan file has 1153433600 bytes, more than the maximum of 1073741824',
+  })
+  expect([...job.artifacts.keys()]).toEqual([])
 })
