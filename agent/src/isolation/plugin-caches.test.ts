@@ -55,7 +55,7 @@ test.each([
   [null, []],
 ])('a restart after an init that ended with %j keeps the directories %j', async (code, expected) => {
   const workDir = await temporaryDirectory()
-  const job = { id: 'job-1', runId: 'run-1', organizationId: 'org-acme' } as AgentJob
+  const job = { id: 'job-1', runId: 'run-1', workspaceId: 'ws-1', organizationId: 'org-acme' } as AgentJob
   const caches = await openPluginCaches(workDir, undefined)
   const directories = await openRunDirectories(workDir, Infinity, { caches, users: undefined })
   const directory = await directories.create(job)

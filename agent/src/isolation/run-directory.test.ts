@@ -47,7 +47,17 @@ describeWithTerraform('the directory of a plan', () => {
     await server.submit({ runId: 'run-a', configuration: planned('accepted') }).finished
     await expect.poll(() => server.claims()).toBe(1)
 
-    expect(await readdir(join(workDir, 'runs'))).toHaveLength(1)
+    await expect.poll(() => readdir(join(workDir, 'runs'))).toHaveLength(1)
+  })
+
+  test('is replaced by that of the next run of the workspace, since only one run waits for its apply', async () => {
+    const server = await startServer()
+    const { workDir } = await startAgent(server)
+
+    for (const runId of ['run-a', 'run-b']) await server.submit({ runId, configuration: planned(runId) }).finished
+
+    const kept = async () => (await readdir(join(workDir, 'runs'))).map((name) => name.slice(0, 5))
+    await expect.poll(kept).toEqual(['run-b'])
   })
 
   test('is not kept if the run cannot be applied', async () => {
@@ -64,9 +74,10 @@ describeWithTerraform('the directory of a plan', () => {
     const { workDir } = await startAgent(server, { planDirectoryLimit: 30_000_000 })
     const plan = async (runId: string, megabytes: number) => {
       const archive = configuration(ONE_RESOURCE, { large: randomBytes(megabytes * 500_000).toString('hex') })
-      const job = server.submit({ runId, configuration: archive })
+      const run = { runId, workspaceId: `ws-acme-${runId}`, workspaceName: runId, configuration: archive }
+      const job = server.submit(run)
       await job.finished
-      return { kind: 'apply' as const, runId, configuration: archive, artifacts: job.artifacts }
+      return { ...run, kind: 'apply' as const, artifacts: job.artifacts }
     }
     const kept = async () => (await readdir(join(workDir, 'runs'))).map((name) => name.slice(0, 5)).toSorted()
     const oldest = await plan('run-a', 12)

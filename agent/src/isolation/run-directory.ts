@@ -17,6 +17,7 @@ const KEPT = 'kept.json'
 /** The content of `kept.json`, which marks a directory that waits for its apply. */
 const keptRecord = z.object({
   runId: z.string(),
+  workspaceId: z.string(),
   jobId: z.string(),
   engineVersion: z.string(),
   keptAt: z.number(),
@@ -48,6 +49,7 @@ export type RunSite = { directory: RunDirectory; workingDirectory: string }
 
 type Kept = {
   directory: RunDirectory
+  workspaceId: string
   jobId: string
   engineVersion: string
   keptAt: number
@@ -181,19 +183,21 @@ export async function openRunDirectories(workDir: string, keepBytes: number, own
       return made
     },
 
-    async keep(directory: RunDirectory, job: Pick<AgentJob, 'id' | 'runId'>, engineVersion: string) {
-      const { id: jobId, runId } = job
+    /** Keeps a directory in place of those of other plans of the workspace, whose runs no longer wait for their apply. */
+    async keep(directory: RunDirectory, job: Pick<AgentJob, 'id' | 'runId' | 'workspaceId'>, engineVersion: string) {
+      const { id: jobId, runId, workspaceId } = job
       const { tmp, user, cache } = directory
       if (directory.documents === undefined) await shut(directory)
-      const plan = { jobId, engineVersion, keptAt: Date.now() }
+      const plan = { workspaceId, jobId, engineVersion, keptAt: Date.now() }
       const entry = { directory, ...plan }
       const record = { runId, ...plan, tmp, organizationId: cache.organizationId, uid: user?.uid }
       writeFileSync(join(directory.root, KEPT), JSON.stringify(record))
-      const earlier = kept.get(runId)
+      const earlier = [...kept].filter(([id, other]) => id === runId || other.workspaceId === workspaceId)
+      for (const [id] of earlier) kept.delete(id)
       kept.set(runId, entry)
       if (directory.documents !== undefined) void shutAfterDocuments(runId, entry)
-      if (earlier) await remove(earlier.directory)
-      // Measuring large directories takes time that the run need not wait for.
+      // The run need not wait for the documents of other plans, nor for the measuring of large directories.
+      for (const [, other] of earlier) void remove(other.directory).catch(() => {})
       void sweep()
     },
   }
@@ -220,10 +224,11 @@ async function readKept(parent: string, { caches, users, inUse }: DirectoryOwner
     const { data } = keptRecord.safeParse(parseJson(text))
     // The directory has links to its providers in the cache, which may no longer exist.
     if (data && caches.has(data.organizationId) && isUsable(data.uid, users)) {
-      const { runId, tmp, organizationId, jobId, engineVersion, keptAt, uid } = data
+      const { runId, workspaceId, tmp, organizationId, jobId, engineVersion, keptAt, uid } = data
       const cache = await caches.enter(organizationId)
       const user = uid === undefined ? undefined : { uid, gid: cache.gid ?? 0 }
-      kept.set(runId, { directory: directoryAt(root, { tmp, user, cache }), jobId, engineVersion, keptAt })
+      const directory = directoryAt(root, { tmp, user, cache })
+      kept.set(runId, { directory, workspaceId, jobId, engineVersion, keptAt })
     } else await removeTree(root)
   }
   return kept

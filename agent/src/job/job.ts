@@ -108,7 +108,7 @@ export async function runJob(
     const prepared = await early?.ready.catch(() => undefined)
     if (prepared?.isWarm === true) {
       const { directory: kept, engine } = prepared.context
-      await directories.keep(kept, { id: job.planJobId ?? '', runId: job.runId }, engine.version)
+      await directories.keep(kept, { ...job, id: job.planJobId ?? '' }, engine.version)
     } else if (directory !== undefined) await directories.remove(directory)
     return { hasBegun: false }
   }
