@@ -154,6 +154,8 @@ export const agentJob = z.object({
   graceMs: z.int(),
   /** The server accepts `/result`; absent from earlier versions. */
   takesResults: z.boolean().default(false),
+  /** False for a plan-only run: the agent does not keep the directory of the plan. */
+  mayApply: z.boolean().default(true),
   /** For a plan of an auto-apply run: its JSON may follow the outcome. */
   documentsMayFollow: z.boolean().default(false),
 })
@@ -189,6 +191,8 @@ export const artifactKind = z.enum([
   'errored-state',
 ])
 export type ArtifactKind = z.infer<typeof artifactKind>
+
+export const MAX_ARTIFACT_BYTES = 1024 ** 3
 
 const resourceCounts = z.object({ additions: z.int(), changes: z.int(), destructions: z.int(), imports: z.int() })
 

@@ -12,6 +12,9 @@ export const STATE_VERSION_STATUSES = [
 ] as const
 export type StateVersionStatus = (typeof STATE_VERSION_STATUSES)[number]
 
+/** Maximum size of the content of a state, in bytes. */
+export const MAX_STATE_BYTES = 512 * 1024 ** 2
+
 const attributes = z.object({
   serial: z.int().min(0),
   md5: z

@@ -14,6 +14,19 @@ async function temporaryDirectory() {
   return directory
 }
 
+test.each(['off', 'auto'] as const)(
+  'a missing data directory is created for this user only (isolation: %s)',
+  async (isolation) => {
+    const agents = join(await temporaryDirectory(), 'agents')
+    const dataDir = join(await temporaryDirectory(), 'missing')
+
+    const directory = await openAgentDirectory({ dataDir, isolation }, agents)
+
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o700)
+    expect(existsSync(directory)).toBe(true)
+  },
+)
+
 test('without isolation, the working directory of the agent is in the data directory', async () => {
   const dataDir = await temporaryDirectory()
 

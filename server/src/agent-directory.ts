@@ -3,7 +3,7 @@ import { chmod, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { isClaimed } from '@groundstate/agent/isolation/work-dir'
 import type { Config } from './config.ts'
-import { exists, makeDirectory } from './directory.ts'
+import { exists, makeDataDirectory, makeDirectory } from './directory.ts'
 
 /** Parent of root's working directories of agents. It is outside of the data directory, which users of runs must not enter. */
 const SYSTEM_AGENTS = '/var/lib/groundstate-agents'
@@ -21,9 +21,13 @@ export async function agentDirectory(config: Pick<Config, 'dataDir' | 'isolation
 
 /** Creates the built-in agent's working directory, and removes those of servers whose data directory no longer exists. */
 export async function openAgentDirectory(config: Pick<Config, 'dataDir' | 'isolation'>, systemAgents = SYSTEM_AGENTS) {
+  // First, since the name of the other directory depends on its real path.
+  await makeDataDirectory(config.dataDir)
   const directory = await agentDirectory(config, systemAgents)
-  await makeDirectory(directory, 0o700)
-  if (!directory.startsWith(systemAgents)) return directory
+  const isOutside = directory.startsWith(systemAgents)
+  const advice = isOutside ? 'with GROUNDSTATE_ISOLATION=off the agent uses the data directory' : undefined
+  await makeDirectory(directory, 0o700, advice)
+  if (!isOutside) return directory
   await chmod(systemAgents, 0o711)
   await writeFile(join(directory, OWNER), `${await realpath(config.dataDir)}\n`)
   await removeAbandoned(systemAgents)

@@ -4,10 +4,10 @@ import { codeOf, messageOf } from './error-code.ts'
 import { StartError } from './start-error.ts'
 
 /**
- * Creates a directory with `mode`, and missing parents with the default mode. Throws a `StartError`. Node's recursive option is not used: it
+ * Creates a directory with `mode`, and missing parents with the default mode. Throws a `StartError` with `advice`. Node's recursive option is not used: it
  * gives `mode` to the parents, which would lock out the database's user, and never ends below `/proc`.
  */
-export async function makeDirectory(path: string, mode = 0o777) {
+export async function makeDirectory(path: string, mode = 0o777, advice = ADVICE) {
   try {
     for (const directory of (await missingDirectories(path)).missing) {
       await mkdir(directory, directory === resolve(path) ? mode : 0o777).catch(async (error: unknown) => {
@@ -16,12 +16,17 @@ export async function makeDirectory(path: string, mode = 0o777) {
       })
     }
   } catch (error) {
-    throw directoryError(path, error)
+    throw directoryError(path, error, advice)
   }
 }
 
+/** Creates the data directory, which only this user may enter, and a directory in it. */
+export async function makeDataDirectory(dataDir: string, name = '') {
+  for (const path of [dataDir, join(dataDir, name)]) await makeDirectory(path, 0o700, DATA_DIRECTORY_ADVICE)
+}
+
 /**
- * Checks whether `makeDirectory` would succeed, and throws its errors. Returns the deepest existing directory of the path; if others are missing,
+ * Checks whether `makeDataDirectory` would succeed, and throws its errors. Returns the deepest existing directory of the path; if others are missing,
  * it creates and removes a directory there, since permissions alone do not show every refusal.
  */
 export async function checkDirectory(path: string): Promise<string> {
@@ -30,7 +35,7 @@ export async function checkDirectory(path: string): Promise<string> {
     if (missing.length > 0) await rmdir(await mkdtemp(join(present, '.groundstate-doctor-')))
     return present
   } catch (error) {
-    throw directoryError(path, error)
+    throw directoryError(path, error, DATA_DIRECTORY_ADVICE)
   }
 }
 
@@ -41,20 +46,28 @@ async function missingDirectories(path: string) {
   return { missing, present }
 }
 
-function directoryError(path: string, cause: unknown) {
-  if (cause instanceof StartError) return cause
-  return new StartError(`can't make the directory ${path}: ${reasonOf(cause)}`, {
-    cause,
-    advice: 'choose another directory, or one that you may write to',
-  })
+const ADVICE = 'choose another directory, or one that you may write to'
+const DATA_DIRECTORY_ADVICE = 'set GROUNDSTATE_DATA_DIR to a directory that you may write to'
+
+function directoryError(path: string, cause: unknown, advice: string) {
+  if (cause instanceof StartError) return new StartError(cause.reason, { cause, advice })
+  const reason = codeOf(cause) === 'ENOENT' ? 'the system allows no new directory there' : reasonOf(cause)
+  return new StartError(`can't make the directory ${path}: ${reason}`, { cause, advice })
+}
+
+/** Describes an error of the file system with its path; undefined for any other error. */
+export function fileError(cause: unknown, dataDir: string | undefined): StartError | undefined {
+  if (!(cause instanceof Error && 'path' in cause && typeof cause.path === 'string')) return undefined
+  const isData = dataDir !== undefined && resolve(cause.path).startsWith(resolve(dataDir))
+  const advice = isData ? { advice: 'check GROUNDSTATE_DATA_DIR' } : {}
+  return new StartError(`can't use ${cause.path}: ${reasonOf(cause)}`, { cause, ...advice })
 }
 
 async function isDirectory(path: string) {
   const entry = await stat(path).catch((error: unknown) => {
     if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR') throw error
   })
-  if (entry && !entry.isDirectory())
-    throw new StartError(`${path} is a file, not a directory`, { advice: 'choose another' })
+  if (entry && !entry.isDirectory()) throw new StartError(`${path} is a file, not a directory`)
   return entry !== undefined
 }
 
@@ -69,10 +82,12 @@ const REASONS: Record<string, string> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
-  ENOENT: 'the system allows no new directory there',
+  ENOENT: 'there is no such file or directory',
+  ENOTDIR: 'a part of the path is a file',
+  EISDIR: 'it is a directory',
   ENOSPC: 'the disk is full',
 }
 
-function reasonOf(error: unknown) {
+export function reasonOf(error: unknown) {
   return REASONS[codeOf(error) ?? ''] ?? messageOf(error)
 }

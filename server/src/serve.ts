@@ -47,6 +47,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
 
   const tls = await loadTls(config)
   const runsJobs = config.role !== 'api'
+  const agentWorkDir = config.agents > 0 && runsJobs ? await openAgentDirectory(config) : undefined
   const { baseUrl = '' } = config
   const app = stack.use(
     await createApp(config, { databaseUrl, directUrl, baseUrl, log, runsJobs, reactions: REACTIONS }),
@@ -73,7 +74,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
 
   const agentStops = new AbortController()
   const agent =
-    config.agents > 0 && runsJobs
+    agentWorkDir !== undefined
       ? runAgent({
           serverUrl: origin,
           token: await createBuiltInAgentToken(ctx),
@@ -83,7 +84,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           // Task requests go to agent pools of organizations, which the built-in pool is not.
           accepts: ['plan', 'apply'],
           logLimitBytes: config.logLimit,
-          workDir: await openAgentDirectory(config),
+          workDir: agentWorkDir,
           log: createAgentLog(log),
           signal: agentStops.signal,
           drainTimeoutMs: config.drainTimeout,

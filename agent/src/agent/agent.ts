@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir, readFile, stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AgentJob, WORK_KINDS } from '@groundstate/contract/agent'
@@ -15,10 +15,12 @@ import { writeWorldReadable } from '../process/confined-file.ts'
 import { startWatchdog } from '../process/watchdog.ts'
 import { type Journal, readJournals } from '../results/journal.ts'
 import type { AgentContext } from '../run/context.ts'
+import { openSchemaCache } from '../run/documents.ts'
 import { claim, deregister } from '../server/client.ts'
 import { RequestRejectedError, isTokenRejected, knownAuthorities, openConnection } from '../server/connection.ts'
 import { jobClient } from '../server/job-client.ts'
 import type { AgentOptions } from '../settings/agent-options.ts'
+import { PLAN_DIRECTORY_LIMIT } from '../settings/shared-settings.ts'
 import { createRegistration, readAgentId } from './registration.ts'
 import { serveTaskRequests } from './task-requests.ts'
 
@@ -61,18 +63,16 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const stopping = AbortSignal.any([signal, failed.signal, done.signal])
   const drained = new AbortController()
   const forceful = AbortSignal.any([drained.signal, options.forcefulSignal ?? drained.signal])
-  const schemaCache = join(workDir, 'schemas')
-  await mkdir(schemaCache, { recursive: true, mode: 0o700 })
-  const limits = { keepMs: options.keepDirectoriesMs ?? 24 * 3_600_000, keepCount: options.keepDirectories ?? 50 }
   const inUse = new Set(leftDirectories.map(({ root }) => root))
-  const directories = await openRunDirectories(workDir, limits, { ...confinement, inUse })
+  const { planDirectoryLimit = PLAN_DIRECTORY_LIMIT } = options
+  const directories = await openRunDirectories(workDir, planDirectoryLimit, { ...confinement, inUse })
   const agent: AgentContext = {
     apiUrl,
     gateway,
     directories,
     watchdog,
     confinement,
-    schemaCache,
+    schemaCache: openSchemaCache(workDir),
     certificates,
     launcher: confinement.launcher,
     hooks: options.hooks,

@@ -49,7 +49,7 @@ export async function openConfinement(options: ConfinementOptions, site: Site) {
   const { limits = {}, hooks, hiddenDirectories = [] } = options
   const { workDir, enginePath, certificates } = site
   using stack = new DisposableStack()
-  if (hooks !== undefined) await requireDirectory(hooks)
+  if (hooks !== undefined) await requireHooks(hooks)
   const block = await claimUsers(options, site)
   if (block !== undefined) stack.use(block)
   await chmod(workDir, block === undefined ? 0o700 : 0o711)
@@ -176,10 +176,11 @@ async function engineProblem(enginePath: string | undefined): Promise<string | u
   return first !== undefined && !closed.includes(undefined) ? `other users cannot execute ${first}` : undefined
 }
 
-async function requireDirectory(path: string) {
-  const stats = await stat(path).catch(() => undefined)
-  if (stats?.isDirectory() !== true) throw new Error(`the hooks directory ${path} does not exist`)
-  await access(path, constants.R_OK | constants.X_OK)
+async function requireHooks(path: string) {
+  // The slash rejects a file.
+  await access(`${path}/`, constants.R_OK | constants.X_OK).catch((cause: unknown) => {
+    throw new Error(`--hooks ${path}: this user cannot use the directory: ${messageOf(cause)}`, { cause })
+  })
 }
 
 function inUnits(bytes = 0): string {

@@ -55,16 +55,15 @@ test.each([
   [null, []],
 ])('a restart after an init that ended with %j keeps the directories %j', async (code, expected) => {
   const workDir = await temporaryDirectory()
-  const limits = { keepMs: 60_000, keepCount: 10 }
-  const job = { id: 'job-1', runId: 'run-1', organizationId: 'org-acme' } as AgentJob
+  const job = { id: 'job-1', runId: 'run-1', workspaceId: 'ws-1', organizationId: 'org-acme' } as AgentJob
   const caches = await openPluginCaches(workDir, undefined)
-  const directories = await openRunDirectories(workDir, limits, { caches, users: undefined })
+  const directories = await openRunDirectories(workDir, Infinity, { caches, users: undefined })
   const directory = await directories.create(job)
   await directories.keep(directory, job, '1.5.7')
   await markIncompleteDuring(directory.cache, ended(code))
 
   const reopened = { caches: await openPluginCaches(workDir, undefined), users: undefined }
-  const { warmRunIds } = await openRunDirectories(workDir, limits, reopened)
+  const { warmRunIds } = await openRunDirectories(workDir, Infinity, reopened)
 
   expect(warmRunIds()).toEqual(expected)
   expect(existsSync(directory.root)).toBe(code === 0)

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { chmod, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { statsOf } from '../process/confined-file.ts'
+import { removeTree, statsOf } from '../process/confined-file.ts'
 import { untilAborted } from '../process/process.ts'
 import type { IdPool } from './run-users.ts'
 
@@ -27,7 +27,7 @@ export async function openPluginCaches(workDir: string, groups: IdPool | undefin
     const { gid } = await stat(path)
     const isComplete = isOrganization(name) && !names.some((other) => other.startsWith(`${name}${INCOMPLETE}`))
     if (isComplete && (groups === undefined ? gid === process.getegid?.() : groups.reserve(gid))) add(name, gid)
-    else await rm(path, { recursive: true, force: true })
+    else await removeTree(path)
   }
 
   function add(organizationId: string, gid: number): PluginCache {
@@ -69,7 +69,7 @@ export async function openPluginCaches(workDir: string, groups: IdPool | undefin
     renameSync(path, broken)
     for (const mark of marks) rmSync(join(parent, mark))
     caches.set(organizationId, { organizationId, path, gid, initGate: createInitGate() })
-    rm(broken, { recursive: true, force: true }).catch(() => {})
+    removeTree(broken).catch(() => {})
   }
 
   return {
@@ -80,8 +80,7 @@ export async function openPluginCaches(workDir: string, groups: IdPool | undefin
       users.set(organizationId, (users.get(organizationId) ?? 0) + 1)
       const { path, gid } = cache
       const stats = statsOf(path)
-      if (stats !== undefined && gid !== undefined && stats.gid !== gid)
-        await rm(path, { recursive: true, force: true })
+      if (stats !== undefined && gid !== undefined && stats.gid !== gid) await removeTree(path)
       mkdirSync(path, { recursive: true, mode: 0o700 })
       if (gid !== undefined) {
         chownSync(path, 0, gid)

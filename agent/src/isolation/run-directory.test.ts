@@ -1,11 +1,14 @@
+import { randomBytes } from 'node:crypto'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
   type Logged,
   ONE_RESOURCE,
+  applied,
   configuration,
   describeWithTerraform,
+  scripted,
   startAgent,
   startServer,
 } from '../testing/agent-fixture.ts'
@@ -44,11 +47,68 @@ describeWithTerraform('the directory of a plan', () => {
     await server.submit({ runId: 'run-a', configuration: planned('accepted') }).finished
     await expect.poll(() => server.claims()).toBe(1)
 
-    expect(await readdir(join(workDir, 'runs'))).toHaveLength(1)
+    await expect.poll(() => readdir(join(workDir, 'runs'))).toHaveLength(1)
+  })
+
+  test('is replaced by that of the next run of the workspace, since only one run waits for its apply', async () => {
+    const server = await startServer()
+    const { workDir } = await startAgent(server)
+
+    for (const runId of ['run-a', 'run-b']) await server.submit({ runId, configuration: planned(runId) }).finished
+
+    const kept = async () => (await readdir(join(workDir, 'runs'))).map((name) => name.slice(0, 5))
+    await expect.poll(kept).toEqual(['run-b'])
+  })
+
+  test('is not kept if the run cannot be applied', async () => {
+    const server = await startServer()
+    const { workDir } = await startAgent(server)
+
+    await server.submit({ configuration: configuration(ONE_RESOURCE), mayApply: false }).finished
+
+    await expect.poll(() => readdir(join(workDir, 'runs'))).toEqual([])
+  })
+
+  test('is removed, the oldest first, when all need more than the limit; the apply then starts from the stored plan', async () => {
+    const server = await startServer()
+    const { workDir } = await startAgent(server, { planDirectoryLimit: 30_000_000 })
+    const plan = async (runId: string, megabytes: number) => {
+      const archive = configuration(ONE_RESOURCE, { large: randomBytes(megabytes * 500_000).toString('hex') })
+      const run = { runId, workspaceId: `ws-acme-${runId}`, workspaceName: runId, configuration: archive }
+      const job = server.submit(run)
+      await job.finished
+      return { ...run, kind: 'apply' as const, artifacts: job.artifacts }
+    }
+    const kept = async () => (await readdir(join(workDir, 'runs'))).map((name) => name.slice(0, 5)).toSorted()
+    const oldest = await plan('run-a', 12)
+    await plan('run-b', 12)
+    await plan('run-c', 12)
+    await expect.poll(kept).toEqual(['run-b', 'run-c'])
+    await plan('run-d', 31)
+    await expect.poll(kept).toEqual(['run-b', 'run-c'])
+
+    const apply = server.submit(oldest)
+
+    expect(await apply.finished).toMatchObject({ status: 'finished', counts: { additions: 1 } })
+    expect(apply.fetches()).toBe(1)
   })
 })
 
 describeWithTerraform('an agent', () => {
+  test('removes directories with paths that are too long for the system', async () => {
+    const server = await startServer()
+    const { workDir, stop, ended, logged } = await startAgent(server)
+    const name = 'd'.repeat(200)
+    const deep = `for i in $(seq 30); do mkdir ${name} && cd -P ./${name} || exit; done; touch last`
+
+    await applied(server, scripted(deep))
+
+    await expect.poll(() => readdir(join(workDir, 'runs'))).toEqual([])
+    expect(logged.filter(({ level }) => level === 'error')).toEqual([])
+    stop()
+    await ended
+  })
+
   test('leaves no directory, and no secret on disk, when a run has ended', async () => {
     const server = await startServer()
     const { workDir } = await startAgent(server)

@@ -1,9 +1,10 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { chmod, mkdir, readFile, readdir, rm } from 'node:fs/promises'
+import { chmod, mkdir, readFile, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { z } from 'zod'
+import { diskUsage, removeTree } from '../process/confined-file.ts'
 import type { RunUser } from '../process/user-processes.ts'
 import { parseJson } from '../server/connection.ts'
 import type { PluginCache, PluginCaches } from './plugin-caches.ts'
@@ -16,6 +17,7 @@ const KEPT = 'kept.json'
 /** The content of `kept.json`, which marks a directory that waits for its apply. */
 const keptRecord = z.object({
   runId: z.string(),
+  workspaceId: z.string(),
   jobId: z.string(),
   engineVersion: z.string(),
   keptAt: z.number(),
@@ -45,13 +47,20 @@ export type RunDirectory = {
 /** Working directory of a run's processes, which may be below that of its configuration. */
 export type RunSite = { directory: RunDirectory; workingDirectory: string }
 
-type Kept = { directory: RunDirectory; jobId: string; engineVersion: string; keptAt: number; shut?: Promise<void> }
-
-type DirectoryLimits = {
-  keepMs: number
-  /** Maximum number of waiting directories; the oldest are removed first. */
-  keepCount: number
+type Kept = {
+  directory: RunDirectory
+  workspaceId: string
+  jobId: string
+  engineVersion: string
+  keptAt: number
+  shut?: Promise<void>
+  /** Disk space, once it was measured. */
+  bytes?: number
 }
+
+/** Maximum time and number of directories that wait for their apply. */
+const KEEP_MS = 24 * 3_600_000
+const KEEP_COUNT = 50
 
 /** Owners of the directories; without `users` the agent's own user. */
 export type DirectoryOwners = {
@@ -67,7 +76,8 @@ export type DirectoryOwners = {
  */
 export type RunDirectories = Awaited<ReturnType<typeof openRunDirectories>>
 
-export async function openRunDirectories(workDir: string, limits: DirectoryLimits, owners: DirectoryOwners) {
+/** `keepBytes` is the maximum disk space of the directories that wait for their apply. */
+export async function openRunDirectories(workDir: string, keepBytes: number, owners: DirectoryOwners) {
   const { caches, users } = owners
   const parent = join(workDir, 'runs')
   await mkdir(parent, { recursive: true, mode: 0o700 })
@@ -84,7 +94,7 @@ export async function openRunDirectories(workDir: string, limits: DirectoryLimit
   async function removeLeft({ root, tmp, uid }: { root: string; tmp: string; uid?: number | undefined }) {
     // A process outside the group could continue in a directory, and under an id, that another run gets next.
     if (uid !== undefined) await users?.clear(uid)
-    for (const path of [root, tmp]) await rm(path, { recursive: true, force: true })
+    for (const path of [root, tmp]) await removeTree(path)
     if (uid !== undefined) users?.free(uid)
   }
 
@@ -98,7 +108,7 @@ export async function openRunDirectories(workDir: string, limits: DirectoryLimit
     // A later run with the same user id must not have access.
     chmodSync(directory.root, 0o700)
     rmSync(directory.variables, { recursive: true, force: true })
-    rmSync(directory.cliConfig, { force: true })
+    for (const path of [directory.cliConfig, directory.planJson]) rmSync(path, { force: true })
   }
 
   /** Usually the apply has started by then and taken the directory. */
@@ -107,12 +117,22 @@ export async function openRunDirectories(workDir: string, limits: DirectoryLimit
     if (kept.get(runId) === entry) entry.shut = shut(entry.directory).catch(() => {})
   }
 
+  /** Removes the directories that exceed a limit, the oldest first: their applies start from the stored plan. */
   async function sweep() {
-    const oldest = [...kept].toSorted(([, a], [, b]) => a.keptAt - b.keptAt)
-    const surplus = oldest.length - limits.keepCount
-    const due = oldest.filter(([, { keptAt }], index) => index < surplus || Date.now() - keptAt > limits.keepMs)
-    for (const [runId] of due) kept.delete(runId)
-    await Promise.all(due.map(([, { directory }]) => remove(directory)))
+    const newest = [...kept].toSorted(([, a], [, b]) => b.keptAt - a.keptAt)
+    let bytes = 0
+    for (const [index, [runId, entry]] of newest.entries()) {
+      await entry.directory.documents
+      entry.bytes ??= await diskUsage(entry.directory.root)
+      // The apply may have taken it.
+      if (kept.get(runId) !== entry) continue
+      const isRecent = index < KEEP_COUNT && Date.now() - entry.keptAt <= KEEP_MS
+      if (isRecent && bytes + entry.bytes <= keepBytes) bytes += entry.bytes
+      else {
+        kept.delete(runId)
+        await remove(entry.directory).catch(() => {})
+      }
+    }
   }
 
   return {
@@ -163,19 +183,22 @@ export async function openRunDirectories(workDir: string, limits: DirectoryLimit
       return made
     },
 
-    async keep(directory: RunDirectory, job: Pick<AgentJob, 'id' | 'runId'>, engineVersion: string) {
-      const { id: jobId, runId } = job
+    /** Keeps a directory in place of those of other plans of the workspace, whose runs no longer wait for their apply. */
+    async keep(directory: RunDirectory, job: Pick<AgentJob, 'id' | 'runId' | 'workspaceId'>, engineVersion: string) {
+      const { id: jobId, runId, workspaceId } = job
       const { tmp, user, cache } = directory
       if (directory.documents === undefined) await shut(directory)
-      const plan = { jobId, engineVersion, keptAt: Date.now() }
+      const plan = { workspaceId, jobId, engineVersion, keptAt: Date.now() }
       const entry = { directory, ...plan }
       const record = { runId, ...plan, tmp, organizationId: cache.organizationId, uid: user?.uid }
       writeFileSync(join(directory.root, KEPT), JSON.stringify(record))
-      const earlier = kept.get(runId)
+      const earlier = [...kept].filter(([id, other]) => id === runId || other.workspaceId === workspaceId)
+      for (const [id] of earlier) kept.delete(id)
       kept.set(runId, entry)
       if (directory.documents !== undefined) void shutAfterDocuments(runId, entry)
-      if (earlier) await remove(earlier.directory)
-      await sweep()
+      // The run need not wait for the documents of other plans, nor for the measuring of large directories.
+      for (const [, other] of earlier) void remove(other.directory).catch(() => {})
+      void sweep()
     },
   }
 }
@@ -201,11 +224,12 @@ async function readKept(parent: string, { caches, users, inUse }: DirectoryOwner
     const { data } = keptRecord.safeParse(parseJson(text))
     // The directory has links to its providers in the cache, which may no longer exist.
     if (data && caches.has(data.organizationId) && isUsable(data.uid, users)) {
-      const { runId, tmp, organizationId, jobId, engineVersion, keptAt, uid } = data
+      const { runId, workspaceId, tmp, organizationId, jobId, engineVersion, keptAt, uid } = data
       const cache = await caches.enter(organizationId)
       const user = uid === undefined ? undefined : { uid, gid: cache.gid ?? 0 }
-      kept.set(runId, { directory: directoryAt(root, { tmp, user, cache }), jobId, engineVersion, keptAt })
-    } else await rm(root, { recursive: true, force: true })
+      const directory = directoryAt(root, { tmp, user, cache })
+      kept.set(runId, { directory, workspaceId, jobId, engineVersion, keptAt })
+    } else await removeTree(root)
   }
   return kept
 }

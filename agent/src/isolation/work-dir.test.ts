@@ -96,6 +96,16 @@ test('an unusable directory is reported with its setting', async () => {
   await expect(agent.ended).rejects.toThrow('--work-dir /dev/null/work: this user cannot use it')
 })
 
+test.runIf(process.platform === 'linux')('the claim of another process is reported with its id', async () => {
+  const other = spawn('sleep', ['60'])
+  onTestFinished(() => void other.kill())
+  const directory = await directoryOf(other.pid ?? 0)
+
+  const claiming = claimWorkDir(directory, new AbortController().signal, 0)
+
+  await expect(claiming).rejects.toThrow(`is used by another agent, process ${other.pid}: `)
+})
+
 test('a second agent in the same working directory is rejected', async () => {
   const server = await startServer()
   const { workDir } = await startAgent(server)
@@ -103,5 +113,7 @@ test('a second agent in the same working directory is rejected', async () => {
 
   const second = await startAgent(server, { workDir })
 
-  await expect(second.ended).rejects.toThrow('is used by another agent')
+  await expect(second.ended).rejects.toThrow(
+    `the working directory ${workDir} is used by another agent, process ${process.pid}: give this agent another --work-dir`,
+  )
 })

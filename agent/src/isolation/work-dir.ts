@@ -53,19 +53,24 @@ async function exists(path: string): Promise<boolean> {
  * later one, never removed: of two processes that find its owner dead, the slower one would remove the claim of the faster.
  */
 export async function claimWorkDir(workDir: string, signal: AbortSignal, retryTimeoutMs = RETRY_TIMEOUT_MS) {
-  const inUse = () => new Error(`the working directory ${workDir} is used by another agent`)
-  if (held.has(workDir)) throw inUse()
+  if (held.has(workDir)) throw inUse(workDir, process.pid)
   held.add(workDir)
   using stack = new DisposableStack()
   stack.defer(() => held.delete(workDir))
   for (const end = performance.now() + retryTimeoutMs; !signal.aborted;) {
     const number = await latestClaim(workDir)
-    if (!(await isHeld(claimFile(workDir, number)))) {
+    const owner = await findOwner(claimFile(workDir, number))
+    if (owner === undefined) {
       if (await makeClaim(workDir, number + 1)) return stack.move()
-    } else if (performance.now() > end) throw inUse()
+    } else if (performance.now() > end) throw inUse(workDir, owner)
     else await pause(POLL_MS, undefined, { signal }).catch(() => {})
   }
   return undefined
+}
+
+function inUse(workDir: string, pid: number) {
+  const advice = 'give this agent another --work-dir, or a server with a built-in agent another --data-dir'
+  return new Error(`the working directory ${workDir} is used by another agent, process ${pid}: ${advice}`)
 }
 
 const claimFile = (workDir: string, number: number) => join(workDir, `agent${number === 0 ? '' : `.${number}`}.pid`)
@@ -80,13 +85,14 @@ async function latestClaim(workDir: string): Promise<number> {
 }
 
 export async function isClaimed(workDir: string): Promise<boolean> {
-  return held.has(workDir) || isHeld(claimFile(workDir, await latestClaim(workDir)))
+  return held.has(workDir) || (await findOwner(claimFile(workDir, await latestClaim(workDir)))) !== undefined
 }
 
-/** Whether the claim belongs to another live process. */
-async function isHeld(file: string): Promise<boolean> {
+/** The process id of the claim's owner, if that is another live process. */
+async function findOwner(file: string): Promise<number | undefined> {
   const [pid, startedAt] = (await readFile(file, 'utf8').catch(() => '')).trim().split(' ')
-  return startedAt !== undefined && Number(pid) !== process.pid && (await startTime(Number(pid))) === startedAt
+  const isHeld = startedAt !== undefined && Number(pid) !== process.pid && (await startTime(Number(pid))) === startedAt
+  return isHeld ? Number(pid) : undefined
 }
 
 /** Creates the claim with that number; returns false if it or a later one exists. */

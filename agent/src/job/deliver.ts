@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { FinishJob } from '@groundstate/contract/agent'
 import { type Journal, readExit, storeErroredState } from '../results/journal.ts'
@@ -47,18 +48,18 @@ export function withNotes(outcome: FinishJob, notes: readonly (string | undefine
   return { ...outcome, message: start === undefined ? text : `${start}\n${text}` }
 }
 
-/** Reconstructs the outcome of an apply whose agent died from the files of its engine. */
-export async function readOutcome(journal: Journal, hasErroredState: boolean): Promise<FinishJob> {
+/** Reconstructs the outcome of an apply whose agent died from the files of its engine; `isComplete` if its journal has the last state. */
+export async function readOutcome(journal: Journal, isComplete: boolean): Promise<FinishJob> {
   const exit = await readExit(journal)
   if (exit?.code === 0) {
     const counts = readApplySummary(await readFile(journal.log).catch(() => Buffer.alloc(0)))
     const message = 'The agent was killed during the apply. Its engine completed it, and stored its state.'
     return { status: 'finished', exitCode: 0, counts, message }
   }
-  const state = hasErroredState
+  const state = existsSync(journal.erroredState)
     ? 'The state that the engine could not store is kept: download it as the errored state of the apply, and compare it ' +
       'with that of the workspace before the next apply.'
-    : 'The engine stored the state that it had reached.'
+    : `The engine ${isComplete ? 'stored' : 'could not store'} the state that it had reached.`
   const message =
     exit === undefined || exit.code === null
       ? 'The agent and its engine were killed during the apply; its progress is unknown. The server has the last state that ' +

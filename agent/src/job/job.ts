@@ -108,7 +108,7 @@ export async function runJob(
     const prepared = await early?.ready.catch(() => undefined)
     if (prepared?.isWarm === true) {
       const { directory: kept, engine } = prepared.context
-      await directories.keep(kept, { id: job.planJobId ?? '', runId: job.runId }, engine.version)
+      await directories.keep(kept, { ...job, id: job.planJobId ?? '' }, engine.version)
     } else if (directory !== undefined) await directories.remove(directory)
     return { hasBegun: false }
   }
@@ -135,7 +135,7 @@ export async function runJob(
       reported = Promise.withResolvers()
       await deliverLater(context, planned.pending, reported.promise)
     }
-    keep = job.kind === 'plan' && outcome.status === 'finished' && outcome.hasChanges === true
+    keep = job.kind === 'plan' && job.mayApply && outcome.status === 'finished' && outcome.hasChanges === true
     if (keep) await directories.keep(context.directory, job, engine.version)
   } catch (error) {
     outcome = failedOutcome(error)

@@ -194,6 +194,21 @@ describe('an agent that was killed', () => {
     expect(apply.log().match(/interrupted once/g)).toHaveLength(1)
   }, 60_000)
 
+  test('leaves an engine whose output is limited', async () => {
+    const server = await startServer()
+    const workDir = await temporaryDirectory()
+    const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine('head -c 80000000 /dev/zero | tr "\\0" x') }
+    const agent = spawnAgent(server, workDir, env)
+    const { apply } = await startColdApply(server)
+
+    await kill(agent)
+    spawnAgent(server, workDir, env)
+    await apply.finished
+
+    expect(apply.log().length).toBeLessThan(64 * 1024 ** 2 + 200)
+    expect(apply.log().slice(-100)).toContain('The log is cut off here: it is longer than 67108864 bytes.')
+  }, 60_000)
+
   test('in a plan requeues it after a restart', async () => {
     const server = await startServer()
     const workDir = await temporaryDirectory()

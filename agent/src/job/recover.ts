@@ -12,7 +12,7 @@ import { deliverDocuments, noDocuments, planSchemas } from '../run/documents.ts'
 import { UNREACHABLE_GRACE_MS } from '../run/stop.ts'
 import { type Connection, RequestRejectedError } from '../server/connection.ts'
 import { type JobClient, LeaseLost, jobClient } from '../server/job-client.ts'
-import { deliverApply, readOutcome } from './deliver.ts'
+import { deliverApply, readOutcome, withNotes } from './deliver.ts'
 
 const POLL_MS = 200
 /** Maximum delay between an engine's exit and its record, in ms. */
@@ -88,14 +88,13 @@ async function awaitOutcome(journal: Journal, signal: AbortSignal) {
     if (exitedAt !== undefined && Date.now() - exitedAt > EXIT_RECORD_MS) break
     await delay(POLL_MS, undefined, { signal })
   }
-  let hasErroredState = false
+  let problem: string | undefined
   if (directory !== undefined && workingDirectory !== undefined) {
     const { root, uid } = directory
     const bounds = { root, user: uid === undefined ? undefined : { uid } }
-    // Fails if the run has replaced the file by something else, which must not prevent the report.
-    hasErroredState = await saveErroredState(journal, bounds, workingDirectory).catch(() => false)
+    problem = await saveErroredState(journal, bounds, workingDirectory)
   }
-  const outcome = await readOutcome(journal, hasErroredState)
+  const outcome = withNotes(await readOutcome(journal, problem === undefined), [problem])
   await journal.update({ outcome })
   return outcome
 }

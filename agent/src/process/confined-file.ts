@@ -1,6 +1,7 @@
+import { execFile } from 'node:child_process'
 import * as fs from 'node:fs'
-import { chmod, writeFile } from 'node:fs/promises'
-import { sep } from 'node:path'
+import { chmod, lstat, open, readdir, rm, writeFile } from 'node:fs/promises'
+import { join, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { codeOf } from './errors.ts'
 import type { RunUser } from './user-processes.ts'
@@ -11,6 +12,7 @@ const { O_RDONLY, O_NONBLOCK } = fs.constants
 const MAX_TEXT_BYTES = 64 * 1024 * 1024
 /** Files up to this size, in bytes, are read synchronously: that is faster than a round trip through Node's thread pool. */
 const SMALL_FILE = 256 * 1024
+const COPY_BYTES = 1024 * 1024
 /** Linux: opens a path without opening the file, so that pipes and devices are not affected. Node does not define it. */
 const O_PATH = 0o10000000
 
@@ -70,6 +72,42 @@ export async function readWhole({ fd, stats: { size } }: ConfinedFile): Promise<
 }
 
 const readAsync = promisify(fs.read)
+
+/** Copies as many bytes as the file had when it was opened. Ranges of zeros become holes: a sparse file stays sparse. */
+export async function copyWhole({ fd, stats: { size } }: ConfinedFile, path: string) {
+  await using copy = await open(path, 'w', 0o600)
+  const [space, zeros] = [Buffer.alloc(COPY_BYTES), Buffer.alloc(COPY_BYTES)]
+  let length = 0
+  while (length < size) {
+    const { bytesRead } = await readAsync(fd, space, 0, Math.min(COPY_BYTES, size - length), length)
+    if (bytesRead === 0) break
+    const isHole = space.subarray(0, bytesRead).equals(zeros.subarray(0, bytesRead))
+    length += isHole ? bytesRead : (await copy.write(space, 0, bytesRead, length)).bytesWritten
+  }
+  await copy.truncate(length)
+  await copy.sync()
+}
+
+/** Removes a directory that a run could write. Node fails for paths that are too long, and for directories without permissions. */
+export async function removeTree(path: string) {
+  await rm(path, { recursive: true, force: true }).catch(async () => {
+    await promisify(execFile)('/bin/sh', ['-c', 'chmod -R u+rwX "$1"; rm -rf "$1"', 'sh', path])
+  })
+}
+
+/** Disk space of a directory tree, in bytes; holes of sparse files need none. Infinite where it cannot be measured. */
+export async function diskUsage(path: string): Promise<number> {
+  try {
+    let bytes = (await lstat(path)).blocks * 512
+    for (const entry of await readdir(path, { withFileTypes: true })) {
+      const child = join(path, entry.name)
+      bytes += entry.isDirectory() ? await diskUsage(child) : (await lstat(child)).blocks * 512
+    }
+    return bytes
+  } catch {
+    return Infinity
+  }
+}
 
 function openPlain(path: string): ConfinedFile | undefined {
   const fd = openExisting(path, O_RDONLY | O_NONBLOCK)

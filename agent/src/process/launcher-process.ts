@@ -1,5 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmdirSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import type { Readable } from 'node:stream'
 import { openConfinedDirectory } from './confined-file.ts'
 import { messageOf } from './errors.ts'
@@ -31,6 +41,8 @@ export type OrphanSpec = {
   /** For the recovery by the next agent: the process id, the rest of the output, and the exit. */
   pidFile: string
   logFile: string
+  /** Maximum size of the log, in bytes, and its last line if the output is longer. */
+  logLimit: { bytes: number; notice: string }
   exitFile: string
   /** Exists once the agent has interrupted the engine. */
   interruptedFile: string
@@ -93,11 +105,18 @@ process.on('disconnect', () => {
 
 /** Lets an engine finish its current operations and store its state. Reads its output: a broken pipe would kill it. */
 function interrupt(id: number, child: ChildProcess, pid: number, orphan: OrphanSpec) {
-  const { logFile, exitFile, interruptedFile, graceMs } = orphan
+  const { logFile, logLimit, exitFile, interruptedFile, graceMs } = orphan
   const log = openSync(logFile, 'a', 0o600)
+  let room = logLimit.bytes - fstatSync(log).size
+  const onOutput = (bytes: Buffer) => {
+    if (room < 0) return
+    append(log, bytes.subarray(0, room))
+    room -= bytes.length
+    if (room < 0) append(log, Buffer.from(logLimit.notice))
+  }
   for (const output of [child.stdout, child.stderr]) {
     output?.removeAllListeners('data')
-    output?.on('data', (bytes: Buffer) => append(log, bytes))
+    output?.on('data', onOutput)
     output?.resume()
   }
   const onExit = () => {

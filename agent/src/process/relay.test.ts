@@ -79,6 +79,7 @@ async function storeWithoutAgent(target: Omit<RelayTarget, 'port'>, beforeTheEnd
   const orphan: OrphanSpec = {
     pidFile: join(directory, 'pid'),
     logFile: join(directory, 'log'),
+    logLimit: { bytes: 1024, notice: '' },
     exitFile: join(directory, 'exit.json'),
     interruptedFile: join(directory, 'interrupted'),
     graceMs: 10_000,

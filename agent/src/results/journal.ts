@@ -1,9 +1,11 @@
-import { createReadStream, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { copyFile, mkdir, open, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { link, mkdir, open, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type AgentJob, agentJobKind, finishBody } from '@groundstate/contract/agent'
+import { MAX_STATE_BYTES } from '@groundstate/contract/state-versions'
 import { z } from 'zod'
-import { type Bounds, openConfined } from '../process/confined-file.ts'
+import { type Bounds, copyWhole, openConfined } from '../process/confined-file.ts'
+import { codeOf, messageOf } from '../process/errors.ts'
 import { parseJson } from '../server/connection.ts'
 
 const RECORD = 'job.json'
@@ -100,20 +102,29 @@ export async function readExit(journal: Journal): Promise<{ code: number | null 
 /** The file in which the engine leaves state that it could not store. */
 const ERRORED_STATE = 'errored.tfstate'
 
-/** Copies the state that the engine could not store to the journal; returns whether there is one. Throws if it is not a file of the run. */
-export async function saveErroredState(journal: Journal, bounds: Bounds, workingDirectory: string): Promise<boolean> {
-  using file = openConfined(join(workingDirectory, ERRORED_STATE), bounds)
-  if (file === undefined) return false
-  const content = createReadStream('', { fd: file.fd, autoClose: false })
-  await writeFile(journal.erroredState, content, { mode: 0o600, flush: true })
-  return true
+/** Copies the state that the engine could not store, if any, to the journal. Returns a note if the run left another file in its place. */
+export async function saveErroredState(journal: Journal, bounds: Bounds, workingDirectory: string) {
+  try {
+    using file = openConfined(join(workingDirectory, ERRORED_STATE), bounds)
+    if (file === undefined) return undefined
+    const { size } = file.stats
+    if (size > MAX_STATE_BYTES) throw new Error(`it has ${size} bytes, and a state has at most ${MAX_STATE_BYTES}`)
+    await copyWhole(file, journal.erroredState)
+    return undefined
+  } catch (error) {
+    await rm(journal.erroredState, { force: true })
+    return `${ERRORED_STATE} is not kept: ${messageOf(error)}`
+  }
 }
 
-/** Copies the only copy of a state to a directory that is never cleaned up, and returns its path. */
+/** Links the only copy of a state in a directory that is never cleaned up, and returns its path. */
 export async function storeErroredState(workDir: string, runId: string, path: string): Promise<string> {
   const directory = join(workDir, 'errored-states')
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const kept = join(directory, `${runId}.tfstate`)
-  await copyFile(path, kept)
+  await link(path, kept).catch((error: unknown) => {
+    // The outcome that names it is sent again.
+    if (codeOf(error) !== 'EEXIST') throw error
+  })
   return kept
 }

@@ -150,8 +150,13 @@ export function openLogStream(options: LogOptions) {
   }
 
   const isSending = () => sending !== undefined
+  const limit = {
+    bytes: limitBytes,
+    notice: `\nThe log is cut off here: it is longer than ${limitBytes} bytes. The run continues.\n`,
+  }
 
   return {
+    limit,
     write(output: Buffer | string) {
       if (closed || ended || failure !== undefined) return
       const bytes = Buffer.from(output)
@@ -160,7 +165,7 @@ export function openLogStream(options: LogOptions) {
       if (bytes.length <= room) return store(bytes)
       ended = true
       store(bytes.subarray(0, room))
-      store(Buffer.from(`\nThe log is cut off here: it is longer than ${limitBytes} bytes. The run continues.\n`))
+      store(Buffer.from(limit.notice))
     },
     /** Ends the log; returns the bytes to send with another request, or undefined if they exceed `limit` or were rejected: use `close`. */
     async rest(limit: number) {

@@ -23,6 +23,7 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
   const { agent, directory, job, journal, log, workingDirectory } = context
   await runHook(context, 'pre-apply')
   let counts: FinishJob['counts']
+  let message: string | undefined
   const args = [
     'apply',
     '-input=false',
@@ -33,8 +34,9 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
   ]
   const { root, tmp, user } = directory
   await journal.update({ directory: { root, tmp, uid: user?.uid }, workingDirectory, began: true })
+  let exitCode: number | null
   try {
-    const exitCode = await runEngine(context, args, {
+    exitCode = await runEngine(context, args, {
       onOutput(lines, stream) {
         if (stream === 'stdout') counts = readApplySummary(lines) ?? counts
         return log.write(lines)
@@ -42,17 +44,19 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
       orphan: {
         pidFile: journal.pid,
         logFile: journal.log,
+        logLimit: log.limit,
         exitFile: journal.exit,
         interruptedFile: journal.interrupted,
         graceMs: UNREACHABLE_GRACE_MS,
         relay: agent.gateway.relay(),
       },
     })
-    if (exitCode === 0) await runHook(context, 'post-apply').catch(warn)
-    return { status: exitCode === 0 ? 'finished' : 'errored', exitCode, counts }
   } finally {
-    await saveErroredState(journal, directory, workingDirectory)
+    message = await saveErroredState(journal, directory, workingDirectory)
+    if (message !== undefined) log.write(`\nWarning: ${message}\n`)
   }
+  if (exitCode === 0) await runHook(context, 'post-apply').catch(warn)
+  return { status: exitCode === 0 ? 'finished' : 'errored', exitCode, counts, message }
 
   async function warn(error: unknown) {
     if (!(error instanceof HookFailed)) throw error

@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import type { ArtifactKind } from '@groundstate/contract/agent'
+import { type ArtifactKind, MAX_ARTIFACT_BYTES } from '@groundstate/contract/agent'
 import { chownToRun } from '../isolation/run-directory.ts'
 import { openConfined, readWhole, statsOf } from '../process/confined-file.ts'
 import type { EngineContext, JobContext } from './context.ts'
@@ -16,6 +16,8 @@ export async function uploadResult(context: EngineContext, kind: ArtifactKind, p
   using file = openConfined(path, context.directory)
   if (file === undefined) return false
   const { size } = file.stats
+  if (size > MAX_ARTIFACT_BYTES)
+    throw new Error(`the ${kind.replace('-', ' ')} has ${size} bytes, more than the maximum of ${MAX_ARTIFACT_BYTES}`)
   // By its descriptor, since the path may refer to another file by now.
   const large = { file: process.platform === 'linux' ? `/proc/self/fd/${file.fd}` : path, size }
   if (size < SMALL_FILE) await uploadBytes(context, kind, await readWhole(file))

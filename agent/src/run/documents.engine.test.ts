@@ -1,4 +1,4 @@
-import { chmod, readdir, truncate, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, truncate, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
@@ -28,6 +28,29 @@ async function engineWithSlowShow() {
 }
 
 describeWithTerraform('a plan', () => {
+  test('leaves at most 1 GiB of schemas, the newest, and none of a killed command', async () => {
+    const server = await startServer()
+    const workDir = await temporaryDirectory()
+    const schemas = join(workDir, 'schemas')
+    await mkdir(schemas)
+    for (const [name, day] of [
+      ['a.json', 2],
+      ['b.json', 3],
+      ['c.json', 1],
+      ['d.json.draft', 4],
+    ] as const) {
+      await writeFile(join(schemas, name), '')
+      await truncate(join(schemas, name), 600 * 1024 ** 2)
+      await utimes(join(schemas, name), day, day)
+    }
+    await startAgent(server, { workDir })
+
+    await server.submit({ configuration: configuration(ONE_RESOURCE) }).finished
+
+    await expect.poll(async () => (await readdir(schemas)).filter((name) => name.length < 20)).toEqual(['b.json'])
+    expect(await readdir(schemas)).toHaveLength(2)
+  })
+
   test('has its documents although cached schemas are truncated', async () => {
     const server = await startServer()
     const { workDir } = await startAgent(server)

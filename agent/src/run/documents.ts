@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeWorldReadable } from '../process/confined-file.ts'
+import { statsOf, writeWorldReadable } from '../process/confined-file.ts'
 import { messageOf } from '../process/errors.ts'
 import { RequestRejectedError } from '../server/connection.ts'
 import { LeaseLost } from '../server/job-client.ts'
@@ -106,6 +106,34 @@ async function fetchBuiltIn(context: EngineSite, path: string) {
 /** Replaces the file atomically: another job may be reading it. */
 async function fetchSchemas(context: EngineSite, path: string) {
   const draft = `${path}.${randomUUID()}`
-  await runToFile(context, ['providers', 'schema', '-json'], draft)
-  renameSync(draft, path)
+  try {
+    await runToFile(context, ['providers', 'schema', '-json'], draft)
+    renameSync(draft, path)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  evictSchemas(context.agent.schemaCache)
+}
+
+/** Maximum size of the cached schemas, in bytes: a run determines the name of a file by its lock file. */
+const MAX_SCHEMA_BYTES = 1024 ** 3
+
+/** Creates the cache of schemas, and removes the drafts of a dead agent. */
+export function openSchemaCache(workDir: string): string {
+  const directory = join(workDir, 'schemas')
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  for (const name of readdirSync(directory)) if (!name.endsWith('.json')) rmSync(join(directory, name))
+  evictSchemas(directory)
+  return directory
+}
+
+/** Removes the oldest schemas beyond the limit. A job that needs one of them fetches it again. */
+function evictSchemas(directory: string) {
+  const names = readdirSync(directory).filter((name) => name.endsWith('.json'))
+  const files = names.map((name) => ({ path: join(directory, name), stats: statsOf(join(directory, name)) }))
+  let size = 0
+  for (const { path, stats } of files.toSorted((a, b) => (b.stats?.mtimeMs ?? 0) - (a.stats?.mtimeMs ?? 0))) {
+    size += stats?.size ?? 0
+    if (size > MAX_SCHEMA_BYTES) rmSync(path, { force: true })
+  }
 }

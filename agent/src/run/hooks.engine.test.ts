@@ -81,6 +81,6 @@ describeWithTerraform('hooks', () => {
 
     const { ended } = await startAgent(server, { hooks: '/nowhere/hooks' })
 
-    await expect(ended).rejects.toThrow('the hooks directory /nowhere/hooks does not exist')
+    await expect(ended).rejects.toThrow('--hooks /nowhere/hooks: this user cannot use the directory: ENOENT')
   })
 })

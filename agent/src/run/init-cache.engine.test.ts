@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
@@ -119,8 +119,9 @@ describeWithTerraform('a second run of a configuration', () => {
 
   test('needs no init for an apply in another directory', async () => {
     const server = await startServer()
-    const agent = await startNotedAgent(server, { keepDirectories: 0 })
+    const agent = await startNotedAgent(server, { planDirectoryLimit: 0 })
     const { plan } = await planned(server, agent, { configuration: ARCHIVE, runId: 'run-a' })
+    await expect.poll(() => readdir(join(agent.workDir, 'runs'))).toEqual([])
 
     const { artifacts } = plan
     const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: ARCHIVE, artifacts })

@@ -43,13 +43,14 @@ export async function readDeclaredVariables(
   bounds: Pick<RunDirectory, 'root' | 'user'>,
 ): Promise<DeclaredVariables> {
   const names = readdirSync(workingDirectory).filter((name) => /^[^.][^]*\.(tf|tofu)(\.json)?$/.test(name))
-  const files = await Promise.all(
-    names.map(async (name) => {
-      const text = (await readConfined(join(workingDirectory, name), bounds))?.toString() ?? ''
-      return name.endsWith('.json') ? declaredInJson(text) : declaredInHcl(text)
-    }),
-  )
-  return new Map(files.flatMap((declared) => [...declared]))
+  const declared: DeclaredVariables = new Map()
+  // One at a time: together they may be larger than the memory.
+  for (const name of names) {
+    const text = (await readConfined(join(workingDirectory, name), bounds))?.toString() ?? ''
+    for (const variable of name.endsWith('.json') ? declaredInJson(text) : declaredInHcl(text))
+      declared.set(...variable)
+  }
+  return declared
 }
 
 const jsonBlocks = z.record(z.string(), z.unknown())

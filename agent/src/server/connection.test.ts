@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod } from 'node:fs/promises'
+import { chmod, writeFile } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   ONE_RESOURCE,
   configuration,
@@ -14,6 +14,8 @@ import {
   temporaryDirectory,
 } from '../testing/agent-fixture.ts'
 import { makeCertificate } from '../testing/certificate.ts'
+import { openConnection } from './connection.ts'
+import { jobClient } from './job-client.ts'
 
 test('an https address of a server without TLS gives a hint', async () => {
   const server = await startServer()
@@ -125,5 +127,27 @@ describeWithTerraform('an agent', () => {
 
     expect(applied.status).toBe('finished')
     expect(apply.log()).toMatch(/waiting[^]*released[^]*Apply complete/)
+  })
+})
+
+describe('an uploaded file', () => {
+  async function upload(content: string, size: number) {
+    const server = await startServer()
+    const job = server.submit({ configuration: configuration('') })
+    const file = join(await temporaryDirectory(), 'plan')
+    await writeFile(file, content)
+    const connection = openConnection(server.url, undefined, () => {})
+    onTestFinished(() => connection.dispatcher.close())
+    const client = jobClient(connection, { id: job.id, token: 'job-token-1' })
+    await client.putArtifact('plan-file', { file, size }, AbortSignal.timeout(5_000))
+    return job.artifacts.get('plan-file')?.toString()
+  }
+
+  test('that grows is sent with the size that it had', async () => {
+    expect(await upload('plan and more', 4)).toBe('plan')
+  })
+
+  test('that becomes shorter is not sent again and again', async () => {
+    await expect(upload('pl', 4)).rejects.toThrow(/artifacts\/plan-file became shorter during its upload/)
   })
 })

@@ -97,7 +97,8 @@ async function attempt({ serverUrl, dispatcher }: Connection, call: Call, retrie
       dispatcher,
       method,
       headers: { authorization: `Bearer ${token}`, ...contentHeaders(body) },
-      body: isFile(body) ? createReadStream(body.file) : (body ?? null),
+      // A run may let its file grow.
+      body: isFile(body) ? createReadStream(body.file, { end: body.size - 1 }) : (body ?? null),
       headersTimeout: longPollMs + responseMs,
       signal,
     })
@@ -108,6 +109,8 @@ async function attempt({ serverUrl, dispatcher }: Connection, call: Call, retrie
     return `status ${statusCode}`
   } catch (error) {
     signal.throwIfAborted()
+    if (codeOf(error) === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH')
+      throw new Error(`the file for ${method} ${path} became shorter during its upload`, { cause: error })
     return `${messageOf(error)}${hintOf(codeOf(error), serverUrl)}`
   }
 }

@@ -30,9 +30,8 @@ export type AgentOptions = ConfinementOptions & {
   /** Source of engine downloads; off by default. */
   engineDownloads?: DownloadSettings | undefined
   logLimitBytes?: number
-  /** Maximum wait and number of directories that wait for their apply. */
-  keepDirectoriesMs?: number
-  keepDirectories?: number
+  /** Maximum disk space of directories that wait for their apply, in bytes. */
+  planDirectoryLimit?: number
   log: AgentLog
   /** A PEM file with the CA of the server's certificate, in addition to the public ones. */
   caFile?: string

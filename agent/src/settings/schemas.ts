@@ -46,15 +46,18 @@ const UNITS = { k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 }
 /** Minimum for the start of an engine, in bytes. */
 const MIN_MEMORY = 64 * 1024 ** 2
 
-const memoryError = 'it must be an amount of memory of at least 64m, such as 512m or 2g'
 const cpuError = 'it must be a number of processors from 0.05 to 1024, such as 0.5 or 2'
 
-/** An amount of memory as text (`512m`, `2g`, plain bytes) → bytes. */
-export const memoryLimit = z
-  .string()
-  .regex(/^\d{1,15}(\.\d{1,3})?[kmgt]?$/i, memoryError)
-  .transform((text) => Math.floor(Number.parseFloat(text) * unitOf(text)))
-  .refine((bytes) => bytes >= MIN_MEMORY, memoryError)
+/** A size as text (`512m`, `2g`, plain bytes) → bytes. */
+export function byteSize(min: number, error: string) {
+  return z
+    .string()
+    .regex(/^\d{1,15}(\.\d{1,3})?[kmgt]?$/i, error)
+    .transform((text) => Math.floor(Number.parseFloat(text) * unitOf(text)))
+    .refine((bytes) => bytes >= min, error)
+}
+
+export const memoryLimit = byteSize(MIN_MEMORY, 'it must be an amount of memory of at least 64m, such as 512m or 2g')
 
 export const cpuLimit = z
   .string()

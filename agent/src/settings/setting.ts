@@ -101,6 +101,7 @@ function fileProblems(named: string, path: string, { begin, what }: { begin: str
 
 const UNREADABLE: Record<string, string> = {
   ENOENT: 'there is no such file',
+  ENOTDIR: 'a part of the path is a file',
   EACCES: 'this user may not read it',
   EISDIR: 'it is a directory',
 }

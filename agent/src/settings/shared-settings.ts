@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import type { AgentOptions } from './agent-options.ts'
-import { cpuLimit, memoryLimit, onOff, oneOf, webAddress, wholeNumber } from './schemas.ts'
+import { byteSize, cpuLimit, memoryLimit, onOff, oneOf, webAddress, wholeNumber } from './schemas.ts'
 import type { Settings, Values } from './setting.ts'
+
+/** Default maximum disk space of directories that wait for their apply, in bytes. */
+export const PLAN_DIRECTORY_LIMIT = 5 * 1024 ** 3
 
 /** Settings of both stand-alone and built-in agents. */
 export const SHARED_SETTINGS = {
@@ -70,6 +73,12 @@ export const SHARED_SETTINGS = {
     doc: 'limit of processes and threads of a run',
     shown: '4096 where runs have dedicated users, none otherwise',
   },
+  planDirectoryLimit: {
+    value: '<size>',
+    schema: byteSize(0, 'it must be an amount of disk space, such as 500m or 5g').default(PLAN_DIRECTORY_LIMIT),
+    doc: 'maximum disk space of working directories that wait for their apply; the oldest are removed first',
+    shown: '`5g`',
+  },
   hooks: {
     value: '<directory>',
     schema: z.string().optional(),
@@ -97,6 +106,7 @@ export function sharedOptions(values: Values<typeof SHARED_SETTINGS> & { concurr
     firstRunUser,
     sandbox,
     hooks,
+    planDirectoryLimit: values.planDirectoryLimit,
     limits: { memory: values.memoryLimit, cpu: values.cpuLimit, pids: values.pidsLimit },
   } satisfies Partial<AgentOptions>
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type pg from 'pg'
 import type { Config } from '../config.ts'
-import { makeDirectory } from '../directory.ts'
+import { makeDataDirectory } from '../directory.ts'
 import { createFileOnce } from '../durable-file.ts'
 import { codeOf, messageOf } from '../error-code.ts'
 import { loadSecret } from '../secrets/secret-file.ts'
@@ -72,7 +72,7 @@ async function readId(store: BlobStore): Promise<string | undefined> {
 
 async function writeId(store: BlobStore, text: string) {
   if (store.kind === 'disk') {
-    await makeDirectory(store.root, 0o700)
+    await makeDataDirectory(dirname(store.root), basename(store.root))
     await createFileOnce(join(store.root, NAME), text)
     return
   }

@@ -16,9 +16,6 @@ const PAGE_SIZE = 500
 /** Number of directory entries buffered while a directory is read. */
 const DIRECTORY_BUFFER = 64
 
-/** Options of `stat`: undefined for a missing file, which is common here and cheaper than an error. */
-export const IF_EXISTS = { throwIfNoEntry: false } as const
-
 /** Number of blobs moved per batch, with one fsync for each of their shards. */
 const BATCH = 256
 
@@ -114,7 +111,7 @@ export async function moveToShards(
 }
 
 async function moveBatch(directory: string, batch: readonly DiskLocation[], before: Date) {
-  const files = await Promise.all(batch.map(async ({ newPath }) => stat(newPath, IF_EXISTS)))
+  const files = await Promise.all(batch.map(async ({ newPath }) => statIfExists(newPath)))
   const due = batch.filter((_, index) => (files[index]?.mtime ?? before) < before)
   if (due.length === 0) return 0
   const shards = [...new Set(due.map(({ shard }) => shard))]
@@ -144,6 +141,11 @@ async function linkInShard({ newPath, shardPath }: DiskLocation) {
     // EEXIST: an earlier move or a put to an existing key was interrupted; the blob in the shard is older. ENOENT: the blob was deleted.
     if (codeOf(error) !== 'EEXIST' && codeOf(error) !== 'ENOENT') throw error
   }
+}
+
+/** Not the option `throwIfNoEntry`: the first releases of Node 24 ignore it here. */
+export async function statIfExists(path: string) {
+  return ignoring('ENOENT', stat(path))
 }
 
 /** Returns whether the file existed. */

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { makeDirectory } from '../directory.ts'
 import { syncDirectory } from '../durable-file.ts'
 import { codeOf, ignoring } from '../error-code.ts'
-import { diskLayout, IF_EXISTS, moveToShards, unlinkIfExists } from './disk-shards.ts'
+import { diskLayout, moveToShards, statIfExists, unlinkIfExists } from './disk-shards.ts'
 import { type BlobDriver, SMALL_BYTES } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
 
@@ -30,11 +30,11 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
       const temporaryPath = join(temporary, randomBytes(12).toString('base64url'))
       try {
         const size = await writeFile(temporaryPath, sealed)
-        if (await stat(shardPath, IF_EXISTS)) throw new BlobExistsError(key)
+        if (await statIfExists(shardPath)) throw new BlobExistsError(key)
         await link(temporaryPath, newPath)
         try {
           // An older blob may have moved to its shard since the first check; now that `newPath` is taken, none can.
-          const [isTaken] = await Promise.all([stat(shardPath, IF_EXISTS), syncs[directory]?.sync()])
+          const [isTaken] = await Promise.all([statIfExists(shardPath), syncs[directory]?.sync()])
           if (isTaken) throw new BlobExistsError(key)
         } catch (error) {
           await unlink(newPath).catch(() => {})
@@ -68,7 +68,7 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
 
     async stat(key) {
       const { newPath, shardPath } = locate(key)
-      const file = (await stat(newPath, IF_EXISTS)) ?? (await stat(shardPath, IF_EXISTS))
+      const file = (await statIfExists(newPath)) ?? (await statIfExists(shardPath))
       return file && { key, storedSize: file.size, modifiedAt: file.mtime }
     },
 

@@ -1,6 +1,7 @@
 import { flagOf, type Setting, type Settings, settingsHelp } from '@groundstate/agent/settings/setting'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config.ts'
+import { fileError } from '../directory.ts'
 import { SETTINGS } from '../settings.ts'
 import { StartError } from '../start-error.ts'
 import { isHostName } from './cli-config.ts'
@@ -18,6 +19,12 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     .exitOverride()
     .showHelpAfterError('(run with --help for commands and options)')
   let exitCode = 0
+  let dataDir: string | undefined
+  const configOf = (flags: SettingFlags) => {
+    const config = readConfig(process.env, flags)
+    dataDir = config.dataDir
+    return config
+  }
 
   withSettings(program.command('serve'))
     .summary('run the server')
@@ -26,7 +33,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     )
     .action(async (flags: SettingFlags) => {
       const { serveCommand } = await import('./serve.ts')
-      exitCode = await serveCommand(readConfig(process.env, flags))
+      exitCode = await serveCommand(configOf(flags))
     })
 
   program
@@ -70,7 +77,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     .option('--expires <duration>', 'such as 12h or 30d; never by default')
     .action(async (flags: SettingFlags & { user: string; description: string; expires?: string }) => {
       const { tokenCreateCommand } = await import('./token.ts')
-      exitCode = await tokenCreateCommand(readConfig(process.env, flags), flags)
+      exitCode = await tokenCreateCommand(configOf(flags), flags)
     })
 
   withSettings(
@@ -84,7 +91,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     )
     .action(async (flags: SettingFlags) => {
       const { adoptBlobsCommand } = await import('./database.ts')
-      exitCode = await adoptBlobsCommand(readConfig(process.env, flags))
+      exitCode = await adoptBlobsCommand(configOf(flags))
     })
 
   const state = program
@@ -147,7 +154,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     .description('Checks engine, database, clock, disk, port and TLS, with advice for each problem.')
     .action(async (flags: SettingFlags) => {
       const { doctorCommand } = await import('./doctor.ts')
-      exitCode = await doctorCommand(readConfig(process.env, flags))
+      exitCode = await doctorCommand(configOf(flags))
     })
 
   try {
@@ -157,11 +164,10 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_ERROR
-    if (error instanceof StartError) {
-      process.stderr.write(`${error.message.replaceAll(/^/gm, 'groundstate: ')}\n`)
-      return 1
-    }
-    throw error
+    const problem = error instanceof StartError ? error : fileError(error, dataDir)
+    if (problem === undefined) throw error
+    process.stderr.write(`${problem.message.replaceAll(/^/gm, 'groundstate: ')}\n`)
+    return 1
   }
 }
 

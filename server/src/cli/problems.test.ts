@@ -1,6 +1,6 @@
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
 import { groundstate } from '../testing/command-line.ts'
@@ -109,7 +109,52 @@ test.each([
   const { code, err } = await groundstate(...command)
 
   expect(code).toBe(1)
-  expect(err).toMatch(/^groundstate: [^\n]*\/proc\/groundstate[^\n]+\n$/)
+  expect(err).toMatch(/^groundstate: [^\n]*\/proc\/groundstate[^\n]+ GROUNDSTATE_DATA_DIR [^\n]+\n$/)
+})
+
+test('files of the data directory that cannot be used are one line with the setting', async () => {
+  await using database = await createTestDatabase()
+  const serve = (dataDir: string) =>
+    groundstate('serve', '--port', '0', '--agents', '0', '--database-url', database.url, '--data-dir', dataDir)
+  const file = join(directory, 'file')
+  const secret = join(directory, 'unreadable/secret')
+  await writeFile(file, '')
+  await mkdir(secret, { recursive: true })
+
+  const inFile = await serve(join(file, 'data'))
+  const noSecret = await serve(dirname(secret))
+
+  expect([inFile.code, noSecret.code]).toEqual([1, 1])
+  expect(inFile.err).toMatch(
+    /^groundstate: can't use [^\n]*file\/data[^\n]*: a part of the path is a file; check GROUNDSTATE_DATA_DIR\n$/,
+  )
+  expect(noSecret.err).toMatch(/^groundstate: can't use [^\n]*secret: it is a directory; check GROUNDSTATE_DATA_DIR\n$/)
+})
+
+test('a directory of the agent that cannot be used is reported before the administrator is created', async () => {
+  await using database = await createTestDatabase()
+  const where = join(directory, 'agent-is-file')
+  await mkdir(where)
+  await writeFile(join(where, 'agent'), '')
+  const serve = ['serve', '--port', '0', '--isolation', 'off', '--database-url', database.url, '--data-dir', where]
+
+  const { code, err } = await groundstate(...serve)
+  const token = await groundstate('token', 'create', '--database-url', database.url)
+
+  expect(code).toBe(1)
+  expect(err).toMatch(/^groundstate: [^\n]*agent-is-file\/agent is a file, not a directory; [^\n]+\n$/)
+  expect(token.err).toContain('there is no account')
+})
+
+test('a data directory for blobs alone is created for this user only', async () => {
+  await using database = await createTestDatabase()
+  const where = join(directory, 'only-blobs')
+  const site = ['--data-dir', where, '--database-url', database.url, '--secret', '11'.repeat(32)]
+
+  const { code } = await groundstate('blobs', 'adopt', ...site)
+
+  expect(code).toBe(0)
+  expect((await stat(where)).mode & 0o777).toBe(0o700)
 })
 
 test('doctor advises on a data directory that cannot be created', async () => {
@@ -131,7 +176,7 @@ test('doctor advises on missing TLS files and on a database of another version',
 
   expect(code).toBe(1)
   expect(out).toMatch(
-    /✗ TLS +GROUNDSTATE_TLS_CERT \/nowhere\/cert\.pem: there is no such file\n +→ it must be a readable PEM file/,
+    /✗ TLS +GROUNDSTATE_TLS_CERT \/nowhere\/cert\.pem: there is no such file or directory\n +→ it must be a readable PEM file/,
   )
   expect(out).toMatch(/✗ database +.*PostgreSQL 9.*\n +→ \S/)
 })

@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, mkdtemp, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { exists, makeDirectory } from '../directory.ts'
+import { exists, makeDataDirectory } from '../directory.ts'
 import { type SystemAccount, canEnter } from './account.ts'
 import { PostgresUnavailable } from './unavailable.ts'
 
@@ -28,7 +28,7 @@ export async function openDirectories(
   log: PostgresLog,
   systemDir = SYSTEM_DIR,
 ): Promise<Directories> {
-  await makeDirectory(dataDir, 0o700)
+  await makeDataDirectory(dataDir)
   const real = await realpath(dataDir)
   const place = await findHome(real, account, log, systemDir)
   await mkdir(place, { recursive: true, mode: 0o700 })

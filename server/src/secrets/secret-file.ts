@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeDirectory } from '../directory.ts'
+import { makeDataDirectory, reasonOf } from '../directory.ts'
 import { createFileOnce } from '../durable-file.ts'
 import { ignoring } from '../error-code.ts'
 import { StartError } from '../start-error.ts'
@@ -18,7 +18,9 @@ export async function loadSecret(dataDir: string, fromEnv?: string): Promise<Buf
 export async function findSecret(dataDir: string, fromEnv?: string): Promise<Buffer | undefined> {
   if (fromEnv !== undefined && fromEnv !== '') return parseSecret(fromEnv, 'GROUNDSTATE_SECRET')
   const path = join(dataDir, 'secret')
-  const text = await ignoring('ENOENT', readFile(path, 'utf8'))
+  const text = await ignoring('ENOENT', readFile(path, 'utf8')).catch((cause: unknown) => {
+    throw new StartError(`can't use ${path}: ${reasonOf(cause)}`, { cause, advice: 'check GROUNDSTATE_DATA_DIR' })
+  })
   return text === undefined ? undefined : parseSecret(text, path)
 }
 
@@ -29,7 +31,7 @@ function parseSecret(text: string, source: string): Buffer {
 }
 
 async function generateSecret(dataDir: string, path: string): Promise<Buffer> {
-  await makeDirectory(dataDir, 0o700)
+  await makeDataDirectory(dataDir)
   await createFileOnce(path, `${randomBytes(SECRET_BYTES).toString('hex')}\n`)
   return parseSecret(await readFile(path, 'utf8'), path)
 }

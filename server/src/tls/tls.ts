@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Config, ConfigError } from '../config.ts'
-import { codeOf } from '../error-code.ts'
+import { makeDataDirectory, reasonOf } from '../directory.ts'
 
 export type Tls = {
   cert: string
@@ -17,6 +17,7 @@ export async function loadTls(config: Config): Promise<Tls | undefined> {
     // Lazy, since the X.509 library adds about 50 ms to a start.
     const { localCertificate } = await import('./authority.ts')
     const hosts = [config.host, ...(config.baseUrl === undefined ? [] : [new URL(config.baseUrl).hostname])]
+    await makeDataDirectory(config.dataDir, 'tls')
     return localCertificate(join(config.dataDir, 'tls'), hosts)
   }
   const { tlsCert, tlsKey } = config
@@ -27,8 +28,10 @@ export async function loadTls(config: Config): Promise<Tls | undefined> {
   }
   const read = async (setting: string, path: string) =>
     readFile(path, 'utf8').catch((cause: unknown) => {
-      const reason = codeOf(cause) === 'ENOENT' ? 'there is no such file' : `can't be read: ${String(cause)}`
-      throw new ConfigError(`${setting} ${path}: ${reason}`, { cause, advice: 'it must be a readable PEM file' })
+      throw new ConfigError(`${setting} ${path}: ${reasonOf(cause)}`, {
+        cause,
+        advice: 'it must be a readable PEM file',
+      })
     })
   return {
     cert: await read('GROUNDSTATE_TLS_CERT', tlsCert),

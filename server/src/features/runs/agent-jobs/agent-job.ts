@@ -57,6 +57,7 @@ export function agentJobDocument({ baseUrl, config }: Pick<Ctx, 'baseUrl' | 'con
     timeLimitMs: timeLimit(config, job.kind),
     graceMs: config.cancelGrace,
     takesResults: true,
+    mayApply: !run.plan_only,
     documentsMayFollow: job.kind === 'plan' && appliesImmediately(run),
   } satisfies z.input<typeof agentJob>)
 }

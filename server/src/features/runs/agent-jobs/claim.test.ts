@@ -18,7 +18,7 @@ describe('a claim', () => {
     const run = await createRun(app, setting)
 
     const job = await waiting
-    expect(job?.runId).toBe(run)
+    expect(job).toMatchObject({ runId: run, mayApply: true })
     await job?.finish({ hasChanges: false })
   })
 
@@ -72,6 +72,7 @@ describe('a claim', () => {
     const job = await agent.take()
 
     expect(job.options).toMatchObject({ isDestroy: true, refresh: true, targetAddrs: ['a.b'] })
+    expect(job.mayApply).toBe(false)
     expect(
       job.variables
         .map(({ key, value, hcl }) => [key, value, hcl])

@@ -1,5 +1,10 @@
 import type { Readable } from 'node:stream'
-import type { ArtifactKind, DocumentsHeader, ResultHeader } from '@groundstate/contract/agent'
+import {
+  type ArtifactKind,
+  type DocumentsHeader,
+  MAX_ARTIFACT_BYTES,
+  type ResultHeader,
+} from '@groundstate/contract/agent'
 import { openEnvelope } from '@groundstate/contract/envelope'
 import type { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
@@ -60,8 +65,6 @@ function split(content: Buffer, sizes: readonly number[]): Buffer[] {
   let end = 0
   return sizes.map((size) => content.subarray(end, (end += size)))
 }
-
-export const MAX_ARTIFACT_BYTES = 1024 ** 3
 
 type Artifact = { kind: ArtifactKind; content: Readable | Buffer }
 

@@ -129,7 +129,7 @@ export const agentJobRoutes: Routes = (http) => {
       ...OF_RESULT,
       summary: 'Upload a file of a job',
       responses: { 204: null },
-      maxBytes: results.MAX_ARTIFACT_BYTES,
+      maxBytes: protocol.MAX_ARTIFACT_BYTES,
     },
     async (req) => {
       const kind = parseKind(req.params.kind)

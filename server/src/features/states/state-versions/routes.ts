@@ -21,7 +21,7 @@ import { presentStateVersion, stateVersionResources } from './includes.ts'
 import { displayContextOf, displayOptions } from './resource.ts'
 import { rollbackStateVersion } from './roll-back.ts'
 import { CONTENT_FIELDS, SNAPSHOT_INTERVAL, createStateVersion, listStateVersions } from './service.ts'
-import { MAX_CONTENT_BYTES, uploadContent } from './upload.ts'
+import { uploadContent } from './upload.ts'
 
 /** Maximum size of a body with inline content, in bytes: it is assembled in memory on the event loop. Larger content is uploaded. */
 const MAX_INLINE_BYTES = 128 * 1024 * 1024
@@ -137,7 +137,7 @@ const upload = {
   responses: { 200: null },
   prefix: '',
   upload: true,
-  maxBytes: MAX_CONTENT_BYTES,
+  maxBytes: contract.MAX_STATE_BYTES,
 } as const
 
 const download = {

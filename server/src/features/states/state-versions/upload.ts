@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { MAX_STATE_BYTES } from '@groundstate/contract/state-versions'
 import type { Ctx } from '../../../app.ts'
 import { announced, auditRow } from '../../../audit/record.ts'
 import { BlobTooLargeError } from '../../../blobs/errors.ts'
@@ -32,8 +33,6 @@ import { examinedColumns, extractionJob } from './extraction.ts'
 import { type CheckedWorkspace, finalizeStateVersion } from './new-version-store.ts'
 import * as store from './store.ts'
 
-export const MAX_CONTENT_BYTES = 512 * 1024 * 1024
-
 const checkInTurn = createSerialQueue()
 
 /** The content and its `content-length`. */
@@ -52,7 +51,7 @@ export async function uploadContent(ctx: Ctx, objectId: string, upload: Upload) 
     if (object?.kind === 'raw-upload') return await uploadRaw(ctx, object.id, upload)
     if (object?.kind === 'json-upload') return await uploadJson(ctx, object.id, upload)
   } catch (error) {
-    if (error instanceof BlobTooLargeError) throw tooLarge(`a state may have at most ${MAX_CONTENT_BYTES} bytes`)
+    if (error instanceof BlobTooLargeError) throw tooLarge(`a state may have at most ${MAX_STATE_BYTES} bytes`)
     throw error
   }
   throw notFound('upload')
@@ -194,7 +193,7 @@ async function receiveStream<T>(
   const hashed = Promise.withResolvers<string>()
   hashed.promise.catch(() => {})
   const location = newBlobKey(id, kind)
-  const written = ctx.blobs.put(location, arriving(), { maxBytes: MAX_CONTENT_BYTES })
+  const written = ctx.blobs.put(location, arriving(), { maxBytes: MAX_STATE_BYTES })
   const { md5, size } = await written.catch((error: unknown) => {
     hashed.reject(error)
     throw error
