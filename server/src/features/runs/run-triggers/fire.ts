@@ -109,6 +109,11 @@ async function announceSources(ctx: TransactionCtx, firings: readonly WaitingFir
   await announceRuns(ctx, ids)
 }
 
+/** Starts the runs that a workspace has triggered without waiting for the delay: its firings are deleted with it. */
+export async function fireOutbound(ctx: Ctx, sourceId: string) {
+  for (const workspaceId of await store.listWaitingDestinations(ctx.db, sourceId)) await fireTriggers(ctx, workspaceId)
+}
+
 /** A firing that still waits after this time, in ms, has lost its job. */
 const OVERDUE_MS = 60_000
 const BATCH = 100
