@@ -220,6 +220,13 @@ export function createSerialQueue() {
   }
 }
 
+const largeInTurn = createSerialQueue()
+
+/** Runs work that reads whole contents of `bytes` in total; large ones one at a time. */
+export async function withWhole<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+  return bytes > LARGE_BYTES ? largeInTurn(work) : work()
+}
+
 /** Free memory for uploads, in bytes, besides the few MB of each streamed upload. */
 let free = 64 * 1024 * 1024
 
