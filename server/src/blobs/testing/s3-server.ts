@@ -33,6 +33,7 @@ export async function createS3Server() {
   const uploads = new Map<string, Upload>()
   const requests: string[] = []
   const faults: S3Fault[] = []
+  const hooks: { onRead?: (key: string) => Promise<unknown> } = {}
   const signature = new RegExp(
     `^AWS4-HMAC-SHA256 Credential=${config.accessKeyId}/\\d{8}/${config.region}/s3/aws4_request, ` +
       'SignedHeaders=[^ ]*x-amz-content-sha256[^ ]*, Signature=[0-9a-f]{64}$',
@@ -102,6 +103,7 @@ export async function createS3Server() {
     const fault = faults.shift() ?? 'none'
     if (fault === 'cut-before') return void request.socket.destroy()
     const call = { method: request.method ?? '', key: rest.join('/'), query: url.searchParams, request, body }
+    if (call.method === 'GET' && call.key !== '') await hooks.onRead?.(call.key)
     const refusal = bucket === config.bucket ? REFUSALS[fault] : failure(404, 'NoSuchBucket')
     const result = refusal ?? respond(call)
     if (fault === 'cut-after') return void request.socket.destroy()
@@ -125,6 +127,8 @@ export async function createS3Server() {
     /** `METHOD path` of every request so far. */
     requests,
     faults,
+    /** Called before an object is read. */
+    hooks,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import { Header } from 'tar'
 import { request } from 'undici'
-import { describe, expect, inject, test } from 'vitest'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createS3Server } from '../../../blobs/testing/s3-server.ts'
 import { transact } from '../../../db/db.ts'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
@@ -191,4 +191,32 @@ describe.each([
 
     expect(read.toString() === json).toBe(true)
   })
+})
+
+test('a state that is deleted permanently just before its download begins is not found, and cannot be rolled back to', async () => {
+  const app = await createTestApp(BUCKET)
+  const { user, workspaceId, workspaceName } = await createRunSetting(app)
+  const client = stateClient(app, { id: workspaceId, name: workspaceName }, user.token)
+  await client.lock()
+  const ids: string[] = []
+  for (const serial of [1, 2, 3, 4]) {
+    const { id } = await client.create(rawState({ serial, resources: ['one'], padding: 2_000_000 }))
+    ids.push(id)
+  }
+  const [first = '', second = '', third = ''] = ids
+  const url = (await client.show(first)).attributes['hosted-state-download-url']
+  s3.hooks.onRead = async (key) => {
+    const id = key.split('/')[1] ?? ''
+    for (const action of ['soft_delete_backing_data', 'permanently_delete_backing_data'])
+      await client.action(id, action)
+  }
+  onTestFinished(() => void delete s3.hooks.onRead)
+
+  const responses = [
+    await download(app, url),
+    await client.request('GET', `/state-versions/${second}/diff`),
+    await client.rollBack(third),
+  ]
+
+  expect(responses.map(({ status }) => status)).toEqual([404, 422, 422])
 })

@@ -82,7 +82,10 @@ async function copyOf(ctx: Ctx, target: store.PresentedRow, serial: number) {
     readContent(ctx, target, 'json'),
     listOutputs(ctx.db, target.id),
   ])
-  if (original === undefined) throw new Error(`${target.id} is finalized and has no content`)
+  if (original === undefined) {
+    await requireTarget(ctx, target.id, target.workspace_id)
+    throw new Error(`${target.id} is finalized and has no content`)
+  }
   const id = ctx.newId('sv')
   const raw = rewriteSerial(original, serial)
   const examined = await examineContent(ctx, raw)
