@@ -25,15 +25,14 @@ export function parseBodies(scope: FastifyInstance) {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser(
     'application/x-www-form-urlencoded',
-    { parseAs: 'buffer' },
-    async (request: FastifyRequest, body: Buffer) =>
+    async (request: FastifyRequest, payload: Readable) => {
+      const body = await wholeBody(request, payload)
       // curl sends this content type by default, also with JSON.
-      /^\s*[{[]/.test(body.toString('latin1', 0, 20)) ? parseJson(request, body) : parseForm(body),
+      return /^\s*[{[]/.test(body.toString('latin1', 0, 20)) ? parseJson(request, body) : parseForm(body)
+    },
   )
   // Clients send JSON with several types, and types without a body.
-  scope.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
-    parseJson(request, body),
-  )
+  scope.addContentTypeParser('*', parseJsonBody)
 }
 
 /**
@@ -44,16 +43,16 @@ export function streamBodies(scope: FastifyInstance) {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
     const { bodyLimit: limit, config } = request.routeOptions
-    if (config.base64Fields) return parseLongJson(request, payload)
+    if (config.base64Fields) return parseJsonBody(request, payload)
     return request.headers['content-length'] === undefined ? Readable.from(limited(payload, limit)) : payload
   })
 }
 
 /**
- * Parses a body of up to several MB and frees its memory immediately: a few such bodies would take hundreds of MB until the next garbage
+ * Parses a body and frees its memory immediately: a few of several MB would take hundreds of MB until the next garbage
  * collection, and their chunks would fragment the C heap.
  */
-async function parseLongJson(request: FastifyRequest, payload: Readable) {
+async function parseJsonBody(request: FastifyRequest, payload: Readable) {
   const body = await wholeBody(request, payload)
   try {
     return await parseJson(request, body)

@@ -1,15 +1,19 @@
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
-import { createRunSetting } from '../testing/runs.ts'
+import { type RunSetting, createRunSetting } from '../testing/runs.ts'
 import { rawState, stateClient } from '../testing/state-versions.ts'
 
 const MB = 1024 * 1024
 const app = await createTestApp()
 const url = await app.listen()
 
-/** Sends the beginning of an inline state, and returns the status of a response before its end. */
-async function begin({ workspaceId, user }: Awaited<ReturnType<typeof createRunSetting>>, megabytes: number) {
+/** Sends the beginning of a document, by default with an inline state, and returns the status of a response before its end. */
+async function begin(
+  { workspaceId, user }: RunSetting,
+  megabytes: number,
+  { path = 'state-versions', declared = 128 } = {},
+) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {})
   onTestFinished(() => void socket.destroy())
   const response: { status?: string | undefined } = {}
@@ -17,8 +21,8 @@ async function begin({ workspaceId, user }: Awaited<ReturnType<typeof createRunS
   // A response that is followed by a reset of the connection may be lost.
   socket.on('close', () => (response.status ??= 'closed'))
   socket.write(
-    `POST /api/v2/workspaces/${workspaceId}/state-versions HTTP/1.1\r\nhost: localhost\r\n` +
-      `authorization: Bearer ${user.token}\r\ncontent-type: application/vnd.api+json\r\ncontent-length: ${128 * MB}\r\n\r\n` +
+    `POST /api/v2/workspaces/${workspaceId}/${path} HTTP/1.1\r\nhost: localhost\r\n` +
+      `authorization: Bearer ${user.token}\r\ncontent-type: application/vnd.api+json\r\ncontent-length: ${declared * MB}\r\n\r\n` +
       '{"data":{"attributes":{"state":"',
   )
   const chunk = Buffer.alloc(MB, 'A')
@@ -63,4 +67,14 @@ test('with the memory for bodies taken, callers with few bytes are still served'
     )
     .toMatch(/503|closed/)
   expect(small.status).toBe(201)
+})
+
+test('short documents count too', async () => {
+  const setting = await createRunSetting(app)
+
+  const begun = Array.from({ length: 200 }, async () => begin(setting, 1, { path: 'vars', declared: 2 }))
+  const responses = await Promise.all(begun)
+
+  await expect.poll(() => responses.filter((status) => status() !== undefined).length).toBeGreaterThan(5)
+  expect(responses.filter((status) => status() === undefined).length).toBeGreaterThan(180)
 })
