@@ -1,11 +1,13 @@
 import { connect, type Socket } from 'node:net'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { watch } from '../server/src/features/site/changes/testing/watch.ts'
 import { createTcpProxy } from '../server/src/testing/tcp-proxy.ts'
 import { hasBrowser, openPage } from './browser.ts'
 import {
   accessFaults,
   bootWebServer,
+  createMember,
   createPerson,
   DESK,
   openAdminPage,
@@ -226,5 +228,33 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
 
     expect(streams[0]).toBe('')
     expect(streams.at(-1)).toMatch(/^\?after=./)
+  })
+
+  test('without a stream of changes, a page polls', async () => {
+    const person = await createMember(server, 'many', {})
+    const path = `/users/${person.id}/authentication-tokens`
+    const body = { data: { type: 'authentication-tokens', attributes: {} } }
+    const { data: other } = await server.api('POST', path, body, person)
+    for (const token of [person.token, other.attributes.token as string])
+      for (let number = 0; number < 20; number += 1) await watch(server.url, 'main', { token })
+    const own = await openPageOf(server, 'many', '/app/main/workspaces')
+    await own.getByText('Connection lost').waitFor()
+
+    const { id } = await createWorkspace('polled')
+    await server.api('POST', '/team-workspaces', {
+      data: {
+        type: 'team-workspaces',
+        attributes: { access: 'read' },
+        relationships: {
+          workspace: { data: { type: 'workspaces', id } },
+          team: { data: { type: 'teams', id: person.teamId } },
+        },
+      },
+    })
+
+    const link = own.getByRole('link', { name: 'polled', exact: true })
+    await link.waitFor({ timeout: 60_000 })
+
+    expect(await link.count()).toBe(1)
   })
 })

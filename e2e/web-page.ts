@@ -67,7 +67,7 @@ export async function createMember(
       },
     })
   }
-  return person
+  return { ...person, teamId: team.id as string }
 }
 
 /** Enters a name and a password on the sign-in page. */

@@ -17,6 +17,7 @@ import {
   unsealBuffer,
   unsealChunks,
   WHOLE_BYTES,
+  type WholeOptions,
   ZSTD_OPTIONS,
 } from './frames.ts'
 import { openS3Driver } from './s3.ts'
@@ -107,8 +108,8 @@ export async function createBlobs({ store, secret: bytes }: { store: BlobStore; 
       return Readable.from([unsealBuffer(secret, key, stored)], { objectMode: false })
     },
 
-    /** The whole content, verified. Throws as `open` does. Fastest if `size` is known, in bytes. */
-    async read(key: string, { size }: { size?: number } = {}): Promise<Buffer> {
+    /** The whole content, verified. Throws as `open` does. Fastest if `size` is known. */
+    async read(key: string, options: WholeOptions = {}): Promise<Buffer> {
       checkKey(key)
       const stored = await driver.read(key)
       if (Buffer.isBuffer(stored) && !isStreamed(stored)) return unsealBuffer(secret, key, stored)
@@ -116,7 +117,7 @@ export async function createBlobs({ store, secret: bytes }: { store: BlobStore; 
       const chunks: Buffer[] = []
       for await (const chunk of unsealChunks(reader, Buffer.isBuffer(stored) ? [stored] : stored)) chunks.push(chunk)
       const encoded = Buffer.concat(chunks)
-      return reader.encoding === 'plain' ? encoded : decompressWhole(key, encoded, size)
+      return reader.encoding === 'plain' ? encoded : decompressWhole(key, encoded, options)
     },
 
     async stat(key: string) {

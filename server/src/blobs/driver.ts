@@ -23,6 +23,9 @@ export type BlobDriver = AsyncDisposable & {
   delete(key: string): Promise<void>
   /** Keys that begin with `prefix`, from the `cursor` of a page on. */
   list(prefix: string, cursor?: string): AsyncIterable<KeyPage>
-  /** Moves blobs put before `before` to their final location until `signal` aborts; returns how many. */
+  /**
+   * Moves blobs put before `before` to their final location until `signal` aborts; returns how many. Deletes the parts of uploads that were
+   * abandoned a day before.
+   */
   settle(before: Date, signal: AbortSignal): Promise<number>
 }

@@ -8,7 +8,8 @@ import {
   zstdDecompressSync,
   type ZstdOptions,
 } from 'node:zlib'
-import { BlobCorruptError } from './errors.ts'
+import { codeOf } from '../error-code.ts'
+import { BlobCorruptError, BlobTooLargeError } from './errors.ts'
 
 /**
  * Format of sealed blobs, version 1: a header, then frames, each of 64 KiB of encoded content except the last.
@@ -218,13 +219,21 @@ export async function compressWhole(content: Buffer): Promise<Buffer> {
   return promisify(zstdCompress)(content, { ...ZSTD_OPTIONS, pledgedSrcSize: content.length })
 }
 
-/** `size` is that of the content in bytes, if known: its memory is then allocated once. */
-export async function decompressWhole(key: string, compressed: Buffer, size = 0): Promise<Buffer> {
+export type WholeOptions = {
+  /** Size of the content in bytes, if known: its memory is then allocated once. */
+  size?: number
+  /** Longer content fails with `BlobTooLargeError`, before it is unpacked whole. */
+  maxBytes?: number
+}
+
+export async function decompressWhole(key: string, compressed: Buffer, { size = 0, maxBytes }: WholeOptions) {
   // Without spare bytes at the end, zlib would start another round to look for more output.
   const chunkSize = Math.max(ZSTD_OPTIONS.chunkSize ?? 0, Math.min(size, WHOLE_BYTES) + 64)
+  const limit = maxBytes === undefined ? {} : { maxOutputLength: maxBytes }
   try {
-    return await promisify(zstdDecompress)(compressed, { chunkSize })
+    return await promisify(zstdDecompress)(compressed, { chunkSize, ...limit })
   } catch (cause) {
+    if (maxBytes !== undefined && codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw new BlobTooLargeError(key, maxBytes)
     throw new BlobCorruptError(key, 'cannot be decompressed', { cause })
   }
 }

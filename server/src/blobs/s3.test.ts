@@ -69,6 +69,18 @@ test.each(['unavailable', 'unsupported', 'cut-before', 'cut-after'] as const)(
   },
 )
 
+test('parts that a killed process left are deleted after a day, and not while an upload may still be running', async () => {
+  const { server, blobs } = await openStore()
+  const signal = new AbortController().signal
+  server.uploads.set('left', { key: 'runs/killed', initiatedAt: new Date(), headers: {}, parts: new Map() })
+
+  await blobs.settle(new Date(Date.now() + 23 * 3_600_000), signal)
+  const early = server.uploads.size
+  await blobs.settle(new Date(Date.now() + 25 * 3_600_000), signal)
+
+  expect([early, server.uploads.size]).toEqual([1, 0])
+})
+
 test('a put that loses a race between its check and its write fails, and the other blob stays', async () => {
   const { server, blobs } = await openStore()
   const results = await Promise.allSettled([randomBytes(18 * MB), randomBytes(17 * MB)].map((c) => blobs.put('k', c)))

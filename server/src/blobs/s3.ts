@@ -111,6 +111,10 @@ export function textOf(parent: XmlElement | undefined, name: string): string | u
  */
 const PART_BYTES = 16 * 1024 * 1024
 
+/** Age from which an unfinished upload is left from a killed process, in ms. Its parts take space, and no list of objects has them. */
+const ABANDONED_AFTER_MS = 24 * 3_600_000
+const UPLOAD_FIELDS = ['Key', 'UploadId', 'Initiated']
+
 /** Header that identifies the put that wrote an object, to recognise our own after a lost response. */
 const PUT_ID = 'x-amz-meta-put-id'
 
@@ -223,7 +227,18 @@ export function openS3Driver(config: S3Config): BlobDriver {
       }
     },
 
-    settle: async () => 0,
+    async settle(before) {
+      const root = config.prefix ?? ''
+      const response = await request({ method: 'GET', query: { uploads: '', prefix: root } })
+      const text = await response.text()
+      // Some stores have no such list, and delete the parts themselves.
+      for (const upload of response.ok ? childrenOf(parseResponse(text), 'Upload') : []) {
+        const [key = '', uploadId = '', initiated = ''] = UPLOAD_FIELDS.map((name) => textOf(upload, name))
+        if (Date.parse(initiated) < before.getTime() - ABANDONED_AFTER_MS)
+          await request({ method: 'DELETE', key: key.slice(root.length), query: { uploadId } })
+      }
+      return 0
+    },
     async [Symbol.asyncDispose]() {},
   }
 }

@@ -2,9 +2,11 @@ import { isUtf8 } from 'node:buffer'
 import { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { actorId } from '../auth/actor.ts'
 import { messageOf } from '../error-code.ts'
-import { invalid, tooLarge } from '../errors.ts'
+import { invalid, tooLarge, tooManyRequests, unavailable } from '../errors.ts'
 import { parseBase64Fields } from './base64-fields.ts'
+import { getActor } from './request-log.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -23,15 +25,14 @@ export function parseBodies(scope: FastifyInstance) {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser(
     'application/x-www-form-urlencoded',
-    { parseAs: 'buffer' },
-    async (request: FastifyRequest, body: Buffer) =>
+    async (request: FastifyRequest, payload: Readable) => {
+      const body = await wholeBody(request, payload)
       // curl sends this content type by default, also with JSON.
-      /^\s*[{[]/.test(body.toString('latin1', 0, 20)) ? parseJson(request, body) : parseForm(body),
+      return /^\s*[{[]/.test(body.toString('latin1', 0, 20)) ? parseJson(request, body) : parseForm(body)
+    },
   )
   // Clients send JSON with several types, and types without a body.
-  scope.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
-    parseJson(request, body),
-  )
+  scope.addContentTypeParser('*', parseJsonBody)
 }
 
 /**
@@ -42,16 +43,16 @@ export function streamBodies(scope: FastifyInstance) {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
     const { bodyLimit: limit, config } = request.routeOptions
-    if (config.base64Fields) return parseLongJson(request, payload)
+    if (config.base64Fields) return parseJsonBody(request, payload)
     return request.headers['content-length'] === undefined ? Readable.from(limited(payload, limit)) : payload
   })
 }
 
 /**
- * Parses a body of up to several MB and frees its memory immediately: a few such bodies would take hundreds of MB until the next garbage
+ * Parses a body and frees its memory immediately: a few of several MB would take hundreds of MB until the next garbage
  * collection, and their chunks would fragment the C heap.
  */
-async function parseLongJson(request: FastifyRequest, payload: Readable) {
+async function parseJsonBody(request: FastifyRequest, payload: Readable) {
   const body = await wholeBody(request, payload)
   try {
     return await parseJson(request, body)
@@ -60,17 +61,20 @@ async function parseLongJson(request: FastifyRequest, payload: Readable) {
   }
 }
 
-async function wholeBody(request: FastifyRequest, payload: Readable) {
+/** Reads a body into memory. Throws `too-large` at the limit of its route, and if unfinished bodies take too much memory. */
+export async function wholeBody(request: FastifyRequest, payload: Readable) {
+  using held = holdMemory(actorId(getActor(request)) ?? request.ip)
   const limit = request.routeOptions.bodyLimit
   const declared = request.headers['content-length']
   const rejection = () => tooLarge(`the body is larger than the ${limit} bytes that this endpoint takes`)
   if (Number(declared) > limit) throw rejection()
   const content = new GrowingBuffer(declared === undefined ? undefined : Number(declared))
-  return new Promise<Buffer>((resolve, reject) => {
+  return await new Promise<Buffer>((resolve, reject) => {
     const receive = (chunk: Buffer) => {
-      if (content.size + chunk.length > limit) {
+      const fault = content.size + chunk.length > limit ? rejection() : held.take(chunk.length)
+      if (fault) {
         payload.off('data', receive)
-        return reject(rejection())
+        return reject(fault)
       }
       content.add(chunk)
       freeChunk(payload, chunk)
@@ -80,6 +84,38 @@ async function wholeBody(request: FastifyRequest, payload: Readable) {
       .on('end', () => resolve(content.whole()))
       .on('data', receive)
   })
+}
+
+/** Maximum sizes of the unfinished bodies in memory, in bytes: of all callers, of one, and of one that is always admitted. */
+const MAX_HELD = 384 * 1024 * 1024
+const MAX_HELD_BY_CALLER = 192 * 1024 * 1024
+const ADMITTED = 2 * 1024 * 1024
+const RETRY_MS = 1000
+
+const heldBy = new Map<string, number>()
+let heldByAll = 0
+
+function holdMemory(caller: string) {
+  let held = 0
+  const change = (bytes: number) => {
+    held += bytes
+    heldByAll += bytes
+    const total = (heldBy.get(caller) ?? 0) + bytes
+    if (total === 0) heldBy.delete(caller)
+    else heldBy.set(caller, total)
+  }
+  return {
+    /** Adds bytes; returns the error if there are too many. */
+    take(bytes: number) {
+      const own = (heldBy.get(caller) ?? 0) + bytes
+      if (own > MAX_HELD_BY_CALLER)
+        return tooManyRequests(`your unfinished requests have more than ${MAX_HELD_BY_CALLER} bytes`, RETRY_MS)
+      if (own > ADMITTED && heldByAll + bytes > MAX_HELD)
+        return unavailable(`the unfinished requests of all callers have more than ${MAX_HELD} bytes`, RETRY_MS)
+      return change(bytes)
+    },
+    [Symbol.dispose]: () => change(-held),
+  }
 }
 
 async function* limited(payload: Readable, limit: number) {

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { App, Ctx } from '../app.ts'
 import type { Page, Paged } from '../db/db.ts'
-import { tooLarge } from '../errors.ts'
+import { AppError, tooLarge } from '../errors.ts'
 import { createAdmission } from './admission.ts'
 import { responseWithBasePath, basePath } from './base-path.ts'
 import { type Contents, takeContents } from './base64-fields.ts'
@@ -126,6 +126,14 @@ const DEFAULT_MAX_BYTES = 2 * 1024 * 1024
 /** Minimum size of a body that may take long to arrive, in bytes. */
 const LONG_BODY = 1024 * 1024
 
+/** Bodies are never unpacked: a small one could fill the memory. */
+function checkEncoding({ headers }: FastifyRequest) {
+  const { 'content-encoding': encoding = 'identity' } = headers
+  if (encoding.toLowerCase() === 'identity') return
+  const detail = `the content-encoding is ${encoding}, the body must be sent without one`
+  throw new AppError('unsupported-media-type', [{ detail }])
+}
+
 type HttpOptions = {
   /** `streamed` is for routes whose bodies remain streams or are large. */
   scopes: { parsed: FastifyInstance; streamed: FastifyInstance }
@@ -157,6 +165,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
       // Before the body is read, so that nothing is read from rejected callers.
       onRequest: async (raw, reply) => {
         await admit(raw, reply)
+        checkEncoding(raw)
         const length = Number(raw.headers['content-length'] ?? 0)
         if (upload && length > maxBytes) throw tooLarge(`the upload has ${length} bytes, the maximum is ${maxBytes}`)
         if (authorise) subjects.set(raw, await authorise(contextOf(raw), raw.params))

@@ -69,6 +69,8 @@ export async function holdStream(organization: string, publish: (message: Messag
   }
   function lose() {
     publish({ kind: 'connection', state: 'lost' })
+    // After a broken connection the stream resumes. A refused or silent one does not: then each attempt polls.
+    if (source?.readyState !== EventSource.CONNECTING) publish({ kind: 'reset' })
     reopen()
     if (failures % FAILURES_PER_CHECK === 0) publish({ kind: 'refused' })
   }

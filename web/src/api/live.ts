@@ -16,9 +16,12 @@ const ALSO: Partial<Record<ChangeType, readonly string[]>> = {
   tasks: ['overview'],
 }
 
+/** Gets each change; undefined when some may have been missed. */
+type ChangeListener = (change: Change | undefined) => void
+
 let connection: Connection = 'connecting'
 const connectionListeners = new Set<() => void>()
-const changeListeners = new Set<(change: Change) => void>()
+const changeListeners = new Set<ChangeListener>()
 
 export function useLiveUpdates(organization: string | undefined) {
   useEffect(
@@ -38,7 +41,7 @@ export function useConnection() {
 }
 
 /** Calls `listener` for each change, for data outside of queries, such as the next lines of a log. */
-export function onChange(listener: (change: Change) => void) {
+export function onChange(listener: ChangeListener) {
   changeListeners.add(listener)
   return () => changeListeners.delete(listener)
 }
@@ -116,6 +119,9 @@ function receiver(organization: string) {
     if (message.kind === 'change') note(message.change)
     else if (message.kind === 'connection') setConnection(message.state)
     else if (message.kind === 'refused') void invalidate(['session'], ['organizations'])
-    else void queries.invalidateQueries()
+    else {
+      for (const listener of changeListeners) listener(undefined)
+      void queries.invalidateQueries()
+    }
   }
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { S3Config } from '../s3.ts'
 
 type StoredObject = { body: Buffer; modifiedAt: Date; headers: Record<string, string> }
-type Upload = { key: string; headers: Record<string, string>; parts: Map<number, Buffer> }
+type Upload = { key: string; initiatedAt: Date; headers: Record<string, string>; parts: Map<number, Buffer> }
 type Call = { method: string; key: string; query: URLSearchParams; request: IncomingMessage; body: Buffer }
 type ApiResponse = { status: number; body?: string | Buffer; headers?: Record<string, string | number> }
 
@@ -18,7 +18,7 @@ const REFUSALS: Partial<Record<S3Fault, ApiResponse>> = {
 }
 
 /**
- * An S3-compatible store in this process, on a real socket: PUT, GET, HEAD, DELETE, ListObjectsV2, multipart uploads and
+ * An S3-compatible store in this process, on a real socket: PUT, GET, HEAD, DELETE, ListObjectsV2, multipart uploads, their list and
  * `If-None-Match: *`. It rejects requests without a SigV4 signature by its access key, and bodies that do not have the
  * signed hash; the signature itself is not recomputed.
  */
@@ -33,6 +33,7 @@ export async function createS3Server() {
   const uploads = new Map<string, Upload>()
   const requests: string[] = []
   const faults: S3Fault[] = []
+  const hooks: { onRead?: (key: string) => Promise<unknown> } = {}
   const signature = new RegExp(
     `^AWS4-HMAC-SHA256 Credential=${config.accessKeyId}/\\d{8}/${config.region}/s3/aws4_request, ` +
       'SignedHeaders=[^ ]*x-amz-content-sha256[^ ]*, Signature=[0-9a-f]{64}$',
@@ -43,6 +44,7 @@ export async function createS3Server() {
     if (!signature.test(request.headers.authorization ?? '')) return failure(403, 'AccessDenied')
     if (sha256(body) !== request.headers['x-amz-content-sha256']) return failure(400, 'XAmzContentSHA256Mismatch')
     const object = objects.get(key)
+    if (key === '' && query.has('uploads')) return { status: 200, body: uploadListing(uploads, query) }
     if (key === '') return { status: 200, body: listing(objects, query) }
     if (method === 'GET' || method === 'HEAD') {
       if (!object) return failure(404, 'NoSuchKey')
@@ -51,7 +53,7 @@ export async function createS3Server() {
     }
     if (method === 'POST' && query.has('uploads')) {
       const id = randomUUID()
-      uploads.set(id, { key, headers: metadata(request), parts: new Map() })
+      uploads.set(id, { key, initiatedAt: new Date(), headers: metadata(request), parts: new Map() })
       return {
         status: 200,
         body: `<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`,
@@ -101,6 +103,7 @@ export async function createS3Server() {
     const fault = faults.shift() ?? 'none'
     if (fault === 'cut-before') return void request.socket.destroy()
     const call = { method: request.method ?? '', key: rest.join('/'), query: url.searchParams, request, body }
+    if (call.method === 'GET' && call.key !== '') await hooks.onRead?.(call.key)
     const refusal = bucket === config.bucket ? REFUSALS[fault] : failure(404, 'NoSuchBucket')
     const result = refusal ?? respond(call)
     if (fault === 'cut-after') return void request.socket.destroy()
@@ -124,6 +127,8 @@ export async function createS3Server() {
     /** `METHOD path` of every request so far. */
     requests,
     faults,
+    /** Called before an object is read. */
+    hooks,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -144,6 +149,15 @@ function listing(objects: Map<string, StoredObject>, query: URLSearchParams) {
   })
   const next = keys.length > PAGE ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : ''
   return `<ListBucketResult>${contents.join('')}${next}</ListBucketResult>`
+}
+
+function uploadListing(uploads: Map<string, Upload>, query: URLSearchParams) {
+  const listed = [...uploads].filter(([, { key }]) => key.startsWith(query.get('prefix') ?? ''))
+  const items = listed.map(
+    ([id, { key, initiatedAt }]) =>
+      `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${initiatedAt.toISOString()}</Initiated></Upload>`,
+  )
+  return `<ListMultipartUploadsResult>${items.join('')}</ListMultipartUploadsResult>`
 }
 
 function metadata(request: IncomingMessage): Record<string, string> {

@@ -93,7 +93,7 @@ export function useQueueUpdates({ run }: RunDocument) {
     const refreshSoon = gathered(async () => invalidate(['runs', run.id]))
     const stop = onChange((change) => {
       // The log of the blocking run changes constantly but does not affect the queue.
-      if (change.type !== 'runs' && change.type !== 'workspaces') return
+      if (change?.type !== 'runs' && change?.type !== 'workspaces') return
       if (change.id !== run.id && [change.id, change.workspace].includes(workspace)) refreshSoon()
     })
     return () => void stop()

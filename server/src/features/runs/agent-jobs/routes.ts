@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import * as protocol from '@groundstate/contract/agent'
 import type { FastifyRequest } from 'fastify'
 import { notFound } from '../../../errors.ts'
 import { reaction } from '../../../handlers.ts'
 import { bearerToken } from '../../../http/authenticate.ts'
+import { wholeBody } from '../../../http/bodies.ts'
 import { clientSignal } from '../../../http/closing.ts'
 import type { Routes } from '../../../http/http.ts'
 import { count } from '../../../http/query.ts'
@@ -195,7 +195,7 @@ function parseKind(text: string) {
 }
 
 async function readBody(raw: FastifyRequest): Promise<Buffer> {
-  return raw.body === undefined ? Buffer.alloc(0) : buffer(raw.body as Readable)
+  return raw.body === undefined ? Buffer.alloc(0) : wholeBody(raw, raw.body as Readable)
 }
 
 export const agentJobReactions = [

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
+import { BlobTooLargeError } from '../../../blobs/errors.ts'
 import { transact } from '../../../db/db.ts'
 import { AppError, type ErrorKind } from '../../../errors.ts'
 import { jobHandler, reaction, scheduledJob } from '../../../handlers.ts'
@@ -109,6 +110,11 @@ async function announceSources(ctx: TransactionCtx, firings: readonly WaitingFir
   await announceRuns(ctx, ids)
 }
 
+/** Starts the runs that a workspace has triggered without waiting for the delay: its firings are deleted with it. */
+export async function fireOutbound(ctx: Ctx, sourceId: string) {
+  for (const workspaceId of await store.listWaitingDestinations(ctx.db, sourceId)) await fireTriggers(ctx, workspaceId)
+}
+
 /** A firing that still waits after this time, in ms, has lost its job. */
 const OVERDUE_MS = 60_000
 const BATCH = 100
@@ -186,14 +192,16 @@ async function readUnchanged(ctx: Ctx, workspace: Workspace, firing: WaitingFiri
   return read !== undefined && !read.some((name) => changed.has(name))
 }
 
-/** Maximum size of a compressed archive that is searched, in bytes. */
+/** Maximum sizes of a plan and a compressed archive that are searched, in bytes. */
+const MAX_PLAN_BYTES = 64 * 1024 * 1024
 const MAX_ARCHIVE_BYTES = 16 * 1024 * 1024
 
 /** The outputs of the source that the workspace's configuration reads; undefined if unknown. */
 async function readOutputNames(ctx: Ctx, workspace: Workspace, { source_name: source }: WaitingFiring) {
   const plan = await store.findLastPlan(ctx.db, workspace.id)
   if (!plan?.job_id || !plan.blob_key || (plan.size ?? 0) > MAX_ARCHIVE_BYTES) return undefined
-  const json = await ifStored(ctx.blobs.read(artifactKey(plan.run_id, plan.job_id, 'plan-json')))
+  const key = artifactKey(plan.run_id, plan.job_id, 'plan-json')
+  const json = await ifStored(ctx.blobs.read(key, { maxBytes: MAX_PLAN_BYTES })).catch(ignoreTooLarge)
   const archive = json && (await ifStored(ctx.blobs.read(plan.blob_key)))
   if (!archive) return undefined
   const outcome = await ctx.workers.remoteReads(json, archive)
@@ -205,4 +213,9 @@ async function readOutputNames(ctx: Ctx, workspace: Workspace, { source_name: so
   // A workspace that does not read the source by a reference depends on it in another way.
   if (!own || own.length === 0 || own.some(({ outputs }) => outputs === null)) return undefined
   return own.flatMap(({ outputs }) => outputs ?? [])
+}
+
+function ignoreTooLarge(error: unknown) {
+  if (!(error instanceof BlobTooLargeError)) throw error
+  return undefined
 }

@@ -143,7 +143,7 @@ function archiveOf(text: string) {
 }
 
 /** Uploads a configuration of the destination, and plans it with a plan that reads the state of the source. */
-async function planReading(text: string) {
+async function planReading(text: string, { padding = 0 } = {}) {
   const version = await createConfigurationVersion(app, web)
   await put(app, version.attributes['upload-url'], archiveOf(text))
   const reader = {
@@ -158,7 +158,7 @@ async function planReading(text: string) {
     configuration: { root_module: { resources: [reader] } },
     prior_state: { values: { root_module: { resources: [reader] } } },
   }
-  await job.put('plan-json', JSON.stringify(plan))
+  await job.put('plan-json', JSON.stringify(plan) + ' '.repeat(padding))
   await job.finish({ hasChanges: false })
 }
 
@@ -189,6 +189,15 @@ test('a configuration that was not planned yet counts as reading all outputs', a
   await put(app, version.attributes['upload-url'], archiveOf('# reads another output now'))
   await applyOutputs(1, { vpc: 'v', other: '1' })
   await endJobs(agent)
+
+  await applyOutputs(2, { vpc: 'v', other: '2' })
+
+  expect(await countTriggered()).toBe(2)
+})
+
+test('a plan that is too large to search counts as reading all outputs', async () => {
+  await planReading('locals { vpc = data.terraform_remote_state.net.outputs.vpc }', { padding: 300 * 1024 * 1024 })
+  await applyOutputs(1, { vpc: 'v', other: '1' })
 
   await applyOutputs(2, { vpc: 'v', other: '2' })
 

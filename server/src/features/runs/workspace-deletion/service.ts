@@ -1,4 +1,4 @@
-import type { Ctx, TransactionCtx } from '../../../app.ts'
+import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { announce, runNotice } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
@@ -9,6 +9,7 @@ import { workspaceAudit } from '../../workspaces/workspaces/audit.ts'
 import { describeLock } from '../../workspaces/workspaces/lock.ts'
 import * as store from '../../workspaces/workspaces/store.ts'
 import { abandonJobs } from '../agent-jobs/service.ts'
+import { fireOutbound } from '../run-triggers/fire.ts'
 import { listSourceRuns, listTeamIds, listTriggersAround } from './store.ts'
 
 /** Throws `forbidden` for a workspace with resources, unless the caller may force it, or may delete its project or organization (`isForced`). */
@@ -16,16 +17,13 @@ export async function deleteWorkspace(ctx: Ctx, key: store.WorkspaceKey, options
   const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')
   const mayForce = options.isForced || mayForceDelete(workspace)
   const managed = mayForce ? 0 : await countManagedBy(ctx, workspace)
-  await transact(ctx, async (ctx) => {
-    const locked = await store.lockWorkspaceRow(ctx.db, workspace.id)
-    if (!locked) throw notFound('workspace')
+  await destroy(ctx, workspace, (locked) => {
     if (!mayForce) checkSameState(workspace, locked)
     const count = managed === undefined ? 'an unknown number of' : Math.max(managed, locked.resource_count)
     if (!mayForce && count !== 0)
       throw forbidden(
         `the workspace ${locked.name} manages ${count} resources: destroy them, or ask an owner to delete it`,
       )
-    await destroy(ctx, workspace)
   })
 }
 
@@ -33,9 +31,7 @@ export async function deleteWorkspace(ctx: Ctx, key: store.WorkspaceKey, options
 export async function safeDeleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
   const workspace = await requireWorkspaceBy(ctx, key, 'workspace:delete')
   const managed = await countManagedBy(ctx, workspace)
-  await transact(ctx, async (ctx) => {
-    const locked = await store.lockWorkspaceRow(ctx.db, workspace.id)
-    if (!locked) throw notFound('workspace')
+  await destroy(ctx, workspace, async (locked) => {
     if (locked.locked_by_type !== null)
       throw conflict(`the workspace ${locked.name} ${await describeLock(ctx, locked)}`)
     if (locked.pending_state_version_id !== null) throw stillProcessed(locked)
@@ -45,7 +41,6 @@ export async function safeDeleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
     const count = Math.max(managed, locked.resource_count)
     if (count > 0)
       throw conflict(`the workspace ${locked.name} is still managing resources (${count}): destroy them first`)
-    await destroy(ctx, workspace)
   })
 }
 
@@ -65,20 +60,31 @@ function stillProcessed({ name }: StateOf) {
   return conflict(`the state of the workspace ${name} is still being processed: try again in a moment`)
 }
 
-async function destroy(ctx: TransactionCtx, { id, name, organization_id: organizationId }: Workspace) {
-  await abandonJobs(ctx, { workspaceId: id })
-  const event = workspaceAudit({ id, organization_id: organizationId }, 'destroy', { name })
-  const [teams, triggers, sources] = await Promise.all([
-    listTeamIds(ctx.db, id),
-    listTriggersAround(ctx.db, id),
-    listSourceRuns(ctx.db, id),
-  ])
-  await store.deleteWorkspace(ctx.db, id)
-  const notices = [
-    // When the notice is delivered, team access to the workspace is already deleted.
-    { type: 'workspaces' as const, id, workspace: id, teams },
-    ...triggers.map((trigger) => ({ type: 'run-triggers' as const, id: trigger.id, workspace: trigger.other_id })),
-  ]
-  announce(ctx, ...sources.map(runNotice))
-  await recordAudit(ctx, { ...event, notices })
+/** Deletes a workspace, unless `check` throws for its locked row. */
+async function destroy(ctx: Ctx, workspace: Workspace, check: (locked: store.WorkspaceRow) => void | Promise<void>) {
+  const { id, name, organization_id: organizationId } = workspace
+  // Before the workspace is locked, since workspaces that trigger each other would deadlock.
+  await fireOutbound(ctx, id)
+  await transact(ctx, async (ctx) => {
+    const locked = await store.lockWorkspaceRow(ctx.db, id)
+    if (!locked) throw notFound('workspace')
+    await check(locked)
+    // An apply may just have ended.
+    await fireOutbound(ctx, id)
+    await abandonJobs(ctx, { workspaceId: id })
+    const event = workspaceAudit({ id, organization_id: organizationId }, 'destroy', { name })
+    const [teams, triggers, sources] = await Promise.all([
+      listTeamIds(ctx.db, id),
+      listTriggersAround(ctx.db, id),
+      listSourceRuns(ctx.db, id),
+    ])
+    await store.deleteWorkspace(ctx.db, id)
+    const notices = [
+      // When the notice is delivered, team access to the workspace is already deleted.
+      { type: 'workspaces' as const, id, workspace: id, teams },
+      ...triggers.map((trigger) => ({ type: 'run-triggers' as const, id: trigger.id, workspace: trigger.other_id })),
+    ]
+    announce(ctx, ...sources.map(runNotice))
+    await recordAudit(ctx, { ...event, notices })
+  })
 }

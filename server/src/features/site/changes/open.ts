@@ -2,24 +2,24 @@ import type { Readable } from 'node:stream'
 import type { Ctx } from '../../../app.ts'
 import { notFound, tooManyRequests, unavailable } from '../../../errors.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
+import { findTokenHolder } from './store.ts'
 import { addStream, streamHubOf, wakeStreams } from './stream-hub.ts'
-import {
-  type ChangeStream,
-  type StreamActor,
-  type Watched,
-  addPending,
-  endStream,
-  newStream,
-  resetStream,
-  sendEvent,
-} from './stream.ts'
+import { type ChangeStream, type Watched, addPending, endStream, newStream, resetStream, sendEvent } from './stream.ts'
 
-/** Maximum number of streams of a process, and in it of an organization, a user, and a session or token. */
+/** Maximum number of streams of a process. */
 const MAX_STREAMS = 500
-const MAX_PER_ORGANIZATION = 250
-const MAX_PER_USER = 40
-const MAX_PER_CREDENTIAL = 20
+/** Number of streams above which only callers with few get another one. */
+const RESERVED_FROM = 400
 const RETRY_MS = 5000
+
+/** Maximum number of streams with the same key, and above `RESERVED_FROM`. */
+type Limit = { noun: string; keyOf: (watched: Watched) => string | undefined; max: number; maxReserved: number }
+
+const LIMITS: readonly Limit[] = [
+  { noun: 'session or token', keyOf: credentialOf, max: 20, maxReserved: 4 },
+  { noun: 'user', keyOf: ({ personId }) => personId, max: 40, maxReserved: 4 },
+  { noun: 'organization', keyOf: ({ organizationId }) => organizationId, max: 250, maxReserved: 50 },
+]
 
 /** `after` is the client's cursor; `closing` aborts when the server closes. */
 type OpenInput = { after: string | undefined; closing: AbortSignal }
@@ -48,36 +48,24 @@ function resume({ changes }: Ctx, stream: ChangeStream, after: string) {
   else resetStream(stream)
 }
 
-function checkLimits(streams: readonly ChangeStream[], { actor, organizationId }: Watched) {
-  const count = (isCounted: (stream: ChangeStream) => boolean) => streams.filter(isCounted).length
-  const credential = credentialOf(actor)
-  if (count((stream) => credentialOf(stream.actor) === credential) >= MAX_PER_CREDENTIAL)
-    throw tooMany('session or token', MAX_PER_CREDENTIAL)
-  // A user can have any number of tokens.
-  const user = userOf(actor)
-  if (user !== undefined && count((stream) => userOf(stream.actor) === user) >= MAX_PER_USER)
-    throw tooMany('user', MAX_PER_USER)
-  if (count((stream) => stream.organizationId === organizationId) >= MAX_PER_ORGANIZATION)
-    throw full('organization', MAX_PER_ORGANIZATION)
-  if (streams.length >= MAX_STREAMS) throw full('server', MAX_STREAMS)
+function checkLimits(streams: readonly ChangeStream[], watched: Watched) {
+  if (streams.length >= MAX_STREAMS)
+    throw unavailable(`this server has ${MAX_STREAMS} streams of changes open, which is its limit`, RETRY_MS)
+  const isReserved = streams.length >= RESERVED_FROM
+  for (const { noun, keyOf, max, maxReserved } of LIMITS) {
+    const key = keyOf(watched)
+    const count = streams.filter((stream) => keyOf(stream) === key).length
+    if (count < (isReserved ? maxReserved : max)) continue
+    const limit = isReserved ? `the limit while the server has ${RESERVED_FROM}` : 'the limit'
+    throw tooManyRequests(
+      `this ${noun} has ${count} streams of changes open, which is ${limit}: close some first`,
+      RETRY_MS,
+    )
+  }
 }
 
-function tooMany(owner: string, limit: number) {
-  const detail = `this ${owner} has ${limit} streams of changes open, which is the limit: close some first`
-  return tooManyRequests(detail, RETRY_MS)
-}
-
-function full(owner: string, limit: number) {
-  const detail = `this ${owner} has ${limit} streams of changes open, which is its limit: try again later`
-  return unavailable(detail, RETRY_MS)
-}
-
-function credentialOf(actor: StreamActor) {
+function credentialOf({ actor }: Watched) {
   return actor.tokenId ?? (actor.kind === 'user' ? actor.sessionId : undefined)
-}
-
-function userOf(actor: StreamActor) {
-  return actor.kind === 'user' ? actor.userId : undefined
 }
 
 /** The organization, for users, teams and organization tokens. Throws `not-found` for other actors. */
@@ -85,5 +73,7 @@ export async function requireWatchedOrganization(ctx: Ctx, name: string): Promis
   const { id } = await requireOrganization(ctx, name, 'organization:read')
   const { actor } = ctx
   if (actor.kind !== 'user' && actor.kind !== 'organization') throw notFound('organization')
-  return { actor, organizationId: id }
+  const isPerson = actor.kind === 'user' && actor.teamId === undefined
+  const personId = isPerson ? actor.userId : await findTokenHolder(ctx.db, actor.tokenId ?? '')
+  return { actor, organizationId: id, personId: personId ?? id }
 }

@@ -61,3 +61,15 @@ export async function listValidTokens(db: Db, ids: readonly string[], now: Date)
     .execute()
   return rows.map(({ id }) => id)
 }
+
+/** The person accountable for a token of a team or organization: its creator, otherwise the first owner. Undefined if there is neither. */
+export async function findTokenHolder(db: Db, tokenId: string) {
+  const { rows } = await sql<{ id: string | null }>`
+    select coalesce(c.id, (
+             select m.user_id from teams owners join team_members m on m.team_id = owners.id
+              where owners.organization_id = t.organization_id and owners.is_owners and m.user_id <> owners.service_user_id
+              order by m.created_at, m.user_id limit 1)) as id
+      from tokens t left join users c on c.id = t.created_by_user_id and not c.is_service_account
+     where t.id = ${tokenId}`.execute(db)
+  return rows[0]?.id ?? undefined
+}

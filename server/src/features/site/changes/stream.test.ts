@@ -4,6 +4,7 @@ import type { SignalledChange } from '../../../changes/feed.ts'
 import { addPending, type ChangeStream, newStream, sendChanges, sendEvent, type StreamActor } from './stream.ts'
 
 const actor: StreamActor = { kind: 'organization', organizationId: 'org-1', tokenId: 'at-1' }
+const watched = { actor, organizationId: 'org-1', personId: 'user-1' }
 
 function change(number: number): SignalledChange {
   return { cursor: String(number), organization: 'org-1', type: 'runs', id: `run-${number}`, workspace: 'ws-1' }
@@ -17,7 +18,7 @@ function fill(stream: ChangeStream) {
 }
 
 test('a client that does not read is reset after a limited number of changes', () => {
-  const stream = newStream({ actor, organizationId: 'org-1' }, () => {})
+  const stream = newStream(watched, () => {})
   fill(stream)
 
   for (let number = 0; number < 10_000; number += 1) addPending(stream, change(number))
@@ -27,7 +28,7 @@ test('a client that does not read is reset after a limited number of changes', (
 })
 
 test('a repeated pending change is sent once', () => {
-  const stream = newStream({ actor, organizationId: 'org-1' }, () => {})
+  const stream = newStream(watched, () => {})
 
   for (let number = 0; number < 10_000; number += 1) addPending(stream, change(number % 10))
 
@@ -35,7 +36,7 @@ test('a repeated pending change is sent once', () => {
 })
 
 test('changes for different teams are all kept', () => {
-  const stream = newStream({ actor, organizationId: 'org-1' }, () => {})
+  const stream = newStream(watched, () => {})
 
   for (const other of ['team-2', 'team-3', 'team-2']) addPending(stream, { ...change(1), teams: ['team-1', other] })
 
@@ -44,7 +45,7 @@ test('changes for different teams are all kept', () => {
 
 test('a client that resumes reading gets changes again', async () => {
   let served = 0
-  const stream = newStream({ actor, organizationId: 'org-1' }, () => {
+  const stream = newStream(watched, () => {
     served += 1
   })
   fill(stream)
@@ -57,7 +58,7 @@ test('a client that resumes reading gets changes again', async () => {
 })
 
 test('an idle stream sends keep-alive events, readable for users and programs', () => {
-  const stream = newStream({ actor, organizationId: 'org-1' }, () => {})
+  const stream = newStream(watched, () => {})
 
   sendEvent(stream, 'alive', '4711')
 

@@ -11,6 +11,8 @@ export type StreamActor = UserActor | OrganizationActor
 export type ChangeStream = {
   actor: StreamActor
   organizationId: string
+  /** The user whose limit counts the stream. */
+  personId: string
   readable: Readable
   /** Unsent changes, without duplicates. */
   pending: Map<string, SignalledChange>
@@ -29,7 +31,7 @@ export type ChangeStream = {
 }
 
 /** The caller of a stream and the organization that it watches. */
-export type Watched = Pick<ChangeStream, 'actor' | 'organizationId'>
+export type Watched = Pick<ChangeStream, 'actor' | 'organizationId' | 'personId'>
 
 /** A client with more changes than this is reset instead. */
 const MAX_PENDING = 500

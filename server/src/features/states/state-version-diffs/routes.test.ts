@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { TestResponse } from '../../../testing/app.ts'
 import {
   createStateSetting,
   lockedWorkspace,
   md5,
   rawState,
   type StateClient,
+  upload,
 } from '../../../testing/state-versions.ts'
 
 const { app, ada, organization } = await createStateSetting()
@@ -52,6 +54,32 @@ describe('the diff of two versions', () => {
 
     expect(computed.text).toContain('"before":12345678901234567890,"after":12345678901234567891')
     expect(cached.text).toBe(computed.text)
+  })
+
+  test('of large states is computed one at a time, as are roll-backs', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const ids: string[] = []
+    for (let serial = 1; serial <= 6; serial += 1) {
+      const raw = rawState({ serial, resources: ['one'], padding: 16 * 1024 * 1024 })
+      const { id, attributes } = await workspace.create(rawState({ serial }), { state: undefined, md5: md5(raw) })
+      await upload(app, attributes['hosted-state-upload-url'], raw)
+      ids.push(id)
+    }
+    /** Statuses of concurrent requests, and the memory of buffers that they took, in MB. */
+    const measure = async (send: (id: string) => Promise<TestResponse>) => {
+      const before = process.memoryUsage().arrayBuffers
+      let peak = 0
+      const timer = setInterval(() => (peak = Math.max(peak, process.memoryUsage().arrayBuffers - before)), 1)
+      const responses = await Promise.all(ids.map(send))
+      clearInterval(timer)
+      return { statuses: new Set(responses.map(({ status }) => status)), megabytes: peak / 1024 ** 2 }
+    }
+
+    const diffs = await measure(async (id) => workspace.request('GET', `/state-versions/${id}/diff`))
+    const copies = await measure(async (id) => workspace.rollBack(id))
+
+    expect([diffs.statuses, copies.statuses]).toEqual([new Set([200]), new Set([201])])
+    expect(Math.max(diffs.megabytes, copies.megabytes)).toBeLessThan(150)
   })
 
   test('with a version of another workspace is not found', async () => {

@@ -6,7 +6,7 @@ import type { StateDiff, StateSummary } from '../../../terraform-state/state-dif
 import { readStateHeader } from '../../../terraform-state/state-header.ts'
 import { requireStateVersion } from '../state-versions/access.ts'
 import type { ContentLocations } from '../state-versions/content-store.ts'
-import { readContent } from '../state-versions/content.ts'
+import { readContent, withWhole } from '../state-versions/content.ts'
 import { type PresentedRow, findVersion, findVersionBefore } from '../state-versions/store.ts'
 import { findDiff, insertDiff } from './store.ts'
 
@@ -25,11 +25,13 @@ export async function compareStateVersions(ctx: Ctx, id: string, fromId?: string
   const cached = await findDiff(ctx.db, { ...key, revision: REVISION })
   if (cached) return { ...key, diff: readDiff(ctx.blobs.unsealBuffer(sealKey, cached)) }
 
-  const [before, after] = await Promise.all([
-    from ? readComparable(ctx, from) : Buffer.from(EMPTY_STATE),
-    readComparable(ctx, to),
-  ])
-  const outcome = await ctx.workers.diff(before, after)
+  const outcome = await withWhole(sizeOf(to) + (from ? sizeOf(from) : 0), async () => {
+    const [before, after] = await Promise.all([
+      from ? readComparable(ctx, from) : Buffer.from(EMPTY_STATE),
+      readComparable(ctx, to),
+    ])
+    return ctx.workers.diff(before, after)
+  })
   if (!outcome.ok) throw invalid(outcome.reason)
   const bytes = Buffer.from(outcome.value)
   await insertDiff(ctx.db, { ...key, revision: REVISION, sealed: ctx.blobs.sealBuffer(sealKey, bytes), now: ctx.now() })
@@ -49,6 +51,11 @@ async function findEarlier(ctx: Ctx, to: PresentedRow, fromId: string | undefine
   const from = await findVersion(ctx.db, fromId)
   if (from?.workspace_id === to.workspace_id) return from
   throw notFound(`state version ${fromId.slice(0, 100)}`, { parameter: 'from' })
+}
+
+/** Size of the content to compare, in bytes; that of a JSON state is unknown. */
+function sizeOf({ format, size }: PresentedRow) {
+  return format === null ? Infinity : (size ?? 0)
 }
 
 /** The content to compare: the JSON state of an encrypted state, if there is one, else the raw state. */

@@ -3,10 +3,11 @@ import { Readable } from 'node:stream'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { App } from '../../../app.ts'
 import { slices } from '../../../blobs/content.ts'
+import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { isDefinitelyRejected } from '../../../db/db.ts'
 import { GrowingBuffer } from '../../../http/bodies.ts'
 import { randomText } from '../../../ids.ts'
-import { type ContentLocations, findContent } from './content-store.ts'
+import { type ContentLocations, findContent, isFinalized } from './content-store.ts'
 
 /** The raw state, or `terraform show -json` of it. */
 export type ContentKind = 'raw' | 'json'
@@ -76,9 +77,11 @@ export async function openContent(app: App, version: ContentLocations, kind: Con
   const { location, size } = blobOf(version, kind)
   if (location === null) return undefined
   if (location === IN_ROW) return readRow(app, version, kind)
-  const shared =
-    size == null ? undefined : await openShared(location, size, async () => app.blobs.read(location, { size }))
-  return shared ?? app.blobs.open(location)
+  return unlessDeleted(app, version, async () => {
+    const shared =
+      size == null ? undefined : await openShared(location, size, async () => app.blobs.read(location, { size }))
+    return shared ?? (await app.blobs.open(location))
+  })
 }
 
 /** As `openContent`, in memory. */
@@ -86,7 +89,17 @@ export async function readContent(app: App, version: ContentLocations, kind: Con
   const { location, size } = blobOf(version, kind)
   if (location === null) return undefined
   if (location === IN_ROW) return readRow(app, version, kind)
-  return app.blobs.read(location, size == null ? {} : { size })
+  return unlessDeleted(app, version, async () => app.blobs.read(location, size == null ? {} : { size }))
+}
+
+/** The result of a read; undefined if the version was deleted after its row was read. */
+async function unlessDeleted<T>({ db }: App, { id }: ContentLocations, read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof BlobNotFoundError && !(await isFinalized(db, id))) return undefined
+    throw error
+  }
 }
 
 /** A whole blob of a known size (bytes), without a copy. */
@@ -218,6 +231,13 @@ export function createSerialQueue() {
     last = turn.catch(() => {})
     return turn
   }
+}
+
+const largeInTurn = createSerialQueue()
+
+/** Runs work that reads whole contents of `bytes` in total; large ones one at a time. */
+export async function withWhole<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+  return bytes > LARGE_BYTES ? largeInTurn(work) : work()
 }
 
 /** Free memory for uploads, in bytes, besides the few MB of each streamed upload. */

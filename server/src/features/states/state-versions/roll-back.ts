@@ -7,7 +7,7 @@ import type { Workspace } from '../../workspaces/workspaces/access.ts'
 import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 import { stateVersionAudit } from './access.ts'
 import { examineContent } from './content-rules.ts'
-import { deleteRejectedContents, readContent, storeContent } from './content.ts'
+import { deleteRejectedContents, readContent, storeContent, withWhole } from './content.ts'
 import { listOutputs } from './extraction-store.ts'
 import { examinedColumns, extractionJob } from './extraction.ts'
 import type { NewVersion } from './new-version-store.ts'
@@ -30,7 +30,10 @@ export async function rollbackStateVersion(ctx: Ctx, workspace: Workspace, input
     const target = await requireTarget(ctx, targetId, workspace.id)
     await checkHoldsLock(ctx, workspace)
     // Outside of the transaction, which must not wait for the object store.
-    const { copy, contents } = await copyOf(ctx, target, await nextSerial(ctx, workspace.id))
+    const { copy, contents } = await withWhole(
+      target.json_location === null ? (target.size ?? 0) : Infinity,
+      async () => copyOf(ctx, target, await nextSerial(ctx, workspace.id)),
+    )
     try {
       const row = await insertCopy(ctx, workspace, copy)
       if (row) return row
@@ -79,7 +82,10 @@ async function copyOf(ctx: Ctx, target: store.PresentedRow, serial: number) {
     readContent(ctx, target, 'json'),
     listOutputs(ctx.db, target.id),
   ])
-  if (original === undefined) throw new Error(`${target.id} is finalized and has no content`)
+  if (original === undefined) {
+    await requireTarget(ctx, target.id, target.workspace_id)
+    throw new Error(`${target.id} is finalized and has no content`)
+  }
   const id = ctx.newId('sv')
   const raw = rewriteSerial(original, serial)
   const examined = await examineContent(ctx, raw)

@@ -150,7 +150,7 @@ function followLog(id: string) {
     subscribe(notify: () => void) {
       listeners.add(notify)
       stopListening ??= onChange((change) => {
-        if (change.type === 'logs' && change.id === id) void read()
+        if (!change || (change.type === 'logs' && change.id === id)) void read()
       })
       return () => {
         listeners.delete(notify)
