@@ -27,4 +27,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0008-site', up: site.up },
   { name: '0009-machinery', up: machinery.up },
   { name: '0010-standard-names', up: standardNames.up },
+  { name: '0011-attempts', up: 'drop index if exists agent_jobs_unacknowledged_idx' },
 ]
