@@ -28,6 +28,8 @@ describe('accepted', () => {
     ['a loop, which leads nowhere', [symlink('a', 'b'), symlink('b', 'a')]],
     ['a hard link to a file', [file('a/b'), hardLink('c', 'a/b')]],
     ['a file in the archive twice', [file('a'), file('a')]],
+    ['a directory in place of a file', [file('a'), directory('a/'), file('a/b')]],
+    ['a file and a directory that differ in case', [file('LICENSE'), file('license/mit')]],
   ])('%s', (_label, entries) => {
     expect(firstProblem(...entries)).toBeUndefined()
   })
@@ -79,6 +81,13 @@ describe('refused', () => {
     ],
     ['a hard link out of the root', 'links to ../x, which has a path with ..', [hardLink('a', '../x')]],
     ['an absolute hard link', 'links to /etc/passwd, which has an absolute path', [hardLink('a', '/etc/passwd')]],
+    ['a hard link to a missing file', 'links to b, which is not an earlier file', [hardLink('a', 'b')]],
+    ['a hard link to a later file', 'links to b, which is not an earlier file', [hardLink('a', 'b'), file('b')]],
+    ['a hard link to a directory', 'links to d, which is not an earlier file', [directory('d/'), hardLink('a', 'd')]],
+    ['a hard link to itself', 'which is not an earlier file', [file('a'), hardLink('a', './a')]],
+    ['a file in a file', 'is in a, which is an earlier file', [file('a'), file('a/b/c')]],
+    ['a file in place of a directory', 'replaces an earlier directory', [file('d/a'), file('d')]],
+    ['a long name', 'has a name of more than 255 bytes', [file(`a/${'é'.repeat(128)}`)]],
     [
       'a hard link to a symlink',
       'links to d/l, which is or passes through a link',

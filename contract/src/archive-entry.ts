@@ -3,18 +3,22 @@ export type ArchiveEntry = { path: string; type: string; linkpath?: string | und
 
 export type SeenEntries = ReturnType<typeof newSeenEntries>
 
-/** State collected from earlier entries of an archive; all paths are folded. */
+/** State collected from earlier entries of an archive; all paths are folded, except in `kinds`. */
 export function newSeenEntries() {
   return {
     links: new Map<string, { path: string; target: string }>(),
     /** Paths, with their parents, that a link's target leaves by `..`; they must not become links. */
     pinned: new Set<string>(),
     directories: new Set<string>(),
+    /** By path as spelled, since most file systems distinguish case; hard links are files. */
+    kinds: new Map<string, 'file' | 'directory'>(),
   }
 }
 
 const FILE_TYPES = new Set(['File', 'OldFile', 'ContiguousFile'])
 const MAX_PATH = 1024
+/** Maximum length of a name in file systems, in bytes. */
+const MAX_NAME_BYTES = 255
 const MAX_DEPTH = 100
 const MAX_CHAIN = 16
 const MAX_LINKS = 10_000
@@ -39,9 +43,17 @@ export function entryProblem(entry: ArchiveEntry, seen: SeenEntries): string | u
   const through = linkInPath(folded(names.join('/')), seen)
   if (through === 'is') return 'replaces an earlier link'
   if (through === 'passes') return 'passes through an earlier link'
+  const path = names.join('/')
+  const parents = [...withParents(names.slice(0, -1).join('/'))]
+  const file = parents.find((parent) => seen.kinds.get(parent) === 'file')
+  if (file !== undefined) return `is in ${file}, which is an earlier file`
+  if (entry.type !== 'Directory' && seen.kinds.get(path) === 'directory') return 'replaces an earlier directory'
   const typeReason = typeProblem(entry, names, seen)
   if (typeReason !== undefined) return typeReason
   addWithParents(seen.directories, folded((entry.type === 'Directory' ? names : names.slice(0, -1)).join('/')))
+  for (const parent of parents) seen.kinds.set(parent, 'directory')
+  if (entry.type === 'SymbolicLink') seen.kinds.delete(path)
+  else seen.kinds.set(path, entry.type === 'Directory' ? 'directory' : 'file')
   return undefined
 }
 
@@ -50,7 +62,7 @@ function typeProblem(entry: ArchiveEntry, names: string[], seen: SeenEntries) {
   if (names.length === 0) return 'is the root of the archive, but not a directory'
   if (FILE_TYPES.has(entry.type)) return undefined
   if (entry.type === 'SymbolicLink') return symlinkProblem(names, entry.linkpath ?? '', seen)
-  if (entry.type === 'Link') return hardLinkProblem(entry.linkpath ?? '', seen)
+  if (entry.type === 'Link') return hardLinkProblem(names.join('/'), entry.linkpath ?? '', seen)
   return `has the type ${entry.type}, only files, directories and links are allowed`
 }
 
@@ -61,6 +73,8 @@ function pathProblem(path: string) {
   const names = path.split(/[/\\]/)
   if (names.includes('..')) return 'has a path with ..'
   if (names.length > MAX_DEPTH) return `lies more than ${MAX_DEPTH} directories deep`
+  const isLong = (name: string) => new TextEncoder().encode(name).length > MAX_NAME_BYTES
+  if (namesOf(path).some(isLong)) return `has a name of more than ${MAX_NAME_BYTES} bytes`
   return undefined
 }
 
@@ -147,11 +161,12 @@ function targetProblem(directory: string[], target: string, seen: SeenEntries, c
 }
 
 /** The target of a hard link is relative to the archive's root. A hard link to a symlink would move the symlink. */
-function hardLinkProblem(target: string, seen: SeenEntries) {
+function hardLinkProblem(path: string, target: string, seen: SeenEntries) {
   if (target === '') return 'has an invalid link target'
   const problem = pathProblem(target)
   if (problem !== undefined) return `links to ${target}, which ${problem}`
-  if (linkInPath(folded(namesOf(target).join('/')), seen) !== undefined)
-    return `links to ${target}, which is or passes through a link`
+  const file = namesOf(target).join('/')
+  if (linkInPath(folded(file), seen) !== undefined) return `links to ${target}, which is or passes through a link`
+  if (file === path || seen.kinds.get(file) !== 'file') return `links to ${target}, which is not an earlier file`
   return undefined
 }

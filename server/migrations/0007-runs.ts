@@ -281,8 +281,6 @@ create index agent_jobs_phase_idx on agent_jobs (phase_id, seq);
 create index agent_jobs_lease_idx on agent_jobs (lease_expires_at) where status = 'running';
 create index agent_jobs_agent_idx on agent_jobs (agent_id, status) where agent_id is not null;
 create index agent_jobs_lost_idx on agent_jobs (phase_id) where lost_at is not null and late_result_at is null;
--- Jobs requeued without an acknowledgement.
-create index agent_jobs_unacknowledged_idx on agent_jobs (phase_id) where ack_due_at is not null and status = 'ended';
 -- Claims are index-only scans, however long the queue is.
 create index agent_jobs_queue_idx on agent_jobs (agent_pool_id, class, tag, seq) where status = 'queued';
 create index agent_jobs_organization_queue_idx on agent_jobs (agent_pool_id, class, organization_id, round, tag, seq)

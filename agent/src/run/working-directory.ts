@@ -1,19 +1,15 @@
-import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { join } from 'node:path'
 import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
-import { type ReadEntry, Unpack } from 'tar'
 import { engineEnvironment } from '../engine/environment.ts'
 import { markIncompleteDuring } from '../isolation/plugin-caches.ts'
 import { type RunDirectory, chownToRun } from '../isolation/run-directory.ts'
 import { statsOf } from '../process/confined-file.ts'
-import { codeOf } from '../process/errors.ts'
 import type { EngineContext, JobContext } from './context.ts'
 import { openInitCache } from './init-cache.ts'
 import { EngineFailed, lockFile, lockFileDigest, runEngine } from './run-engine.ts'
+import { makeDirectory, unpackArchive } from './unpack.ts'
 
 /** Prepares a new directory with the job's configuration for `init`. */
 export async function prepareDirectory(jobContext: JobContext, directory: RunDirectory): Promise<EngineContext> {
@@ -36,66 +32,6 @@ async function emptyDirectory(directory: RunDirectory) {
   await rm(directory.configuration, { recursive: true })
   mkdirSync(directory.configuration, { mode: 0o700 })
   chownToRun(directory.configuration, directory)
-}
-
-/** Maximum unpacked size of a configuration, in bytes: a small archive can expand without bound. */
-const MAX_CONFIGURATION_BYTES = 2 * 1024 ** 3
-
-class ArchiveRefused extends Error {
-  override name = 'ArchiveRefused'
-}
-
-/** Unpacks a tar and returns its SHA-256. Throws `ArchiveRefused` for an invalid archive; rethrows errors of the download. */
-async function unpackArchive(archive: Readable, { configuration: cwd, user }: RunDirectory): Promise<string> {
-  const seen = newSeenEntries()
-  let problem: string | undefined
-  let damage: string | undefined
-  let entries = 0
-  let size = 0
-  const hash = createHash('sha256')
-  const unpack = new Unpack({
-    cwd,
-    // As root, tar would use the user ids in the archive.
-    ...(user ?? { preserveOwner: false }),
-    filter(_path, entry) {
-      problem ??= problemOf(entry as ReadEntry)
-      return problem === undefined
-    },
-    onwarn(code, message) {
-      if (code !== 'TAR_ENTRY_INFO') damage ??= message
-    },
-  })
-
-  function problemOf(entry: ReadEntry) {
-    entries += 1
-    size += entry.size
-    if (size > MAX_CONFIGURATION_BYTES) return `it unpacks to more than ${MAX_CONFIGURATION_BYTES} bytes`
-    const invalid = entryProblem(entry, seen)
-    return invalid === undefined ? undefined : `"${entry.path}" ${invalid}`
-  }
-
-  async function* hashed() {
-    for await (const chunk of archive as AsyncIterable<Buffer>) {
-      hash.update(chunk)
-      yield chunk
-    }
-  }
-
-  try {
-    await pipeline(Readable.from(hashed(), { objectMode: false }), unpack)
-  } catch (error) {
-    if (!isArchiveError(error)) throw error
-    damage ??= error.message
-  }
-  if (problem !== undefined) throw new ArchiveRefused(`the configuration's archive is refused: ${problem}`)
-  // The archive of an empty directory has only an end mark; a destroy run needs no configuration.
-  const empty = entries === 0 && damage?.endsWith('Unrecognized archive format') === true
-  if (damage !== undefined && !empty) throw new ArchiveRefused(`the configuration's archive is unreadable: ${damage}`)
-  return hash.digest('hex')
-}
-
-function isArchiveError(error: unknown): error is Error {
-  return error instanceof Error && ('tarCode' in error || /^(Z_|TAR_)/.test(codeOf(error)))
 }
 
 export async function enterDirectory(jobContext: JobContext, directory: RunDirectory): Promise<EngineContext> {
@@ -147,7 +83,7 @@ const CONFIGURATION = /^[^.].*\.(?:tf|tofu)(?:\.json)?$/
 function requireConfiguration({ directory, workingDirectory, job }: EngineContext) {
   const exists = statsOf(workingDirectory)?.isDirectory() === true
   if (job.options.isDestroy) {
-    if (!exists) makeWorkingDirectory(directory, workingDirectory)
+    if (!exists) makeDirectory(workingDirectory, directory)
     return
   }
   const place =
@@ -157,11 +93,6 @@ function requireConfiguration({ directory, workingDirectory, job }: EngineContex
   throw new Error(
     `the configuration has no .tf files in its ${place}: a plan would destroy everything; start a destroy run if that is intended`,
   )
-}
-
-function makeWorkingDirectory(directory: RunDirectory, workingDirectory: string) {
-  mkdirSync(workingDirectory, { recursive: true })
-  for (let path = workingDirectory; path !== directory.configuration; path = dirname(path)) chownToRun(path, directory)
 }
 
 /** State of the local backend, state and workspace selection of an earlier init. */

@@ -16,14 +16,16 @@ export async function findReadme(archive: Readable, workingDirectory: string) {
     collect(entry)
     entry.resume()
   })
+  let isRead = false
   await pipeline(archive, createGunzip({ chunkSize: 64 * 1024 }), async (unpacked: AsyncIterable<Buffer>) => {
     for await (const chunk of unpacked) {
       parser.write(chunk)
-      if (isFound()) return
+      if (isFound()) break
     }
+    isRead = true
   }).catch((error: unknown) => {
-    // An early return aborts the pipeline.
-    if (!isFound()) throw error
+    // An early return aborts the pipeline, as do zeros after the compressed data.
+    if (!isRead) throw error
   })
   const match = byDirectory.get(preferred) ?? byDirectory.get('')
   if (!match) return undefined

@@ -13,7 +13,7 @@ import { acceptsLateResult } from './access.ts'
 import { claimApply } from './claim.ts'
 import { type ChunkedLog, insertNotice } from './log-store.ts'
 import { type LogPart, announceLog, checkRest, insertRest, restInsert } from './log.ts'
-import { type RunOfJob, changeRunOfJob } from './service.ts'
+import { type RunOfJob, agentOf, changeRunOfJob } from './service.ts'
 import { type Job, appliesImmediately, countColumns, lockLostApply, markLateResult } from './store.ts'
 
 /** The result of a job; `log` is the rest of its log, as in `PUT /log`. */
@@ -105,7 +105,7 @@ async function recordLateResult(ctx: Ctx, job: Job, body: FinishJob) {
     const since = new Date(ctx.now().getTime() - LATE_RESULT_WINDOW_MS)
     const lost = locked && (await lockLostApply(ctx.db, job.id, since))
     if (!locked || !lost) return
-    const agent = `the agent ${lost.agent_name ?? ''}`.trim()
+    const agent = agentOf(lost)
     const time = `${ctx.now().toISOString().slice(0, 19)}Z`
     const state = errored
       ? `the state that it could not store was kept: download it at ${ctx.baseUrl}/api/v2/applies/${locked.apply.id}/errored-state, ` +

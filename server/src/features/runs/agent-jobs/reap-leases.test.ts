@@ -98,7 +98,7 @@ describe('a lost lease', () => {
   test('ends even if another one cannot be ended', async () => {
     const { setting, run, job } = await startPlan(app, agent)
     const stuck = await startPlan(app, agent)
-    await app.db.updateTable('agent_jobs').set({ attempt: 9 }).where('id', '=', stuck.job.id).execute()
+    await app.db.updateTable('agent_jobs').set({ attempt: 10 }).where('id', '=', stuck.job.id).execute()
     app.clock.advance(31_000)
     await app.db
       .updateTable('agent_jobs')
@@ -136,6 +136,44 @@ describe('a lost lease', () => {
 
     expect(await runStatus(app, setting, run)).toBe('planning')
     await job.finish({ hasChanges: false })
+  })
+})
+
+describe('a job that agents return', () => {
+  test.each(['plan', 'apply'] as const)('ends the run after ten attempts, and says why: %s', async (phase) => {
+    const setting = await createRunSetting(app)
+    const run = await createRun(app, setting, { 'auto-apply': true })
+    if (phase === 'apply') await (await agent.take()).finish()
+
+    for (let attempt = 1; attempt < 10; attempt += 1) await (await agent.take()).release()
+    expect(await runStatus(app, setting, run)).toBe(`${phase}_queued`)
+    await (await agent.take()).release()
+
+    const { attributes } = await readRun(app, setting, run)
+    const error = `the agent fake returned the ${phase}, the last of 10 attempts without a result`
+    expect([attributes.status, attributes['error-message']]).toEqual(['errored', expect.stringContaining(error)])
+    const log = await openLog(app, setting, { run, phase })
+    expect(String(await log.read(0, 1000))).toContain(error)
+    expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+  })
+
+  test('ends the run after ten attempts, however each ended', async () => {
+    const { setting, run, job } = await startPlan(app, agent)
+    await job.release()
+    for (let attempt = 2; attempt < 10; attempt += 1) {
+      const next = await agent.take({ receives: attempt % 2 === 0 })
+      if (attempt === 2) app.clock.advance(31_000)
+      else if (attempt % 2 === 0) await next.release()
+      else app.clock.advance(6000)
+      await reapLostLeases(app.as())
+    }
+    expect(await runStatus(app, setting, run)).toBe('plan_queued')
+
+    await agent.take()
+    app.clock.advance(31_000)
+    await reapLostLeases(app.as())
+
+    expect(await runStatus(app, setting, run)).toBe('errored')
   })
 })
 
@@ -241,10 +279,7 @@ describe('a job that its agent did not acknowledge', () => {
   test('ends the run after ten attempts, and reports what to check', async () => {
     const setting = await createRunSetting(app)
     const run = await createRun(app, setting)
-    // Jobs released by exiting agents do not count, nor do jobs requeued by the server before they were sent.
-    for (let attempt = 0; attempt < 10; attempt += 1) await (await agent.take()).release()
-    for (let attempt = 0; attempt < 10; attempt += 1) await (await unheard()).release()
-    for (let attempt = 0; attempt <= 10; attempt += 1) {
+    for (let attempt = 1; attempt <= 10; attempt += 1) {
       await unheard()
       app.clock.advance(6000)
       await reapLostLeases(app.as())

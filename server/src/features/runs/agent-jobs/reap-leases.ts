@@ -3,17 +3,16 @@ import type { Ctx } from '../../../app.ts'
 import { claimsTopic } from '../../../claims/claims.ts'
 import { POLL_MS } from '../../../polls.ts'
 import { applyChange } from '../runs/advance.ts'
-import { type Change, mayRetry } from '../runs/transition.ts'
 import { insertNotice } from './log-store.ts'
-import { changeRunOfJob } from './service.ts'
+import { MAX_ATTEMPTS, agentOf, changeRunOfJob, lostWith, requeue } from './service.ts'
 import * as store from './store.ts'
 
 /** Interval of lease checks, in ms; a fifth of the lease where that is shorter. */
 const INTERVAL_MS = 5000
 /** A check later than this, in ms, means that this process or its machine was suspended. */
 const MAX_DELAY_MS = 5000
-/** Attempts to assign a phase that no agent acknowledges. */
-const MAX_UNACKNOWLEDGED = 10
+/** Number of lost plans after which a run ends. */
+const MAX_LOST = 3
 
 /** Ends or requeues the jobs whose lease has expired, and returns their number. Replicas may do this concurrently. */
 export async function reapLostLeases(ctx: Ctx, now = ctx.now()): Promise<number> {
@@ -32,35 +31,30 @@ async function endOrRequeue(ctx: Ctx, job: store.JobKey, now: Date) {
   await changeRunOfJob(ctx, job, async (ctx, { locked, lease }) => {
     // A heartbeat may have renewed it in the meantime.
     if (!lease.lease_expires_at || lease.lease_expires_at > now) return
-    const wasUnacknowledged = store.isUnacknowledged(lease)
-    if (wasUnacknowledged && (await store.countUnacknowledged(ctx.db, lease.phase_id)) < MAX_UNACKNOWLEDGED) {
+    const agent = agentOf(lease)
+    if (store.isUnacknowledged(lease)) {
       ctx.log.warn({ job: job.id, run: job.run_id, agent: lease.agent_id }, 'a job did not reach its agent')
       // Ends the agent's waiting claims, which may be dead too and would get this job first.
       if (lease.agent_id) ctx.signals.publish(ctx.db, claimsTopic(lease.agent_id))
-      await applyChange(ctx, locked, { job: 'retry', isRequeued: true })
+      const error =
+        `${agent} did not acknowledge the ${lease.kind}, the last of ${MAX_ATTEMPTS} attempts without a result. ` +
+        'Check the logs of the agents, and whether their version matches this server'
+      await requeue(ctx, { locked, lease }, error)
       return
     }
-    const agent = `the agent ${lease.agent_name ?? ''}`.trim()
-    const isRetried = !wasUnacknowledged && mayRetry(lease)
-    const error = wasUnacknowledged ? unacknowledgedError(agent, lease.kind) : lostError(agent, lease)
+    const mayRetry = lease.kind === 'plan' && lease.attempt < MAX_ATTEMPTS
+    const isRetried = mayRetry && (await store.countLost(ctx.db, lease.phase_id)) + 1 < MAX_LOST
+    const error = lostError(agent, lease)
     const notice = isRetried ? `${agent} stopped sending heartbeats: the plan starts again on another` : error
     const noticeBytes = await insertNotice(ctx.db, locked[lease.kind].id, notice)
     await store.markLost(ctx.db, job.id, { now, noticeBytes })
-    const end: Change = { job: 'lost', run: { error }, events: [{ action: 'errored', description: error }] }
-    await applyChange(ctx, locked, isRetried ? { job: 'retry' } : end)
+    await applyChange(ctx, locked, isRetried ? { job: 'retry' } : lostWith(error))
   })
 }
 
-function unacknowledgedError(agent: string, kind: 'plan' | 'apply') {
-  return (
-    `${agent} did not acknowledge the ${kind}, nor did any agent in ${MAX_UNACKNOWLEDGED} attempts: nothing was started. ` +
-    'Check the logs of the agents, and whether their version matches this server'
-  )
-}
-
-function lostError(agent: string, { kind, attempt }: { kind: 'plan' | 'apply'; attempt: number }) {
+function lostError(agent: string, { kind, attempt }: Pick<store.LockedLease, 'kind' | 'attempt'>) {
   return kind === 'plan'
-    ? `${agent} stopped sending heartbeats, as did ${attempt - 1} before it: check whether agents are killed, for example by the OOM killer`
+    ? `${agent} stopped sending heartbeats in attempt ${attempt} at the plan: check whether agents are killed, for example by the OOM killer`
     : `${agent} stopped sending heartbeats during the apply, whose progress is unknown. It was requested to interrupt the ` +
         'engine, and its late result will be added to this run. The state that reached the server was kept. Check whether ' +
         'the engine is still running there, compare the state with the real resources, and import or remove what differs ' +

@@ -7,7 +7,9 @@ import { transact } from '../../../db/db.ts'
 import { RENEWAL_THRESHOLD } from '../../workspaces/workspaces/waiting.ts'
 import { applyChange } from '../runs/advance.ts'
 import type { LockedRun } from '../runs/locked-run-store.ts'
+import type { Change } from '../runs/transition.ts'
 import { checkRunning, jobEnded, requireAnyJob } from './access.ts'
+import { insertNotice } from './log-store.ts'
 import * as store from './store.ts'
 
 /** Signals agents whose jobs this transaction deletes: they stop the engine, which could otherwise run for hours. */
@@ -37,11 +39,33 @@ export async function changeRunOfJob<Row = unknown>(
   })
 }
 
-/** Requeues a job that its agent released before it started. This does not count as an attempt. */
+/** Attempts at a phase, lost plans included, after which a job that comes back without a result ends its run. */
+export const MAX_ATTEMPTS = 10
+
+type Requeue = Pick<RunOfJob<unknown>, 'locked' | 'lease'>
+
+/** Requeues a job that came back without a result, or ends its run with `error` after the last attempt. */
+export async function requeue(ctx: TransactionCtx, { locked, lease }: Requeue, error: string) {
+  const isLast = lease.attempt >= MAX_ATTEMPTS
+  if (isLast) await insertNotice(ctx.db, lease.phase_id, error)
+  await applyChange(ctx, locked, isLast ? lostWith(error) : { job: 'retry' })
+}
+
+export function lostWith(error: string): Change {
+  return { job: 'lost', run: { error }, events: [{ action: 'errored', description: error }] }
+}
+
+export function agentOf({ agent_name }: Pick<store.LockedLease, 'agent_name'>) {
+  return `the agent ${agent_name ?? ''}`.trim()
+}
+
+/** Requeues a job that its agent returned before it started, or as it stops. */
 export async function releaseJob(ctx: Ctx, job: store.JobKey) {
-  await changeRunOfJob(ctx, job, async (ctx, { locked }) => {
-    await store.clearAckDeadline(ctx.db, job.id)
-    await applyChange(ctx, locked, { job: 'retry', isRequeued: true })
+  await changeRunOfJob(ctx, job, async (ctx, { locked, lease }) => {
+    const error =
+      `${agentOf(lease)} returned the ${lease.kind}, the last of ${MAX_ATTEMPTS} attempts without a result. ` +
+      'Check the logs of the agents, and whether they are being stopped'
+    await requeue(ctx, { locked, lease }, error)
   })
 }
 

@@ -11,7 +11,7 @@ import {
 import type { Config } from '../../../config.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
-import { deferWrite, pipeline } from '../../../db/pipeline.ts'
+import { pipeline } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { type RunRow, lockedRunOf, runLock } from '../runs/locked-run-store.ts'
 import type { AgentEngines } from './engine-choice.ts'
@@ -121,16 +121,11 @@ export async function renewLeaseOf(db: Db, { id, hash }: { id: string; hash: Buf
   return row?.command
 }
 
-/** Counts the jobs of a phase that ended without an acknowledgement. */
-export async function countUnacknowledged(tx: Tx, phaseId: string): Promise<number> {
+/** Counts the jobs of a phase whose lease was lost. */
+export async function countLost(tx: Tx, phaseId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) as count from agent_jobs
-    where phase_id = ${phaseId} and status = 'ended' and ack_due_at is not null`.execute(tx)
+    where phase_id = ${phaseId} and lost_at is not null and late_result_at is null`.execute(tx)
   return rows[0]?.count ?? 0
-}
-
-/** Prevents a released job from counting as unacknowledged. Written with the next statement. */
-export async function clearAckDeadline(tx: Tx, jobId: string) {
-  await deferWrite(tx, updateJob(tx, jobId).set({ ack_due_at: null }))
 }
 
 /** SQL condition that a running job's lease has expired. */

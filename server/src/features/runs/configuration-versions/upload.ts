@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { ArchiveError, readArchive } from '@groundstate/contract/archive'
 import type { Ctx } from '../../../app.ts'
-import { ArchiveError, checkArchive } from '../../../archives/archive.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { BlobTooLargeError } from '../../../blobs/errors.ts'
 import { isDefinitelyRejected, isUnavailable, transact } from '../../../db/db.ts'
@@ -30,7 +30,7 @@ export async function uploadConfiguration(anyone: Ctx, token: string, archive: R
   const key = `${ARCHIVE_PREFIX}${version.id}/${ctx.newId('upload')}`
   const stored = await ctx.blobs.put(key, archive, { maxBytes: MAX_ARCHIVE_BYTES, compress: false }).catch(translate)
   try {
-    await checkArchive(await ctx.blobs.open(key))
+    await readArchive(await ctx.blobs.open(key))
   } catch (error) {
     await ctx.blobs.delete(key)
     if (!(error instanceof ArchiveError)) throw error

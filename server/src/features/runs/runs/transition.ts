@@ -8,7 +8,7 @@ import {
 import type { OperationNodeSource, Selectable, Updateable } from 'kysely'
 import type { Ctx } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import type { LockedJob, LockedPhase, LockedRun, RunRow } from './locked-run-store.ts'
+import type { LockedPhase, LockedRun, RunRow } from './locked-run-store.ts'
 import { type Effects, type JobOutcome, type MachineRun, type RunConditions, advance, effectsOf } from './machine.ts'
 import { type NewJob, poolTopic, queueClass } from './queued-job-store.ts'
 import type { NewRunEvent } from './run-event-store.ts'
@@ -25,8 +25,6 @@ export type Change = {
   events?: readonly NewRunEvent[]
   /** The job has ended although its phase continues. */
   endsJob?: boolean
-  /** The job was requeued before it started, which does not count as an attempt. */
-  isRequeued?: boolean
   /** The caller claims the job that this queues, or else signals it. */
   skipsJobSignal?: boolean
   /** Writes for the same statement; see `writeBatch`. */
@@ -92,7 +90,7 @@ export function transitionOf(
   const isStale = status === 'errored' && (path.at(-2) ?? run.status) === 'confirmed'
   const plan = phaseUpdate(locked.plan, { status: effects.plan, change: change.plan, now })
   const apply = phaseUpdate(locked.apply, { status: effects.apply, change: change.apply, now })
-  const job = effects.enqueue && newJob(ctx, locked, { kind: effects.enqueue, isRepeat: change.isRequeued ?? false })
+  const job = effects.enqueue && newJob(ctx, locked, effects.enqueue)
   return {
     path,
     status,
@@ -142,16 +140,7 @@ function phaseUpdate(phase: LockedPhase, { status, change, now }: PhaseChange): 
   }
 }
 
-const MAX_ATTEMPTS = 3
-
-/** Whether a job whose lease expired may be retried: a plan a few times, an apply never. */
-export function mayRetry(job: Pick<LockedJob, 'kind' | 'attempt'>) {
-  return job.kind === 'plan' && job.attempt < MAX_ATTEMPTS
-}
-
-type JobRequest = { kind: 'plan' | 'apply'; isRepeat: boolean }
-
-function newJob(ctx: TransitionCtx, locked: LockedRun, { kind, isRepeat }: JobRequest): NewJob {
+function newJob(ctx: TransitionCtx, locked: LockedRun, kind: 'plan' | 'apply'): NewJob {
   const { run, job } = locked
   const { organization_id, workspace_id, agent_pool_id } = run
   return {
@@ -163,7 +152,7 @@ function newJob(ctx: TransitionCtx, locked: LockedRun, { kind, isRepeat }: JobRe
     phase_id: locked[kind].id,
     kind,
     agent_pool_id,
-    attempt: job?.kind === kind ? job.attempt + (isRepeat ? 0 : 1) : 1,
+    attempt: job?.kind === kind ? job.attempt + 1 : 1,
     status: 'queued',
     preferred_agent_id: kind === 'apply' ? locked.planAgentId : null,
     queued_at: ctx.now(),

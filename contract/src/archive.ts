@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
 import { Parser, type ReadEntry } from 'tar'
+import { entryProblem, newSeenEntries } from './archive-entry.ts'
 
 /** The archive is invalid. The message names the entry and the reason, for the user who sent it. */
 export class ArchiveError extends Error {
@@ -16,77 +16,97 @@ export type ArchiveLimits = {
   maxBytes?: number
 }
 
-/** Maximum padding after the end marker, in bytes. The parser, here and on agents, buffers all of it and copies it for each chunk. */
+/** Maximum padding after the end marker, in bytes. The parser buffers all of it and copies it for each chunk. */
 const MAX_PADDING = 1024 * 1024
 
+/** Opens a parser with these options, and more of its own. */
+type OpenParser = (options: { zstd: false; brotli: false; filter: (path: string, entry: unknown) => boolean }) => Parser
+
+const openParser: OpenParser = (options) => new Parser({ ...options, onReadEntry: (entry) => entry.resume() })
+
 /**
- * Checks a configuration archive (a gzipped tar, as `terraform` creates it; possibly without entries) as a stream. Throws `ArchiveError` when
- * it is invalid, too large, or has an entry that must not be unpacked (`entryProblem`). Errors of the stream propagate. Returns the number of
- * files and links, and the unpacked size of all files in bytes.
+ * Reads a configuration archive (a gzipped tar, as `terraform` creates it; possibly without entries) as a stream. The server checks an
+ * upload with it, and agents unpack with it, so they accept the same archives. Throws `ArchiveError` when the archive is invalid, too large,
+ * or has an entry that must not be unpacked (`entryProblem`), which the parser does not get. Errors of the stream and of writing files
+ * propagate. Returns the number of files and links, and the unpacked size of all files in bytes.
  */
-export async function checkArchive(
+export async function readArchive(
   archive: Readable | AsyncIterable<Uint8Array>,
   { maxEntries = 100_000, maxBytes = 1024 ** 3 }: ArchiveLimits = {},
+  open = openParser,
 ) {
   const seen = newSeenEntries()
   const summary = { files: 0, bytes: 0 }
-  let problem: ArchiveError | undefined
+  const checked = new WeakSet<ReadEntry>()
   let entries = 0
+  let problem: Error | undefined
   let unpackedBytes = 0
   let hasEnded = false
   let padding = 0
-  const parser = new Parser({ zstd: false, brotli: false })
-  parser.on('entry', (entry: ReadEntry) => {
-    add(entry)
-    entry.resume()
-  })
+  const parser = open({ zstd: false, brotli: false, filter: (_path, entry) => accepts(entry as ReadEntry) })
+  const closed = new Promise((resolve) => parser.once('close', resolve))
   // Entries that this parser ignores might be unpacked by another one.
-  parser.on('ignoredEntry', add)
+  parser.on('ignoredEntry', accepts)
   parser.on('eof', () => {
     hasEnded = true
   })
-  parser.on('warn', (_code: string, message: string) => {
-    // The parser reports an archive without entries as invalid.
-    if (entries > 0 || !hasEnded) fail(`the archive is not a valid tar: ${lowerFirst(message)}`)
+  parser.on('warn', (code: string, message: string, cause: unknown) => {
+    if (code === 'TAR_ENTRY_ERROR') problem ??= new Error(`the archive cannot be unpacked: ${message}`, { cause })
+    else failTar(message)
   })
-  parser.on('error', (error: Error) => fail(`the archive is not a valid tar: ${lowerFirst(error.message)}`))
+  parser.on('error', (error: Error) => failTar(error.message))
 
   /** Only the first problem counts; the parser still reports the rest of its chunk. */
   function fail(message: string) {
     problem ??= new ArchiveError(message)
   }
 
-  function add(entry: ReadEntry) {
-    entries += 1
-    if (entries > maxEntries) fail(`the archive holds more than ${maxEntries} entries`)
-    if (problem) return
-    const reason = entryProblem(entry, seen)
-    if (reason !== undefined) return fail(`entry ${JSON.stringify(shortened(entry.path))} ${reason}`)
-    summary.bytes += entry.size
-    if (entry.type !== 'Directory') summary.files += 1
+  function failTar(message: string) {
+    // The parser reports an archive without entries as invalid.
+    if (entries > 0 || !hasEnded) fail(`the archive is not a valid tar: ${lowerFirst(message)}`)
   }
 
-  function push(chunk: Buffer) {
+  function accepts(entry: ReadEntry): boolean {
+    if (problem !== undefined || checked.has(entry)) return false
+    checked.add(entry)
+    entries += 1
+    if (entries > maxEntries) fail(`the archive holds more than ${maxEntries} entries`)
+    const reason = entryProblem(entry, seen)
+    if (reason !== undefined) fail(`entry ${JSON.stringify(shortened(entry.path))} ${reason}`)
+    summary.bytes += entry.size
+    if (entry.type !== 'Directory') summary.files += 1
+    return problem === undefined
+  }
+
+  async function push(chunk: Buffer) {
     // The parser would unzip gzip data inside the archive again, past the limits. No file name begins with this byte.
     if (unpackedBytes === 0 && chunk[0] === 0x1f) throw new ArchiveError('the archive is compressed twice')
     unpackedBytes += chunk.length
     if (unpackedBytes > maxBytes) throw new ArchiveError(`the archive unpacks to more than ${maxBytes} bytes`)
     if (hasEnded) padding += chunk.length
-    else parser.write(chunk)
+    else if (!parser.write(chunk) && problem === undefined)
+      await new Promise((resolve) => void parser.once('drain', resolve))
     if (padding > MAX_PADDING)
       throw new ArchiveError(`the archive has more than ${MAX_PADDING} bytes after its end marker`)
     if (problem) throw problem
   }
 
+  let isComplete = false
   try {
     await pipeline(archive, createGunzip({ chunkSize: 64 * 1024 }), async (unpacked: AsyncIterable<Buffer>) => {
-      for await (const chunk of unpacked) push(chunk)
+      for await (const chunk of unpacked) await push(chunk)
+      isComplete = true
     })
   } catch (error) {
-    throw gzipProblem(error) ?? error
+    problem ??= gzipProblem(error)
+    // Zeros after the compressed data end it, as for gzip, before the stream has ended.
+    if (!isComplete) throw problem ?? error
+  } finally {
+    // Completes and closes the file that is being written.
+    parser.end()
+    await closed
   }
   if (unpackedBytes === 0) throw new ArchiveError('the archive is empty, not even a tar without entries')
-  parser.end()
   if (problem) throw problem
   return summary
 }

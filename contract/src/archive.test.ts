@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { Header, Pax } from 'tar'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { ArchiveError, type ArchiveLimits, checkArchive } from './archive.ts'
+import { ArchiveError, type ArchiveLimits, readArchive } from './archive.ts'
 
 type Entry = { path: string; type?: 'File' | 'Directory' | 'SymbolicLink' | 'Link' | 'FIFO' | 'BlockDevice' } & {
   linkpath?: string
@@ -36,7 +36,7 @@ function archive(...entries: Entry[]) {
 /** Sends chunks of three bytes at first, like a slow client. */
 async function check(packed: Buffer, limits?: ArchiveLimits) {
   const chunks = [packed.subarray(0, 3), packed.subarray(3, 6), packed.subarray(6)].filter((chunk) => chunk.length > 0)
-  return checkArchive(Readable.from(chunks), limits)
+  return readArchive(Readable.from(chunks), limits)
 }
 
 async function refusal(packed: Buffer, limits?: ArchiveLimits) {
@@ -84,6 +84,13 @@ test.each([0, 1])(
     expect(process.cpuUsage(before).user).toBeLessThan(2_000_000)
   },
 )
+
+test('zeros after the compressed data are ignored', async () => {
+  const packed = archive({ path: 'main.tf', body: 'a' })
+  const zeros = Array.from({ length: 2 }, () => Buffer.alloc(64 * 1024))
+
+  expect(await readArchive(Readable.from([packed, ...zeros]))).toEqual({ files: 1, bytes: 1 })
+})
 
 test('an archive without an end marker is valid, as for other readers', async () => {
   expect(await check(gzipSync(tarEntry({ path: 'main.tf', body: 'x' })))).toEqual({ files: 1, bytes: 1 })
@@ -133,7 +140,7 @@ describe('limits', () => {
       for (; sent < 10_000; sent += 1) yield megabyte
     }
 
-    await expect(checkArchive(Readable.from(bomb()), { maxBytes: 5_000_000 })).rejects.toThrow(
+    await expect(readArchive(Readable.from(bomb()), { maxBytes: 5_000_000 })).rejects.toThrow(
       'unpacks to more than 5000000 bytes',
     )
 
@@ -191,6 +198,6 @@ describe('invalid archives', () => {
       throw new Error('the client disconnected')
     }
 
-    await expect(checkArchive(source())).rejects.toThrow('the client disconnected')
+    await expect(readArchive(source())).rejects.toThrow('the client disconnected')
   })
 })
