@@ -17,7 +17,7 @@ test('an up-to-date database is not changed', async () => {
 
 test('an earlier database loses the columns of settings that are refused today', async () => {
   await using database = await createTestDatabase()
-  const name = MIGRATIONS.map((migration) => migration.name).find((name) => name.endsWith('-unused-settings'))
+  const name = MIGRATIONS.map((migration) => migration.name).find((name) => name.endsWith('-unused-columns'))
   await execute(
     database.url,
     `alter table organizations add assessments_enforced boolean not null default true;
