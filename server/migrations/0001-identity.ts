@@ -19,7 +19,6 @@ create table users (
 );
 create unique index users_username_key on users (lower(username));
 create unique index users_email_key on users (lower(email));
-create index users_unconfirmed_email_idx on users (lower(unconfirmed_email)) where unconfirmed_email is not null;
 create index users_site_admin_idx on users (created_at) where is_site_admin;
 create index users_created_idx on users (created_at, id) where not is_service_account;
 

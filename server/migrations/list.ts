@@ -8,7 +8,7 @@ import * as runs from './0007-runs.ts'
 import * as site from './0008-site.ts'
 import * as machinery from './0009-machinery.ts'
 import * as standardNames from './0010-standard-names.ts'
-import * as oauthCodeSession from './0011-oauth-code-session.ts'
+import * as signIn from './0011-sign-in.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
@@ -28,5 +28,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0008-site', up: site.up },
   { name: '0009-machinery', up: machinery.up },
   { name: '0010-standard-names', up: standardNames.up },
-  { name: '0011-oauth-code-session', up: oauthCodeSession.up },
+  { name: '0011-sign-in', up: signIn.up },
 ]
