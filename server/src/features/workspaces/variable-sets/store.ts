@@ -6,7 +6,10 @@ import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
 import { countRows } from '../workspaces/store.ts'
 
-/** Sets with their variables, and the workspaces and projects where they apply that the actor sees. */
+/**
+ * Sets with their variables, and the workspaces and projects where they apply that the actor sees. `is_inherited`: the actor sees a
+ * workspace or project that has the set from the organization, or a workspace that has it from its project.
+ */
 function selectVariableSets(db: Db, actor: Actor) {
   return db
     .selectFrom('variable_sets as s')
@@ -21,7 +24,21 @@ function selectVariableSets(db: Db, actor: Actor) {
         where x.variable_set_id = s.id and ${visibleWorkspace(actor)} order by w.name, w.id)`.as('workspace_ids'),
       sql<string[]>`array(select p.id from variable_set_projects x join projects p on p.id = x.project_id
         where x.variable_set_id = s.id and ${visibleProject(actor)} order by p.name, p.id)`.as('project_ids'),
+      isInherited(actor).as('is_inherited'),
     ])
+}
+
+/** Starts from what the actor's teams see, which is less than the workspaces of a project or the organization. */
+function isInherited(actor: Actor) {
+  if (actor.kind !== 'user') return sql<boolean>`false`
+  return sql<boolean>`((s.is_global and exists (
+      select from projects p where p.organization_id = s.organization_id and ${visibleProject(actor)}))
+    or exists (
+      select from team_members mine
+        join team_workspaces my_grant on my_grant.team_id = mine.team_id
+        join workspaces w on w.id = my_grant.workspace_id and w.organization_id = s.organization_id
+       where mine.user_id = ${actor.userId} and (s.is_global or exists (
+         select from variable_set_projects x where x.variable_set_id = s.id and x.project_id = w.project_id))))`
 }
 
 export type VariableSetRow = Awaited<ReturnType<typeof listVariableSets>>['rows'][number]
