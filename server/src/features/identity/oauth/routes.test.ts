@@ -6,6 +6,7 @@ import { type TestUser, createUser } from '../../../testing/factories.ts'
 import { ATTEMPT_LIMITS, countAttempt } from '../sessions/count-attempts.ts'
 import { totpCode } from '../sessions/totp.ts'
 import { updateUser } from '../users/service.ts'
+import { approve } from './service.ts'
 
 const PASSWORD = 'a good password'
 const REDIRECT_URI = 'http://localhost:10003/login'
@@ -288,6 +289,13 @@ describe('the consent', () => {
     ])
 
     expect(statuses.map((response) => response.status)).toEqual([303, 403, 403, 422, 403, 403, 403, 403, 403])
+  })
+
+  test('is rejected if the session ends during the request', async () => {
+    const actor = { ...ada.actor, tokenId: undefined, sessionId: 'ses-ended' }
+    const request = { redirectUri: REDIRECT_URI, codeChallenge: 'x'.repeat(43), state: undefined }
+
+    await expect(approve(app.as(actor), request)).rejects.toThrow('the session has ended')
   })
 
   test('allows switching to another account', async () => {

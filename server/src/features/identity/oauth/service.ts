@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM, userActor } from '../../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
-import { transact } from '../../../db/db.ts'
+import { isForeignKeyViolation, transact } from '../../../db/db.ts'
 import { forbidden, unauthorized } from '../../../errors.ts'
 import { scheduledJob } from '../../../handlers.ts'
 import { checkSameOrigin, findSessionActor, sessionCookie } from '../../../http/authenticate.ts'
@@ -76,7 +76,7 @@ export async function approve(ctx: Ctx, request: AuthorizeRequest) {
   if (ctx.actor.kind !== 'user' || ctx.actor.sessionId === undefined)
     throw forbidden('only a user in a browser can authorize the CLI')
   const code = newTokenText()
-  await store.insertCode(ctx.db, {
+  const row = {
     hash: tokenHash(code),
     user_id: ctx.actor.userId,
     session_id: ctx.actor.sessionId,
@@ -84,6 +84,9 @@ export async function approve(ctx: Ctx, request: AuthorizeRequest) {
     redirect_uri: request.redirectUri,
     code_challenge: request.codeChallenge,
     expires_at: new Date(ctx.now().getTime() + CODE_LIFE_MS),
+  }
+  await store.insertCode(ctx.db, row).catch((error: unknown) => {
+    throw isForeignKeyViolation(error) ? forbidden('the session has ended, run the command again') : error
   })
   return responseUrl(request, { code })
 }
