@@ -28,17 +28,18 @@ function selectVariableSets(db: Db, actor: Actor) {
     ])
 }
 
-/** Starts from what the actor's teams see, which is less than the workspaces of a project or the organization. */
+/** PostgreSQL computes each array once, not for each set. The grants of a team are in its organization. */
 function isInherited(actor: Actor) {
   if (actor.kind !== 'user') return sql<boolean>`false`
-  return sql<boolean>`((s.is_global and exists (
-      select from projects p where p.organization_id = s.organization_id and ${visibleProject(actor)}))
-    or exists (
-      select from team_members mine
-        join team_workspaces my_grant on my_grant.team_id = mine.team_id
-        join workspaces w on w.id = my_grant.workspace_id and w.organization_id = s.organization_id
-       where mine.user_id = ${actor.userId} and (s.is_global or exists (
-         select from variable_set_projects x where x.variable_set_id = s.id and x.project_id = w.project_id))))`
+  return sql<boolean>`((s.is_global and s.organization_id = any(array(
+      select my_team.organization_id from team_members mine join teams my_team on my_team.id = mine.team_id
+       where mine.user_id = ${actor.userId} and (my_team.is_owners or my_team.manage_workspaces or my_team.read_workspaces
+         or exists (select from team_projects my_grant where my_grant.team_id = my_team.id)
+         or exists (select from team_workspaces my_grant where my_grant.team_id = my_team.id)))))
+    or exists (select from variable_set_projects x where x.variable_set_id = s.id and x.project_id = any(array(
+      select distinct w.project_id from team_members mine
+        join team_workspaces my_grant on my_grant.team_id = mine.team_id join workspaces w on w.id = my_grant.workspace_id
+       where mine.user_id = ${actor.userId}))))`
 }
 
 export type VariableSetRow = Awaited<ReturnType<typeof listVariableSets>>['rows'][number]
