@@ -8,7 +8,11 @@ const count = nullable.int
 const phaseAttributes = {
   status: z.enum(PHASE_STATUS).describe('`unreachable` when the run ended before it'),
   'status-timestamps': statusTimestamps,
-  'log-read-url': z.string().describe('URL of the log; needs no token and is valid for about a day'),
+  'log-read-url': z
+    .string()
+    .describe(
+      'URL of the log; needs no token and is valid for about a day, while the user who got it may read the run',
+    ),
   'log-deleted-at': nullable.time.describe('our own: when the log was deleted'),
   'resource-additions': count,
   'resource-changes': count,

@@ -85,7 +85,9 @@ function storedJson<Value extends z.ZodType>(value: Value) {
 
 /** The number of instances by type, such as `{"null-resource": 2, "data.terraform-remote-state": 1}`. */
 const typeCounts = z.record(z.string(), z.int())
-const URL_FOR_A_DAY = 'signed, needs no token and expires after 25 hours'
+const SIGNED_URL = 'signed, and needs no token'
+const DOWNLOAD_URL = `${SIGNED_URL}; expires after ten minutes`
+const UPLOAD_URL = `${SIGNED_URL}; expires after 25 hours`
 
 export const stateVersionSchema = linkedResource('state-versions', {
   attributes: {
@@ -95,15 +97,15 @@ export const stateVersionSchema = linkedResource('state-versions', {
       .int()
       .optional()
       .describe('billable managed resources; present for members who may see the usage of a standard plan'),
-    'hosted-state-download-url': nullable.string.describe(`the raw state; ${URL_FOR_A_DAY}`),
+    'hosted-state-download-url': nullable.string.describe(`the raw state; ${DOWNLOAD_URL}`),
     'hosted-json-state-download-url': nullable.string.describe(
-      `the state as \`show -json\` prints it, if it was uploaded; ${URL_FOR_A_DAY}`,
+      `the state as \`show -json\` prints it, if it was uploaded; ${DOWNLOAD_URL}`,
     ),
     'hosted-state-upload-url': nullable.string.describe(
-      `null unless the raw state is still to be uploaded and the caller may write it; ${URL_FOR_A_DAY}`,
+      `null unless the raw state is still to be uploaded and the caller may write it; ${UPLOAD_URL}`,
     ),
     'hosted-json-state-upload-url': nullable.string.describe(
-      `null unless the JSON state is still to be uploaded and the caller may write it; ${URL_FOR_A_DAY}`,
+      `null unless the JSON state is still to be uploaded and the caller may write it; ${UPLOAD_URL}`,
     ),
     modules: storedJson(z.record(z.string(), typeCounts)).describe('counts of instances by module and type'),
     providers: storedJson(z.record(z.string(), typeCounts)).describe('counts of instances by provider and type'),

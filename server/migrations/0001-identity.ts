@@ -19,7 +19,6 @@ create table users (
 );
 create unique index users_username_key on users (lower(username));
 create unique index users_email_key on users (lower(email));
-create index users_unconfirmed_email_idx on users (lower(unconfirmed_email)) where unconfirmed_email is not null;
 create index users_site_admin_idx on users (created_at) where is_site_admin;
 create index users_created_idx on users (created_at, id) where not is_service_account;
 
@@ -126,6 +125,8 @@ create table oauth_codes (
   -- SHA-256 of the code
   hash bytea primary key,
   user_id text not null references users on delete cascade,
+  -- the session that approved the CLI; null once it has ended, which invalidates the code
+  session_id text references sessions (id) on delete set null,
   client_id text not null,
   redirect_uri text not null,
   code_challenge text not null,
@@ -135,6 +136,7 @@ create table oauth_codes (
   token_id text references tokens on delete set null
 );
 create index oauth_codes_user_idx on oauth_codes (user_id);
+create index oauth_codes_session_idx on oauth_codes (session_id) where session_id is not null;
 create index oauth_codes_token_idx on oauth_codes (token_id) where token_id is not null;
 create index oauth_codes_expiry_idx on oauth_codes (expires_at);
 `

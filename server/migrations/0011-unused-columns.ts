@@ -3,4 +3,5 @@ export const up = `
 alter table organizations drop column if exists assessments_enforced;
 alter table workspaces drop column if exists migration_environment;
 drop index if exists agent_jobs_unacknowledged_idx;
+drop index if exists users_unconfirmed_email_idx;
 `

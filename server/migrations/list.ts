@@ -9,6 +9,7 @@ import * as site from './0008-site.ts'
 import * as machinery from './0009-machinery.ts'
 import * as standardNames from './0010-standard-names.ts'
 import * as unusedColumns from './0011-unused-columns.ts'
+import * as signIn from './0012-sign-in.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
@@ -29,4 +30,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0009-machinery', up: machinery.up },
   { name: '0010-standard-names', up: standardNames.up },
   { name: '0011-unused-columns', up: unusedColumns.up },
+  { name: '0012-sign-in', up: signIn.up },
 ]

@@ -43,10 +43,7 @@ async function startGateway({ answersEngines = true } = {}) {
       ...(body !== undefined && { body }),
     })
   const announce = async () => {
-    const attributes = { serial: 1, md5: 'x', lineage: 'l' }
-    const response = await ask('POST', VERSIONS, {
-      body: JSON.stringify({ data: { type: 'state-versions', attributes } }),
-    })
+    const response = await ask('POST', VERSIONS, { body: PENDING })
     const { data } = (await response.json()) as { data: { id: string; attributes: Record<string, string> } }
     return {
       id: data.id,
@@ -60,6 +57,9 @@ async function startGateway({ answersEngines = true } = {}) {
 type Asked = { token?: string; body?: string }
 
 const VERSIONS = 'workspaces/ws-acme-net/state-versions'
+const PENDING = JSON.stringify({
+  data: { type: 'state-versions', attributes: { serial: 1, md5: 'x', lineage: 'l' } },
+})
 const WORKSPACE = 'organizations/acme/workspaces/net'
 
 test('only the engine of a running job gets responses', async () => {
@@ -177,6 +177,22 @@ test('after a state was created with its content the current one is requested ag
 
   expect(await (await ask('GET', current)).json()).toMatchObject({ data: { id: 'sv-1' } })
   expect(served.responses()).toBeUndefined()
+})
+
+test('a state that was not sent with the responses is requested, since its URL expires', async () => {
+  const { server, ask, announce, serveJob } = await startGateway()
+  const { rawUrl } = await announce()
+  expect((await ask('PUT', rawUrl, { body: 'x'.repeat(2 * 1024 * 1024) })).status).toBe(200)
+  const { job, base } = await serveJob('net')
+  const current = 'workspaces/ws-acme-net/current-state-version'
+  const before = server.api.requests.length
+
+  const shown = await ask('GET', base + current, { token: job.engineToken })
+  const stored = await ask('POST', base + VERSIONS, { token: job.engineToken, body: PENDING })
+
+  expect(await shown.json()).toMatchObject({ data: { id: 'sv-1' } })
+  expect(server.api.requests.slice(before)).toEqual([`GET /api/v2/${current}`])
+  expect(await stored.text()).toContain(`"hosted-state-upload-url":"${new URL(base).origin}/`)
 })
 
 test('a job cannot reach another with its own token or path', async () => {

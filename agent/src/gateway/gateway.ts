@@ -108,6 +108,9 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
         const { url } = publish(async ({ response }) => void response.end(state.content))
         const body = Buffer.from(Buffer.from(current.body).toString().replace(state.url, url))
         prepared.byPath.set(statePath, { ...current, body })
+      } else if (current.status === 200) {
+        // The URL of a state that was not sent may expire before the engine uses it.
+        prepared.byPath.delete(statePath)
       }
       entry.uploads = openStateUploads({
         dispatcher,

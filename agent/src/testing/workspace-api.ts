@@ -147,13 +147,16 @@ export function createWorkspaceApi(findJob: (token: string | undefined) => unkno
       headers,
       size: bodies[index]?.length,
     }))
-    if (current?.raw === undefined) return packEnvelope({ responses }, bodies)
+    if (current?.raw === undefined || current.raw.length > MAX_STATE_BYTES) return packEnvelope({ responses }, bodies)
     const state = { url: `${url}/download/${current.id}`, size: current.raw.length }
     return packEnvelope({ responses, state }, [...bodies, current.raw])
   }
 
   return api
 }
+
+/** As on the server, larger states are not sent with the responses. */
+const MAX_STATE_BYTES = 1024 * 1024
 
 function contentOf(text: string | undefined) {
   return text === undefined ? undefined : Buffer.from(text, 'base64')

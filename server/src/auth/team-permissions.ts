@@ -1,8 +1,9 @@
-import { forbidden } from '../errors.ts'
-import type { AccessContext } from './access-context.ts'
-import { ORGANIZATION_ACCESS, type OrganizationAccess } from './grants.ts'
+import { type AccessContext, NO_ACCESS } from './access-context.ts'
+import { ORGANIZATION_ACCESS, type OrganizationAccess, type ProjectGrant, type WorkspaceGrant } from './grants.ts'
 import { organizationPermissions } from './organization-permissions.ts'
 import { limitedBySignIn } from './permissions.ts'
+import { projectPermissions } from './project-permissions.ts'
+import { workspacePermissions } from './workspace-permissions.ts'
 
 export const TEAM_PERMISSIONS = [
   /** Existence, members and access. */
@@ -27,7 +28,7 @@ export type TeamAccessContext = {
 
 /**
  * The actor's permissions on a team of the organization. Empty if the actor may not see it. Members see visible teams and their own.
- * Permissions to manage teams or members apply to the teams that the actor sees, within the limits of `checkHoldsAccess`. Only owners manage
+ * Permissions to manage teams or members apply to the teams that the actor sees, within the limits of `checkHoldsAccess` (teams). Only owners manage
  * the owners team (public documentation, "Permissions").
  */
 export function teamPermissions(accessContext: AccessContext, team: TeamAccessContext): ReadonlySet<TeamPermission> {
@@ -79,13 +80,14 @@ export function missingAccess(
   return ORGANIZATION_ACCESS.filter((name) => columns[name] && !held.has(name))
 }
 
-/**
- * Throws `forbidden` for an actor that would gain access by managing a team: adding a member, creating a token or changing the team's access.
- * `columns` is the access of the team after the change.
- */
-export function checkHoldsAccess(accessContext: AccessContext, columns: AccessColumns, teamName: string) {
-  const missing = missingAccess(accessContext, columns)
-  if (missing.length === 0) return
-  const names = missing.map((name) => name.replaceAll('_', '-')).join(', ')
-  throw forbidden(`the team ${teamName} has organization access that you lack: ${names}`)
+/** Whether a member of the organization may do everything that a grant on the same project or workspace allows. Other roles lack nothing. */
+export function holdsGrant(accessContext: AccessContext, grant: ProjectGrant | WorkspaceGrant) {
+  if (accessContext.role !== 'member') return true
+  const grants = 'project_settings' in grant ? { projectGrants: [grant] } : { workspaceGrants: [grant] }
+  const granted: AccessContext = { ...NO_ACCESS, role: 'member', ...grants }
+  const [onProject, onWorkspace] = [projectPermissions(accessContext), workspacePermissions(accessContext)]
+  return (
+    [...projectPermissions(granted)].every((name) => onProject.has(name)) &&
+    [...workspacePermissions(granted)].every((name) => onWorkspace.has(name))
+  )
 }

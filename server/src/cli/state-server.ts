@@ -66,7 +66,7 @@ export function stateServer(options: StateServerOptions): StateSource & StateTar
     listVersions,
 
     async readContent(_, version) {
-      // Requested on demand, since a transfer may take longer than the day for which signed URLs are valid.
+      // Requested on demand, since signed URLs expire after minutes.
       const { attributes } = await api.one(versionResource, 'GET', `/state-versions/${version.id}`)
       const jsonUrl = attributes['hosted-json-state-download-url'] ?? undefined
       const raw = await downloadRaw(version.id, attributes['hosted-state-download-url'])

@@ -168,6 +168,7 @@ export type Schema = {
     expires_at: Timestamp
     hash: Buffer
     redirect_uri: string
+    session_id: string | null
     token_id: string | null
     used_at: Timestamp | null
     user_id: string

@@ -23,7 +23,7 @@ export async function createTeamWithAccess(app: TestApp, grants: Grants) {
   count += 1
   return transact(app.as(), async (ctx) => {
     const now = ctx.now()
-    const teamId = await insertTeam(ctx, { organizationId: grants.organizationId, name: `team-${count}` })
+    const teamId = await insertTeam(ctx, { organizationId: grants.organizationId, name: `team-with-access-${count}` })
     if (grants.organization) {
       await ctx.db.updateTable('teams').set(grants.organization).where('id', '=', teamId).execute()
     }

@@ -111,6 +111,8 @@ const EXCEPTIONS: Record<string, string> = {
   'POST /organizations/:organization/agent-pools': 'owner org | member+ run',
   'POST /organizations/:organization/tasks': 'owner org | member+ run',
   'POST /organizations/:organization/varsets': 'owner org | member+ run',
+  // Members read the variables of sets that apply to what they see.
+  'GET /varsets/:variableSetId/relationships/vars/:id': 'read+ org',
   // A grant exists only for those who may read it.
   'PATCH /team-workspaces/:teamWorkspaceId': 'admin+ org',
   'DELETE /team-workspaces/:teamWorkspaceId': 'admin+ org',

@@ -60,6 +60,8 @@ export function useStateVersion(id: string | undefined) {
   return useQuery({
     queryKey: ['state-versions', id],
     enabled: id !== undefined,
+    // The download URL expires after ten minutes.
+    refetchInterval: 300_000,
     queryFn: async ({ signal }) => {
       const path = `/state-versions/${id}?without-resources=true&include=${INCLUDE}`
       const document = await get<DocumentOnWire<typeof stateVersionSchema, Included>>(path, signal)

@@ -9,7 +9,7 @@ import { listSessions, hasTwoFactor } from '../sessions/store.ts'
 import * as twoFactor from '../sessions/two-factor.ts'
 import { userAudit } from '../users/resource.ts'
 import { updateUser } from '../users/service.ts'
-import { type UserRow, findUser, findUserByLogin } from '../users/store.ts'
+import { type UserRow, findUser } from '../users/store.ts'
 
 export type Account = { user: UserRow; hasTwoFactor: boolean }
 
@@ -36,23 +36,22 @@ async function requirePasswordAccount(ctx: Ctx) {
   return user
 }
 
-/** Changes the username. A new address has no effect until an administrator sets it. Throws `invalid` for a taken name or address. */
+/**
+ * Changes the username. A new address has no effect until an administrator sets it, so it is not compared with those of other accounts: the
+ * response must not reveal them. Throws `invalid` for a taken name.
+ */
 export async function updateAccount(ctx: Ctx, input: UpdateAccount): Promise<Account> {
   const user = await requirePerson(ctx)
   if (user.auth_method !== 'password') throw forbidden('the name and address of this account come from single sign-on')
   const changes = {
     ...(input.username !== undefined && { username: input.username }),
-    ...(input.email !== undefined && { unconfirmed_email: await unconfirmedAddress(ctx, user, input.email) }),
+    // The current address withdraws an earlier claim.
+    ...(input.email !== undefined && {
+      unconfirmed_email: input.email.toLowerCase() === user.email?.toLowerCase() ? null : input.email,
+    }),
   }
   const event = userAudit('update', user, { changes: Object.keys(changes) })
   return withTwoFactor(ctx, await audited(ctx, event, (ctx) => updateUser(ctx, user.id, changes)))
-}
-
-/** The new unconfirmed address. Null for the account's current address, which withdraws an earlier claim. */
-async function unconfirmedAddress(ctx: Ctx, user: UserRow, email: string) {
-  const owner = await findUserByLogin(ctx.db, email)
-  if (owner && owner.id !== user.id) throw invalid('Email has already been taken', '/data/attributes/email')
-  return owner ? null : email
 }
 
 /** Changes the password and ends all other sessions. */

@@ -57,6 +57,18 @@ describe('enrolling', () => {
     expect((await act(user, 'enroll', undefined)).status).toBe(422)
   })
 
+  test('ends when the password changes', async () => {
+    const user = await createUser(app, { password: PASSWORD })
+    const { secret } = (await act(user, 'enroll', { password: PASSWORD })).json().data.attributes
+    const attributes = { current_password: PASSWORD, password: 'another one', password_confirmation: 'another one' }
+    const body = { data: { type: 'users', attributes } }
+    await app.request({ method: 'PATCH', url: '/api/v2/account/password', token: user.token, body })
+
+    const verified = await act(user, 'verify', { otp: totpCode(secret, app.now()) })
+
+    expect(verified.status).toBe(422)
+  })
+
   test('stores the secret encrypted', async () => {
     const user = await createUser(app, { password: PASSWORD })
     const { secret } = (await act(user, 'enroll', { password: PASSWORD })).json().data.attributes

@@ -6,6 +6,7 @@ import { type TestUser, createUser } from '../../../testing/factories.ts'
 import { ATTEMPT_LIMITS, countAttempt } from '../sessions/count-attempts.ts'
 import { totpCode } from '../sessions/totp.ts'
 import { updateUser } from '../users/service.ts'
+import { approve } from './service.ts'
 
 const PASSWORD = 'a good password'
 const REDIRECT_URI = 'http://localhost:10003/login'
@@ -44,9 +45,9 @@ async function decide(browser: TestBrowser, url: string, decision: string) {
   return browser.request({ url: '/oauth/authorize', ...form(fields) })
 }
 
-async function newCode(changes: Record<string, string> = {}) {
-  const request = newRequest(changes)
-  const response = await decide(await createBrowser(app, ada.id), request.url, 'approve')
+async function newCode(browser?: TestBrowser) {
+  const request = newRequest()
+  const response = await decide(browser ?? (await createBrowser(app, ada.id)), request.url, 'approve')
   const code = new URL(String(response.headers.location)).searchParams.get('code') ?? ''
   return { code, verifier: request.verifier }
 }
@@ -172,20 +173,29 @@ describe('signing in on the page', () => {
     expect(Number(response.headers['retry-after'])).toBeGreaterThan(0)
   })
 
-  test('the two-factor code is requested on a separate page, where a wrong code can be corrected', async () => {
+  /** A user with two-factor authentication, and the current code of their authenticator. */
+  async function createTwoFactorUser() {
     const user = await createUser(app, { password: PASSWORD })
-    const act = (action: string, body: unknown) =>
-      app.request({ method: 'POST', url: `/api/v2/account/two-factor/actions/${action}`, token: user.token, body })
-    const { secret } = (await act('enroll', { password: PASSWORD })).json().data.attributes
-    await act('verify', { otp: totpCode(secret, app.now()) })
-    app.clock.advance(30_000)
+    const enable = async () => {
+      const act = (action: string, body: unknown) =>
+        app.request({ method: 'POST', url: `/api/v2/account/two-factor/actions/${action}`, token: user.token, body })
+      const { secret } = (await act('enroll', { password: PASSWORD })).json().data.attributes
+      await act('verify', { otp: totpCode(secret, app.now()) })
+      app.clock.advance(30_000)
+      return () => totpCode(secret, app.now())
+    }
+    return { user, enable, otp: await enable() }
+  }
+
+  test('the two-factor code is requested on a separate page, where a wrong code can be corrected', async () => {
+    const { user, otp } = await createTwoFactorUser()
 
     const codePage = await post({ username: user.username, password: PASSWORD })
     const pending = hidden(codePage.text, 'pending')
     const wrong = await post({ pending, otp: '000000' })
-    const right = await post({ pending: hidden(wrong.text, 'pending'), otp: totpCode(secret, app.now()) })
+    const right = await post({ pending: hidden(wrong.text, 'pending'), otp: otp() })
     app.clock.advance(5 * 60_000)
-    const late = await post({ pending, otp: totpCode(secret, app.now()) })
+    const late = await post({ pending, otp: otp() })
     const forged = await post({ pending: pending.replace(user.id, ada.id), otp: '000000' })
 
     expect(codePage.headers['set-cookie']).toBeUndefined()
@@ -193,6 +203,51 @@ describe('signing in on the page', () => {
     expect(wrong.text).toContain('The code is wrong')
     expect(late.text).toContain('has expired')
     expect(right.headers['set-cookie']).toContain('groundstate_session=')
+  })
+
+  const changed = (path: string, body: object, method: 'PATCH' | 'POST' = 'PATCH') => ({ path, body, method })
+  test.each([
+    ['a new password', [changed('account/password', { current_password: PASSWORD, password: 'another password' })]],
+    ['a new password from an administrator', [changed('admin/users/:id', { password: 'another password' })]],
+    [
+      'a suspension, even a lifted one',
+      ['suspend', 'unsuspend'].map((act) => changed(`admin/users/:id/actions/${act}`, {}, 'POST')),
+    ],
+  ])('%s ends a sign-in that waits for its code', async (_, changes) => {
+    const { user, otp } = await createTwoFactorUser()
+    const pending = hidden((await post({ username: user.username, password: PASSWORD })).text, 'pending')
+    const admin = await createUser(app, { isSiteAdmin: true })
+    for (const { path, body, method } of changes) {
+      const token = path.startsWith('admin') ? admin.token : user.token
+      const attributes = path.startsWith('account') ? { password_confirmation: 'another password', ...body } : body
+      const document = { data: { type: 'users', attributes } }
+      const response = await app.request({
+        method,
+        url: `/api/v2/${path.replace(':id', user.id)}`,
+        token,
+        body: document,
+      })
+      expect(response.status).toBe(200)
+    }
+
+    const response = await post({ pending, otp: otp() })
+
+    expect(response.status).toBe(401)
+    expect(response.text).toContain('start again')
+    expect(response.headers['set-cookie']).toBeUndefined()
+  })
+
+  test('a new authenticator ends a sign-in that waits for the code of the previous one', async () => {
+    const { user, enable } = await createTwoFactorUser()
+    const pending = hidden((await post({ username: user.username, password: PASSWORD })).text, 'pending')
+    const admin = await createUser(app, { isSiteAdmin: true })
+    const url = `/api/v2/admin/users/${user.id}/actions/disable_two_factor`
+    await app.request({ method: 'POST', url, token: admin.token })
+    const otp = await enable()
+
+    const response = await post({ pending, otp: otp() })
+
+    expect([response.status, response.headers['set-cookie']]).toEqual([401, undefined])
   })
 
   test('a form without a valid request is rejected', async () => {
@@ -234,6 +289,13 @@ describe('the consent', () => {
     ])
 
     expect(statuses.map((response) => response.status)).toEqual([303, 403, 403, 422, 403, 403, 403, 403, 403])
+  })
+
+  test('is rejected if the session ends during the request', async () => {
+    const actor = { ...ada.actor, tokenId: undefined, sessionId: 'ses-ended' }
+    const request = { redirectUri: REDIRECT_URI, codeChallenge: 'x'.repeat(43), state: undefined }
+
+    await expect(approve(app.as(actor), request)).rejects.toThrow('the session has ended')
   })
 
   test('allows switching to another account', async () => {
@@ -303,6 +365,63 @@ describe('the exchange', () => {
     await updateUser(app.as(), ada.id, { suspended_at: null })
 
     expect(error(response)).toEqual([400, 'invalid_grant'])
+  })
+
+  test.each([
+    ['signing out', 'DELETE', '/api/v2/sessions/current', undefined],
+    ['signing out everywhere', 'DELETE', '/api/v2/account/sessions', undefined],
+    [
+      'a new password',
+      'PATCH',
+      '/api/v2/account/password',
+      { current_password: PASSWORD, password: 'another password', password_confirmation: 'another password' },
+    ],
+  ] as const)('is rejected once %s has ended the session that approved it', async (_, method, url, attributes) => {
+    const user = await createUser(app, { password: PASSWORD })
+    const [browser, other] = [await createBrowser(app, user.id), await createBrowser(app, user.id)]
+    const { code, verifier } = await newCode(browser)
+    const body = attributes && { data: { type: 'users', attributes } }
+    const ended = await (method === 'PATCH' ? other : browser).request({ method, url, body })
+    expect(ended.status).toBeLessThan(300)
+
+    expect(error(await exchange(code, verifier))).toEqual([400, 'invalid_grant'])
+  })
+
+  test('is rejected after a suspension, even a lifted one, and after the session has expired', async () => {
+    const [user, admin] = [await createUser(app), await createUser(app, { isSiteAdmin: true })]
+    const suspended = await newCode(await createBrowser(app, user.id))
+    for (const action of ['suspend', 'unsuspend'])
+      await app.request({ method: 'POST', url: `/api/v2/admin/users/${user.id}/actions/${action}`, token: admin.token })
+    const old = await createBrowser(app, user.id)
+    for (let day = 0; day < 30; day += 10) {
+      app.clock.advance(10 * 24 * 60 * 60_000 - 60_000)
+      await old.request({ url: '/api/v2/sessions/current' })
+    }
+    const expired = await newCode(old)
+    app.clock.advance(4 * 60_000)
+
+    expect(error(await exchange(suspended.code, suspended.verifier))).toEqual([400, 'invalid_grant'])
+    expect(error(await exchange(expired.code, expired.verifier))).toEqual([400, 'invalid_grant'])
+  })
+
+  test('accepts a code after another session of the user has ended', async () => {
+    const [browser, other] = [await createBrowser(app, ada.id), await createBrowser(app, ada.id)]
+    const { code, verifier } = await newCode(browser)
+    await other.request({ method: 'DELETE', url: '/api/v2/sessions/current' })
+
+    expect((await exchange(code, verifier)).status).toBe(200)
+  })
+
+  test('a second use revokes the token even after the session has ended', async () => {
+    const browser = await createBrowser(app, ada.id)
+    const { code, verifier } = await newCode(browser)
+    const first = await exchange(code, verifier)
+    await browser.request({ method: 'DELETE', url: '/api/v2/sessions/current' })
+
+    await exchange(code, verifier)
+
+    const details = await app.request({ url: '/api/v2/account/details', token: first.json().access_token })
+    expect(details.status).toBe(401)
   })
 
   test.each([

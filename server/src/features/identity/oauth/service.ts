@@ -4,14 +4,14 @@ import type { FastifyRequest } from 'fastify'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM, userActor } from '../../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
-import { transact } from '../../../db/db.ts'
+import { isForeignKeyViolation, transact } from '../../../db/db.ts'
 import { forbidden, unauthorized } from '../../../errors.ts'
 import { scheduledJob } from '../../../handlers.ts'
 import { checkSameOrigin, findSessionActor, sessionCookie } from '../../../http/authenticate.ts'
 import { checkCode, checkPassword, openSession } from '../sessions/service.ts'
-import { hasTwoFactor } from '../sessions/store.ts'
+import { findTwoFactorStart } from '../sessions/store.ts'
 import { createUserToken, revokeToken } from '../tokens/service.ts'
-import { findUser } from '../users/store.ts'
+import { type UserRow, findUser } from '../users/store.ts'
 import { type AuthorizeRequest, CLI_CLIENT, responseUrl } from './request.ts'
 import * as store from './store.ts'
 
@@ -38,7 +38,6 @@ function isSame(actual: string, expected: string) {
 
 /** Time limit between the password and the two-factor code. */
 const PENDING_MS = 5 * 60_000
-const PURPOSE = 'sign-in/second-factor'
 
 /** Signed in, or `pending`: a signed proof of the correct password, to be completed with a code. */
 type SignInStep = { setCookie: string } | { pending: string }
@@ -46,16 +45,25 @@ type SignInStep = { setCookie: string } | { pending: string }
 /** First step: the password. Throws as `checkPassword`. */
 export async function startSignIn(ctx: Ctx, input: { username: string; password: string }): Promise<SignInStep> {
   const user = await checkPassword(ctx, input.username, input.password)
-  if (!(await hasTwoFactor(ctx.db, user.id))) return openSession(ctx, user)
+  const purpose = await pendingPurpose(ctx, user)
+  if (purpose === undefined) return openSession(ctx, user)
   const expiresAt = new Date(ctx.now().getTime() + PENDING_MS)
-  return { pending: ctx.secrets.signPath({ purpose: PURPOSE, id: user.id, expiresAt }) }
+  return { pending: ctx.secrets.signPath({ purpose, id: user.id, expiresAt }) }
+}
+
+/** Purpose of the signature, which any change of the account or its authenticator invalidates; undefined without two-factor authentication. */
+async function pendingPurpose(ctx: Ctx, user: UserRow) {
+  const since = await findTwoFactorStart(ctx.db, user.id)
+  return since && `sign-in/second-factor/${since.getTime()}/${user.updated_at.getTime()}/${user.password_hash}`
 }
 
 /** Second step: the code. Throws as `checkCode`. */
 export async function finishSignIn(ctx: Ctx, input: { pending: string; otp: string }): Promise<SignInStep> {
-  const pending = ctx.secrets.verifyPath(input.pending, PURPOSE, ctx.now())
-  const user = 'id' in pending ? await findUser(ctx.db, pending.id) : undefined
-  if (!user || user.suspended_at) throw unauthorized('the sign-in has expired, start again')
+  const [id = ''] = input.pending.split('.', 1)
+  const user = await findUser(ctx.db, id)
+  const purpose = user && (await pendingPurpose(ctx, user))
+  if (!user || purpose === undefined || 'problem' in ctx.secrets.verifyPath(input.pending, purpose, ctx.now()))
+    throw unauthorized('the sign-in has expired, or the account has changed: start again')
   await checkCode(ctx, user, input.otp)
   return openSession(ctx, user)
 }
@@ -68,13 +76,17 @@ export async function approve(ctx: Ctx, request: AuthorizeRequest) {
   if (ctx.actor.kind !== 'user' || ctx.actor.sessionId === undefined)
     throw forbidden('only a user in a browser can authorize the CLI')
   const code = newTokenText()
-  await store.insertCode(ctx.db, {
+  const row = {
     hash: tokenHash(code),
     user_id: ctx.actor.userId,
+    session_id: ctx.actor.sessionId,
     client_id: CLI_CLIENT.id,
     redirect_uri: request.redirectUri,
     code_challenge: request.codeChallenge,
     expires_at: new Date(ctx.now().getTime() + CODE_LIFE_MS),
+  }
+  await store.insertCode(ctx.db, row).catch((error: unknown) => {
+    throw isForeignKeyViolation(error) ? forbidden('the session has ended, run the command again') : error
   })
   return responseUrl(request, { code })
 }
@@ -98,7 +110,7 @@ async function consumeCode(
   input: ReturnType<typeof readExchange>,
 ): Promise<{ text: string } | string> {
   const hash = tokenHash(input.code)
-  const row = await store.lockCode(ctx.db, hash)
+  const row = await store.lockCode(ctx.db, hash, ctx.now())
   if (!row) return 'the code is unknown'
   if (row.used_at) {
     if (row.token_id !== null) await revokeToken({ ...ctx, actor: SYSTEM }, row.token_id)
@@ -106,6 +118,7 @@ async function consumeCode(
   }
   await store.updateCode(ctx.db, hash, { used_at: ctx.now() })
   if (row.expires_at <= ctx.now()) return 'the code has expired'
+  if (!row.has_session) return 'the session that approved the code has ended'
   if (row.redirect_uri !== input.redirectUri)
     return 'the redirect_uri differs from the one of the authorization request'
   const challenge = createHash('sha256').update(input.codeVerifier).digest('base64url')

@@ -1,4 +1,4 @@
-import type { Insertable, Updateable } from 'kysely'
+import { type Insertable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -6,9 +6,19 @@ export async function insertCode(db: Db, row: Insertable<Schema['oauth_codes']>)
   await db.insertInto('oauth_codes').values(row).execute()
 }
 
-/** Locks the row of a code, so that the second of two concurrent exchanges sees it used. */
-export async function lockCode(tx: Tx, hash: Buffer) {
-  return tx.selectFrom('oauth_codes').selectAll().where('hash', '=', hash).forUpdate().executeTakeFirst()
+/** Locks the row of a code, so that the second of two concurrent exchanges sees it used, and its session cannot end meanwhile. */
+export async function lockCode(tx: Tx, hash: Buffer, now: Date) {
+  return tx
+    .selectFrom('oauth_codes as c')
+    .selectAll()
+    .select(
+      sql<boolean>`exists (select from sessions s where s.id = c.session_id and s.expires_at > ${now})`.as(
+        'has_session',
+      ),
+    )
+    .where('hash', '=', hash)
+    .forUpdate()
+    .executeTakeFirst()
 }
 
 export async function updateCode(db: Db, hash: Buffer, changes: Updateable<Schema['oauth_codes']>) {

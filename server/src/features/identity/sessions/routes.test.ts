@@ -11,6 +11,7 @@ import {
 import { addMember } from '../../../testing/teams.ts'
 import { updateOrganization } from '../../organizations/organizations/store.ts'
 import { updateUser } from '../users/service.ts'
+import { checkPassword, openSession } from './service.ts'
 
 const PASSWORD = 'a good password'
 const DAY_MS = 24 * 60 * 60_000
@@ -69,6 +70,16 @@ describe('signing in', () => {
     await createUser(app, { username: 'from-elsewhere' })
 
     expect((await signIn({ username: 'from-elsewhere', password: '' })).status).toBe(401)
+  })
+
+  test('a password that changed after it was checked opens no session', async () => {
+    const user = await createUser(app, { password: PASSWORD })
+    const checked = await checkPassword(app.as(), user.username, PASSWORD)
+    const attributes = { current_password: PASSWORD, password: 'another one', password_confirmation: 'another one' }
+    const body = { data: { type: 'users', attributes } }
+    await app.request({ method: 'PATCH', url: '/api/v2/account/password', token: user.token, body })
+
+    await expect(openSession(app.as(), checked)).rejects.toThrow('the account has changed')
   })
 
   test('a suspended account gets that error only with the right password', async () => {

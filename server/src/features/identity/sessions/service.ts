@@ -94,6 +94,7 @@ export async function createSession(ctx: Ctx, input: CreateSession): Promise<Ope
   return openSession(ctx, await checkCredentials(ctx, input))
 }
 
+/** Throws `unauthorized` if the account was suspended or its password changed since `user` was read. */
 export async function openSession(ctx: Ctx, user: UserRow): Promise<OpenedSession> {
   const text = newTokenText()
   const now = ctx.now()
@@ -112,7 +113,10 @@ export async function openSession(ctx: Ctx, user: UserRow): Promise<OpenedSessio
     address: ctx.request?.address ?? null,
     user_agent: ctx.request?.userAgent?.slice(0, 500) ?? null,
   }
-  const session = await audited({ ...ctx, actor }, event, (ctx) => store.insertSession(ctx.db, row))
+  const session = await audited({ ...ctx, actor }, event, async (ctx) => {
+    if (!(await store.lockSignIn(ctx.db, user))) throw unauthorized('the account has changed, sign in again')
+    return store.insertSession(ctx.db, row)
+  })
   return { session, user, setCookie: sessionCookieHeader(ctx.baseUrl, text, LIFE_MINUTES * 60) }
 }
 
@@ -128,9 +132,10 @@ export async function endSession(ctx: Ctx, userId: string, id: string) {
   announceAccess(ctx)
 }
 
-/** Ends all sessions of a user but `except`. */
+/** Ends all sessions of a user but `except`, and an unfinished enrollment in two-factor authentication. */
 export async function endSessions(ctx: Ctx, userId: string, except?: string) {
   await store.deleteSessions(ctx.db, userId, { except })
+  await store.deleteUnverifiedTwoFactor(ctx.db, userId)
   announceAccess(ctx)
 }
 

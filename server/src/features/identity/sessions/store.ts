@@ -1,11 +1,25 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import type { UserRow } from '../users/store.ts'
 
 export type SessionRow = Selectable<Schema['sessions']>
 
 export async function insertSession(db: Db, row: Insertable<Schema['sessions']>) {
   return db.insertInto('sessions').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+/** Locks an account against changes of its password and suspension. False if it is suspended, or has another password than `user`. */
+export async function lockSignIn(tx: Tx, { id, password_hash: hash }: UserRow) {
+  const row = await tx
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', id)
+    .where('password_hash', 'is not distinct from', hash)
+    .where('suspended_at', 'is', null)
+    .forShare()
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 export async function findSession(db: Db, id: string) {
@@ -105,10 +119,15 @@ export async function deleteOutdated(db: Db, { now, attemptsBefore, placesBefore
 
 export type TwoFactorRow = Selectable<Schema['two_factor_secrets']>
 
-/** Whether the user needs a code to sign in. An unverified secret does not count. */
-export async function hasTwoFactor(db: Db, userId: string) {
+/** When the user's authenticator was confirmed. Undefined without one: an unverified secret does not count. */
+export async function findTwoFactorStart(db: Db, userId: string) {
   const row = await db.selectFrom('two_factor_secrets').selectAll().where('user_id', '=', userId).executeTakeFirst()
-  return Boolean(row?.verified_at)
+  return row?.verified_at ?? undefined
+}
+
+/** Whether the user needs a code to sign in. */
+export async function hasTwoFactor(db: Db, userId: string) {
+  return (await findTwoFactorStart(db, userId)) !== undefined
 }
 
 export async function lockTwoFactor(tx: Tx, userId: string) {
@@ -131,6 +150,10 @@ export async function upsertTwoFactor(db: Db, { userId, secret, now }: { userId:
 
 export async function updateTwoFactor(db: Db, userId: string, changes: Updateable<Schema['two_factor_secrets']>) {
   await db.updateTable('two_factor_secrets').set(changes).where('user_id', '=', userId).execute()
+}
+
+export async function deleteUnverifiedTwoFactor(db: Db, userId: string) {
+  await db.deleteFrom('two_factor_secrets').where('user_id', '=', userId).where('verified_at', 'is', null).execute()
 }
 
 export async function deleteTwoFactor(db: Db, userId: string) {

@@ -9,7 +9,7 @@ type NewUser = { username: string; email: string | null; passwordHash: string | 
 /** Creates an account. The caller is authorised and has verified `email`. Without a password it is for single sign-on. Throws `invalid`. */
 export async function createUser(ctx: Ctx, input: NewUser) {
   const now = ctx.now()
-  const row = await checkUnique(
+  return checkUnique(
     store.insertUser(ctx.db, {
       id: ctx.newId('user'),
       username: input.username,
@@ -21,18 +21,14 @@ export async function createUser(ctx: Ctx, input: NewUser) {
       updated_at: now,
     }),
   )
-  if (input.email !== null) await store.clearUnconfirmed(ctx.db, input.email)
-  return row
 }
 
 /** Changes an account. The caller is authorised and has verified `email`. Throws `not-found`, or `invalid` for a taken name or address. */
 export async function updateUser(ctx: Ctx, id: string, changes: Omit<Parameters<typeof store.updateUser>[2], 'id'>) {
-  const email = changes.email ?? undefined
-  // A confirmed address replaces an unconfirmed one.
-  const confirmed = email !== undefined && { unconfirmed_email: null }
+  // A confirmed address replaces the account's unconfirmed one. Claims of other accounts to it stay, since their end would reveal the account.
+  const confirmed = typeof changes.email === 'string' && { unconfirmed_email: null }
   const row = await checkUnique(store.updateUser(ctx.db, id, { ...changes, ...confirmed, updated_at: ctx.now() }))
   if (!row) throw notFound('user')
-  if (email !== undefined) await store.clearUnconfirmed(ctx.db, email)
   return row
 }
 

@@ -14,15 +14,6 @@ export async function updateUser(db: Db, id: string, changes: Updateable<Schema[
   return db.updateTable('users').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
 }
 
-/** Removes unconfirmed claims to an address. */
-export async function clearUnconfirmed(db: Db, email: string) {
-  await db
-    .updateTable('users')
-    .set({ unconfirmed_email: null })
-    .where(sql`lower(unconfirmed_email)`, '=', email.toLowerCase())
-    .execute()
-}
-
 export async function findUser(db: Db, id: string) {
   return db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
 }

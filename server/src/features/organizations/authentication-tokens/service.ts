@@ -3,13 +3,14 @@ import type { Ctx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
 import { readAccessContext } from '../../../auth/access-context.ts'
 import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
-import { checkHoldsAccess, teamPermissions } from '../../../auth/team-permissions.ts'
+import { teamPermissions } from '../../../auth/team-permissions.ts'
 import { type Page, rejectTakenName, transact } from '../../../db/db.ts'
 import { AppError, forbidden, invalid, notFound } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import { deleteSingleToken, issueToken, requireSingleToken, requireTokenOwner } from '../../identity/tokens/service.ts'
 import { type TokenRow, deleteToken, findToken, tokenAudit, tokenDeleted } from '../../identity/tokens/store.ts'
 import { requireOrganization, requireOrganizationById } from '../organizations/access.ts'
+import { checkHoldsAccess } from '../teams/access.ts'
 import * as store from './store.ts'
 
 type Guard = (ctx: Ctx, token: TokenRow) => Promise<unknown>
@@ -61,6 +62,7 @@ type CreateOrganizationToken = CreateToken & { kind: OrganizationTokenKind }
 
 export async function createOrganizationToken(ctx: Ctx, name: string, { kind, ...input }: CreateOrganizationToken) {
   const organization = await requireOrganization(ctx, name, 'tokens:manage')
+  checkNoTeamToken(ctx)
   return issueToken(ctx, { kind, organization_id: organization.id }, input)
 }
 
@@ -98,8 +100,16 @@ const hideTokens = () => notFound('token')
 /** As `requireTeamForTokens`, to create a token. It gets the team's access, which the actor must have too. */
 async function requireTeamForNewToken(ctx: Ctx, teamId: string) {
   const team = await requireTeamForTokens(ctx, teamId)
-  checkHoldsAccess(team.access, team, team.name)
+  // Tokens of other teams could create one for the team of the actor, except if that is the owners team.
+  if (team.access.role !== 'owner' || team.is_member) checkNoTeamToken(ctx)
+  await checkHoldsAccess(ctx, team)
   return team
+}
+
+/** Throws `forbidden` for a team's token, which must not create tokens that survive its own revocation. */
+function checkNoTeamToken({ actor }: Ctx) {
+  if (actor.kind !== 'user' || actor.teamId === undefined) return
+  throw forbidden('the token of a team may not create this token: use the token or session of a person')
 }
 
 /** Creates a named token of a team; its name is the description, unique in the team. */

@@ -124,6 +124,46 @@ describe('permission to manage team tokens', () => {
 
     expect((await post(named(), token, { description: 'twin' })).status).toBe(403)
   })
+
+  test("is denied to the token of a team that manages teams, since another team's token could create it a second one", async () => {
+    const columns = { manage_teams: true, manage_organization_access: true, visibility: 'organization' } as const
+    const [first, second] = [await createTeam('first', [], columns), await createTeam('second', [], columns)]
+    const { token } = (await post(named(first), owner.token, { description: 'sole' })).json().data.attributes
+
+    for (const id of [first, second]) {
+      const refused = [await post(named(id), token, { description: 'twin' }), await post(legacy(id), token)]
+      expect(refused.map((response) => response.status)).toEqual([403, 403])
+    }
+    expect((await app.request({ url: named(first), token })).status).toBe(200)
+  })
+
+  test("lets the owners' token create those of other teams, but none of its own or the organization", async () => {
+    const { token } = (await post(named(ownersId), owner.token, { description: 'automation' })).json().data.attributes
+    const ofOrganization = `/api/v2/organizations/${organization.name}/authentication-token`
+    const other = await createTeam('other', [])
+
+    const refused = [
+      await post(named(ownersId), token, { description: 'twin' }),
+      await post(legacy(ownersId), token),
+      await post(ofOrganization, token),
+      await post(`${ofOrganization}?token=audit-trails`, token),
+    ]
+
+    expect(refused.map((response) => response.status)).toEqual([403, 403, 403, 403])
+    expect((await post(named(other), token, { description: 'by owners' })).status).toBe(201)
+    expect((await post(legacy(other), token)).status).toBe(201)
+    expect((await post(ofOrganization, owner.token)).status).toBe(201)
+  })
+
+  test("is denied through a team's service account", async () => {
+    const team = await app.db.selectFrom('teams').selectAll().where('id', '=', teamId).executeTakeFirstOrThrow()
+    const { token } = (await post(named(), owner.token, { description: 'account' })).json().data.attributes
+    const admin = await createUser(app, { isSiteAdmin: true })
+    const url = `/api/v2/users/${team.service_user_id}/authentication-tokens`
+
+    expect((await post(url, token, { description: 'twin' })).status).toBe(404)
+    expect((await post(url, admin.token, { description: 'twin' })).status).toBe(404)
+  })
 })
 
 describe("an organization's team tokens", () => {

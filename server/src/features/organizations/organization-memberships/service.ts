@@ -3,12 +3,11 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import { refusal } from '../../../auth/permissions.ts'
-import { checkHoldsAccess } from '../../../auth/team-permissions.ts'
 import { announce, announceAccess } from '../../../changes/announce.ts'
 import { type Page, type Paged, isUniqueViolation, transact } from '../../../db/db.ts'
 import { forbidden, invalid } from '../../../errors.ts'
 import { requireOrganization } from '../organizations/access.ts'
-import { type Team, listReadableTeams, requireTeam, teamNotice } from '../teams/access.ts'
+import { type Team, checkHoldsAccess, listReadableTeams, requireTeam, teamNotice } from '../teams/access.ts'
 import { checkOwnerRemains, leaveTeams, insertTeam, listTeamsOfMemberships } from '../teams/service.ts'
 import { insertInvitedMembers, insertTeamMembers } from '../teams/store.ts'
 import {
@@ -81,7 +80,7 @@ async function requireTeams(ctx: Ctx, organizationId: string, ids: readonly stri
     const team = teams.find((team) => team.id === id && team.organization_id === organizationId)
     if (!team) throw invalid(`there is no team ${id} in the organization`, `/data/relationships/teams/data/${index}/id`)
     if (!team.can.has('members:manage')) throw refusal('members:manage', `on the team ${team.name}`)
-    checkHoldsAccess(team.access, team, team.name)
+    await checkHoldsAccess(ctx, team)
   }
   return teams
 }

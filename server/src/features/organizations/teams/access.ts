@@ -1,9 +1,18 @@
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
-import { type AccessContext, readAccessContext } from '../../../auth/access-context.ts'
+import { type AccessContext, listedAccess, readAccessContext } from '../../../auth/access-context.ts'
 import type { Actor } from '../../../auth/actor.ts'
+import { projectPermissions } from '../../../auth/project-permissions.ts'
 import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
-import { type TeamAccessContext, type TeamPermission, teamPermissions } from '../../../auth/team-permissions.ts'
+import {
+  type AccessColumns,
+  type TeamAccessContext,
+  type TeamPermission,
+  holdsGrant,
+  missingAccess,
+  teamPermissions,
+} from '../../../auth/team-permissions.ts'
+import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import type { Notice } from '../../../changes/feed.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import * as store from './store.ts'
@@ -33,6 +42,29 @@ export async function listReadableTeams(ctx: Ctx, ids: readonly string[]): Promi
   if (ids.length === 0) return []
   const rows = await store.findTeams(ctx.db, ctx.actor, ids)
   return rows.flatMap((row) => readableTeam(ctx, row) ?? [])
+}
+
+type HeldTeam = AccessColumns & Pick<Team, 'name' | 'access'> & Partial<Pick<Team, 'id' | 'is_member'>>
+
+/**
+ * Throws `forbidden` for a member of the organization that would gain access by managing a team: adding somebody, creating a token, or changing
+ * its name, single sign-on or access. `team` has its access to the organization after the change, and no id before its creation.
+ */
+export async function checkHoldsAccess(ctx: Ctx, team: HeldTeam) {
+  const missing = missingAccess(team.access, team)
+  if (missing.length > 0) {
+    const names = missing.map((name) => name.replaceAll('_', '-')).join(', ')
+    throw forbidden(`the team ${team.name} has organization access that you lack: ${names}`)
+  }
+  const { role, organizationAccess } = team.access
+  if (role !== 'member' || organizationAccess.has('manage_projects') || team.is_member || team.id === undefined) return
+  for (const { noun, name, grant, held } of await store.listGrantsOfTeam(ctx.db, ctx.actor, team.id)) {
+    const access = listedAccess(team.access, held)
+    if (holdsGrant(access, grant)) continue
+    const isVisible = (noun === 'project' ? projectPermissions(access) : workspacePermissions(access)).size > 0
+    const where = isVisible ? `the ${noun} ${name}` : `a ${noun} that you may not see`
+    throw forbidden(`the team ${team.name} has more access than you on ${where}`)
+  }
 }
 
 /** The owners team, in whose name an organization's token locks workspaces. */

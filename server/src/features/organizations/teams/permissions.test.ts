@@ -1,6 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { createTeamWithAccess } from '../../../testing/access.ts'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
-import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
+import {
+  type TestUser,
+  createOrganization,
+  createProject,
+  createUser,
+  createWorkspace,
+} from '../../../testing/factories.ts'
 import { addMember, createTeam } from '../../../testing/teams.ts'
 import { createOrganizationToken } from '../authentication-tokens/service.ts'
 
@@ -156,6 +163,98 @@ describe('a team with more access than the caller', () => {
     ]
 
     expect(passed.map((response) => response.status)).toEqual([204, 204, 201, 201, 201, 200, 201])
+  })
+})
+
+describe('a team with access to projects and workspaces', () => {
+  let manager: TestUser
+  let projectId: string
+  let workspaceId: string
+  let otherId: string
+  beforeAll(async () => {
+    manager = await createUser(app)
+    const inOrganization = { organization: organization.name, actor: owner.actor }
+    projectId = (await createProject(app, inOrganization)).id
+    workspaceId = (await createWorkspace(app, { ...inOrganization, projectId, name: 'production' })).id
+    otherId = (await createWorkspace(app, { ...inOrganization, name: 'confidential' })).id
+    await createTeamWithAccess(app, {
+      members: [manager],
+      organizationId: organization.id,
+      organization: { manage_teams: true, access_secret_teams: true },
+      projects: { [projectId]: 'write' },
+    })
+    await addMember(app, organization.id, manager)
+  })
+  type Access = Partial<Parameters<typeof createTeamWithAccess>[1]>
+  const teamWith = (access: Access) =>
+    createTeamWithAccess(app, { members: [], organizationId: organization.id, ...access })
+  const send = (path: string, body: unknown, token = manager.token) =>
+    app.request({ method: 'POST', url: `/api/v2/${path}`, token, body })
+  const attempts = async (id: string, name: string) => {
+    const relationships = { teams: { data: [{ type: 'teams', id }] } }
+    const email = `${name}@example.com`
+    return [
+      await users('POST', id, [manager.username], manager.token),
+      await send(`organizations/${organization.name}/organization-memberships`, {
+        data: { type: 'organization-memberships', attributes: { email }, relationships },
+      }),
+      await send(`teams/${id}/authentication-token`, {}),
+      await send(`teams/${id}/authentication-tokens`, {
+        data: { type: 'authentication-tokens', attributes: { description: name } },
+      }),
+      await update(id, { 'sso-team-id': `${name}-group` }, manager.token),
+      await update(id, { name: `${name}-group` }, manager.token),
+    ]
+  }
+
+  test.each([
+    ['admin of a project', () => ({ projects: { [projectId]: 'admin' as const } }), /on the project project-\d+$/],
+    ['maintainer of a project', () => ({ projects: { [projectId]: 'maintain' as const } }), /on the project/],
+    [
+      'admin of a workspace',
+      () => ({ workspaces: { [workspaceId]: 'admin' as const } }),
+      /on the workspace production$/,
+    ],
+    [
+      'reader of an invisible workspace',
+      () => ({ workspaces: { [otherId]: 'read' as const } }),
+      /on a workspace that you may not see$/,
+    ],
+  ])('gives a manager of teams nothing: %s', async (name, access, detail) => {
+    const id = await teamWith(access())
+
+    for (const response of await attempts(id, name.replaceAll(' ', '-'))) {
+      expect(response.status).toBe(403)
+      expect(response.json().errors[0].detail).toMatch(detail)
+    }
+  })
+
+  test('is managed by those who have that access', async () => {
+    const equal = await teamWith({ projects: { [projectId]: 'write' }, workspaces: { [workspaceId]: 'write' } })
+
+    const responses = await attempts(equal, 'equal')
+
+    expect(responses.map((response) => response.status)).toEqual([204, 201, 201, 201, 200, 200])
+  })
+
+  test('is managed by owners, the organization token and managers of projects', async () => {
+    const { text } = await createOrganizationToken(app.as(owner.actor), organization.name, { kind: 'organization' })
+    const all = { manage_teams: true, access_secret_teams: true, manage_projects: true, manage_workspaces: true }
+    const everywhere = await createUser(app)
+    await createTeam(app, organization.id, { members: [everywhere], columns: all })
+    const id = await teamWith({ projects: { [projectId]: 'admin' }, workspaces: { [otherId]: 'admin' } })
+
+    for (const token of [owner.token, text, everywhere.token]) {
+      expect((await users('POST', id, [member.username], token)).status).toBe(204)
+      expect((await send(`teams/${id}/authentication-token`, {}, token)).status).toBe(201)
+    }
+  })
+
+  test('gives its own members tokens', async () => {
+    const colleague = await createUser(app)
+    const id = await teamWith({ members: [colleague], workspaces: { [otherId]: 'admin' } })
+
+    expect((await send(`teams/${id}/authentication-token`, {}, colleague.token)).status).toBe(201)
   })
 })
 

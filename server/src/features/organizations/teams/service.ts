@@ -6,17 +6,12 @@ import type { AccessContext } from '../../../auth/access-context.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { ORGANIZATION_ACCESS, type OrganizationAccess } from '../../../auth/grants.ts'
 import { refusal } from '../../../auth/permissions.ts'
-import {
-  type AccessColumns,
-  type TeamPermission,
-  checkHoldsAccess,
-  teamPermissions,
-} from '../../../auth/team-permissions.ts'
+import { type AccessColumns, type TeamPermission, teamPermissions } from '../../../auth/team-permissions.ts'
 import { type Page, type Paged, rejectTakenName, transact } from '../../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
 import { randomText } from '../../../ids.ts'
 import { requireOrganization } from '../organizations/access.ts'
-import { type Team, presentTeam, requireTeam, teamAccess, teamAudit } from './access.ts'
+import { type Team, checkHoldsAccess, presentTeam, requireTeam, teamAccess, teamAudit } from './access.ts'
 import { attributeName, teamResource } from './resource.ts'
 import * as store from './store.ts'
 
@@ -48,7 +43,7 @@ export async function createTeam(ctx: Ctx, organizationName: string, input: Crea
   if (Object.values(access).includes(true) && !organization.can.has('teams:manage-access')) {
     throw refusal('teams:manage-access', `in the organization ${organization.name}`)
   }
-  checkHoldsAccess(organization.access, access, input.name)
+  await checkHoldsAccess(ctx, { ...access, name: input.name, access: organization.access })
   return rejectTakenName(UNIQUE_NAME, async () =>
     transact(ctx, async (ctx) => {
       const { name, visibility = 'secret' } = input
@@ -132,7 +127,7 @@ export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promi
   const missing = required.find((name) => !team.can.has(name))
   if (missing) throw refusal(missing, `on the team ${team.name}`)
   const beforeOrAfter = Object.fromEntries(ORGANIZATION_ACCESS.map((name) => [name, team[name] || access[name]]))
-  checkHoldsAccess(team.access, beforeOrAfter, team.name)
+  await checkHoldsAccess(ctx, { ...team, ...beforeOrAfter })
   return rejectTakenName(UNIQUE_NAME, async () =>
     transact(ctx, async (ctx) => {
       const columns = { ...teamSettingColumns(input), ...access, name: input.name, updated_at: ctx.now() }
@@ -203,7 +198,7 @@ type Members = { userIds: string[]; membershipIds: string[] }
 /** Adds members by usernames, or by ids of memberships; only these include invited users, who join once they have an account. */
 export async function addTeamMembers(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {
   const team = await requireTeam(ctx, teamId, 'members:manage')
-  checkHoldsAccess(team.access, team, team.name)
+  await checkHoldsAccess(ctx, team)
   const { userIds, membershipIds } = await findMembers(ctx, team, identifiers)
   await audited(ctx, teamAudit(team, 'add_member', { members: [...userIds, ...membershipIds] }), async (ctx) => {
     const now = ctx.now()

@@ -1,6 +1,8 @@
 import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
-import { accessColumn } from '../../../auth/access-sql.ts'
+import type { GrantsColumn } from '../../../auth/access-context.ts'
+import { accessColumn, grantsColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
+import type { ProjectGrant, WorkspaceGrant } from '../../../auth/grants.ts'
 import type { Db, Page, Tx } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -57,6 +59,26 @@ export async function listTeams(db: Db, actor: Actor, filter: TeamFilter, page: 
     ${filter.q === undefined ? sql`` : sql`and t.name ilike ${containing(filter.q)}`}`
   const list = selectTeams(db, actor).where(matches).orderBy('t.name').orderBy('t.id')
   return readPaged(page, list, db.selectFrom('teams as t').where(matches))
+}
+
+type TeamGrant = {
+  noun: 'project' | 'workspace'
+  name: string
+  grant: ProjectGrant | WorkspaceGrant
+  held: GrantsColumn
+}
+
+/** What a team may do on single projects and workspaces, with the actor's own grants there. */
+export async function listGrantsOfTeam(db: Db, actor: Actor, teamId: string) {
+  const heldOnProject = grantsColumn(actor, { projectId: sql`p.id`, workspaceId: sql`null` })
+  const heldOnWorkspace = grantsColumn(actor, { projectId: sql`w.project_id`, workspaceId: sql`w.id` })
+  const { rows } = await sql<TeamGrant>`
+    select 'project' as noun, p.name, to_jsonb(g) as "grant", ${heldOnProject} as held
+      from team_projects g join projects p on p.id = g.project_id where g.team_id = ${teamId}
+    union all
+    select 'workspace', w.name, to_jsonb(g), ${heldOnWorkspace}
+      from team_workspaces g join workspaces w on w.id = g.workspace_id where g.team_id = ${teamId}`.execute(db)
+  return rows
 }
 
 export async function insertTeam(db: Db, row: Insertable<Schema['teams']>) {

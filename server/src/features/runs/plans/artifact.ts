@@ -37,10 +37,24 @@ export const SEGMENT_BYTES = 1024 * 1024
 
 const LOG_URL_TTL_MS = 25 * 3_600_000
 
-/** The absolute URL of a log. Its token is in the path, because clients replace the query. */
-export function logUrl(ctx: Pick<Ctx, 'secrets' | 'baseUrl' | 'now'>, phaseId: string) {
-  const expiresAt = new Date(ctx.now().getTime() + LOG_URL_TTL_MS)
-  return `${ctx.baseUrl}/_objects/logs/${ctx.secrets.signPath({ purpose: 'log', id: phaseId, expiresAt })}`
+/** The context in which a plan or apply is shown. */
+export type UrlCtx = Pick<Ctx, 'secrets' | 'baseUrl' | 'now' | 'actor'>
+
+/**
+ * The absolute URL of a log. Its token is in the path, because clients replace the query. The CLI reads it until the end of the run, so the token
+ * names the user, whose permission each read checks.
+ */
+export function logUrl({ secrets, baseUrl, now, actor }: UrlCtx, phaseId: string) {
+  const expiresAt = new Date(now().getTime() + LOG_URL_TTL_MS)
+  const id = actor.kind === 'user' ? `${phaseId}-${actor.userId}` : phaseId
+  return `${baseUrl}/_objects/logs/${secrets.signPath({ purpose: 'log', id, expiresAt })}`
+}
+
+/** The phase and the user in the token of a log's URL; undefined if the token is invalid or expired. */
+export function readLogToken(ctx: Pick<Ctx, 'secrets' | 'now'>, token: string) {
+  const grant = ctx.secrets.verifyPath(token, 'log', ctx.now())
+  const [, phaseId, readerId] = 'problem' in grant ? [] : (/^(\w+-\w+)(?:-(.+))?$/.exec(grant.id) ?? [])
+  return phaseId === undefined ? undefined : { phaseId, readerId }
 }
 
 /** The result of reading a blob; undefined if there is none. */

@@ -1,10 +1,7 @@
 import type { ApplyResource, PlanResource } from '@groundstate/contract/plans'
-import type { Ctx } from '../../../app.ts'
 import { timestamps } from '../../tasks/task-results/resource.ts'
-import { logUrl } from './artifact.ts'
+import { type UrlCtx, logUrl } from './artifact.ts'
 import type { Phase } from './store.ts'
-
-type UrlCtx = Pick<Ctx, 'secrets' | 'baseUrl' | 'now'>
 
 export function planResource(ctx: UrlCtx, plan: Phase): PlanResource {
   const self = `/api/v2/plans/${plan.id}`

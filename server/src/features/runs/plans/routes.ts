@@ -10,7 +10,7 @@ import { count } from '../../../http/query.ts'
 import { binary, bytes, noContent, ok, unstored } from '../../../http/responses.ts'
 import { requireRun } from '../runs/access.ts'
 import { listReadablePhases, requirePhase, requireRunPhase } from './access.ts'
-import { MAX_READ_BYTES } from './artifact.ts'
+import { MAX_READ_BYTES, readLogToken } from './artifact.ts'
 import { applyResource, planResource } from './resource.ts'
 import { openErroredState, openPlanJson, openRedactedPlan, readLog } from './service.ts'
 
@@ -67,13 +67,14 @@ export const planRoutes: Routes = (http) => {
       responses: { 200: binary('text/plain') },
     },
     async (req) => {
-      const grant = req.ctx.secrets.verifyPath(req.params.token, 'log', req.ctx.now())
-      if ('problem' in grant) throw notFound('log')
+      const grant = readLogToken(req.ctx, req.params.token)
+      if (!grant) throw notFound('log')
+      const { phaseId, readerId } = grant
       const { offset = 0, limit = MAX_READ_BYTES } = req.query
       // Read before the response starts, so that a missing log is an error.
-      const chunk = await readLog(req.ctx, grant.id, { offset, limit: Math.min(limit, MAX_READ_BYTES) })
+      const chunk = await readLog(req.ctx, phaseId, { offset, limit: Math.min(limit, MAX_READ_BYTES), readerId })
       if (req.query.limit !== undefined) return bytes(chunk.bytes, LOG_TYPE)
-      const rest = restOfLog(req.ctx, grant.id, { offset, first: chunk.bytes })
+      const rest = restOfLog(req.ctx, phaseId, { offset, first: chunk.bytes })
       return bytes(Readable.from(rest, { objectMode: false }), LOG_TYPE)
     },
   )

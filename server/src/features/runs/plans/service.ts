@@ -2,6 +2,8 @@ import type { Readable } from 'node:stream'
 import type { ArtifactKind } from '@groundstate/contract/agent'
 import { hasPhaseEnded } from '@groundstate/contract/run-status'
 import type { Ctx } from '../../../app.ts'
+import { userActor } from '../../../auth/actor.ts'
+import { canReadRuns, readAccess } from '../../../auth/workspace-access.ts'
 import { invalid, noLongerKept, notFound, unavailable } from '../../../errors.ts'
 import { requirePhase } from './access.ts'
 import * as artifacts from './artifact.ts'
@@ -47,16 +49,16 @@ async function openArtifact(ctx: Ctx, phase: store.Phase, kind: ArtifactKind): P
  */
 const STX = Buffer.from([2])
 const ETX = Buffer.from([3])
-type LogRange = { offset: number; limit: number }
+type LogRange = { offset: number; limit: number; readerId?: string | undefined }
 
-/** The bytes of a log from `offset`, empty if there are none yet. Throws `not-found` for an expired log. */
-export async function readLog(ctx: Ctx, phaseId: string, { offset, limit }: LogRange) {
+/** The bytes of a log from `offset`, empty if there are none yet. Throws `not-found` for an expired log and a reader without permission. */
+export async function readLog(ctx: Ctx, phaseId: string, { offset, limit, readerId }: LogRange) {
   const size = Math.min(limit, artifacts.MAX_READ_BYTES)
   // Offset 0 is the byte 0x02: the content starts at 1.
   const from = Math.max(0, offset - 1)
   const to = Math.max(from, offset + size - 1)
-  const log = await store.findLog(ctx.db, phaseId, { from, to })
-  if (!log) throw notFound('log')
+  const log = await store.findLog(ctx.db, phaseId, { from, to, readerId })
+  if (!log || (readerId !== undefined && !mayRead(log.reader))) throw notFound('log')
   if (log.log_deleted_at !== null) throw noLongerKept(`the log of ${phaseId}`, log.log_deleted_at)
 
   const hasEnded = hasPhaseEnded(log.status)
@@ -69,6 +71,10 @@ export async function readLog(ctx: Ctx, phaseId: string, { offset, limit }: LogR
   ])
   const bytes = whole.subarray(0, size)
   return { bytes, isEnd: hasEnded && offset + bytes.length >= contentSize + 2 }
+}
+
+function mayRead(reader: store.LogReader | null) {
+  return reader !== null && canReadRuns(readAccess(userActor(reader), reader))
 }
 
 type Range = { from: number; to: number }

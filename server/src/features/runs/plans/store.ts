@@ -1,8 +1,9 @@
 import { ENDED_STATUSES } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
 import { shareAccess } from '../../../auth/access-context.ts'
-import { sharedAccessColumn } from '../../../auth/access-sql.ts'
-import type { Actor } from '../../../auth/actor.ts'
+import { sharedAccessColumn, userInSql, workspaceAccessColumn } from '../../../auth/access-sql.ts'
+import type { Actor, userActor } from '../../../auth/actor.ts'
+import type { readAccess } from '../../../auth/workspace-access.ts'
 import type { Db } from '../../../db/db.ts'
 
 /** Phases with their run and the last agent that executed them. Only applies have state versions, which refer to the run. */
@@ -36,12 +37,26 @@ export async function findPhases(db: Db, actor: Actor, ids: readonly string[]) {
   return shareAccess(rows)
 }
 
-/** The size of a log, and its bytes from `from` to `to` if they are stored in rows. */
-export async function findLog(db: Db, phaseId: string, { from, to }: { from: number; to: number }) {
+/** An active user, with their access to the workspace of a log. */
+export type LogReader = Parameters<typeof userActor>[0] & Parameters<typeof readAccess>[1]
+
+type LogRange = { from: number; to: number; readerId?: string | undefined }
+
+/** The size of a log, and its bytes from `from` to `to` if they are stored in rows. `reader` is null if the user is suspended. */
+export async function findLog(db: Db, phaseId: string, { from, to, readerId }: LogRange) {
+  const reader =
+    readerId === undefined
+      ? sql<null>`null`
+      : sql<LogReader | null>`(
+          select jsonb_build_object('id', u.id, 'username', u.username, 'is_site_admin', u.is_site_admin, 'workspace_id', w.id,
+                   'organization_id', w.organization_id, 'access', ${workspaceAccessColumn(userInSql(sql`${readerId}`))})
+            from runs r join workspaces w on w.id = r.workspace_id join users u on u.id = ${readerId}
+           where r.id = p.run_id and u.suspended_at is null)`
   return db
     .selectFrom('phases as p')
     .select(['p.id', 'p.status', 'p.log_size', 'p.log_deleted_at'])
     .select([
+      reader.as('reader'),
       sql<number | null>`(select start_offset + octet_length(data) from log_chunks where phase_id = p.id
           order by start_offset desc limit 1)`.as('chunks_end'),
       sql<Buffer | null>`(select substring(string_agg(c.data, ''::bytea order by c.start_offset)

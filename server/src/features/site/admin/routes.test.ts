@@ -189,7 +189,7 @@ describe('users', () => {
     expect((await act({ id: team.service_user_id }, 'grant_admin')).status).toBe(404)
   })
 
-  test('two-factor authentication can be disabled for a user', async () => {
+  test('two-factor authentication can be disabled for a user, which ends the sessions', async () => {
     const user = await createUser(app, { password: PASSWORD })
 
     expect((await act(user, 'disable_two_factor')).status).toBe(422)
@@ -198,10 +198,12 @@ describe('users', () => {
     const { secret } = (await enroll('enroll', { password: PASSWORD })).json().data.attributes
     await enroll('verify', { otp: totpCode(secret, app.now()) })
     expect((await signIn(user.username)).status).toBe(401)
+    const browser = await createBrowser(app, user.id)
 
     const response = await act(user, 'disable_two_factor')
 
     expect(response.json().data.attributes['two-factor']).toEqual({ enabled: false, verified: false })
+    expect((await browser.request({ url: '/api/v2/sessions/current' })).status).toBe(401)
     expect((await signIn(user.username)).status).toBe(201)
   })
 })

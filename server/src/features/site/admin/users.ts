@@ -86,11 +86,14 @@ export async function unsuspendUser(ctx: Ctx, id: string) {
   return changeUser(ctx, userAudit('unsuspend', user), async (ctx) => updateUser(ctx, id, { suspended_at: null }))
 }
 
-/** For a user who has lost both the authenticator and the recovery codes. */
+/** For a user who has lost both the authenticator and the recovery codes. Ends all sessions, which the lost device may have. */
 export async function disableUserTwoFactor(ctx: Ctx, id: string) {
   const user = await requireSiteUser(ctx, id)
   if (!user.two_factor_at) throw invalid('two-factor authentication is already disabled')
-  return changeUser(ctx, userAudit('disable_two_factor', user), async (ctx) => removeTwoFactor(ctx, id))
+  return changeUser(ctx, userAudit('disable_two_factor', user), async (ctx) => {
+    await removeTwoFactor(ctx, id)
+    await endSessions(ctx, id)
+  })
 }
 
 /** Makes a change with its audit event; returns the changed user. */

@@ -78,14 +78,17 @@ async function findJsonFault(ctx: Ctx, content: Buffer) {
 type ObjectKind = 'raw' | 'json' | 'raw-upload' | 'json-upload'
 
 const PURPOSE = 'state-object'
+/** Short, since a URL may outlive its reader's permission. Clients download immediately. */
+const DOWNLOAD_TTL_MS = 10 * 60_000
 /** 25 hours, as in the public API. */
-const LIFETIME_MS = 25 * 3_600_000
+const UPLOAD_TTL_MS = 25 * 3_600_000
 
 export const OBJECT_PATH = '/_objects/v1/object'
 
 /** A URL that needs no token (INTERFACE §4.4). The signature is in the path, since the CLI's log readers replace the query. */
 export function objectUrl(app: Pick<App, 'baseUrl' | 'secrets' | 'now'>, kind: ObjectKind, id: string) {
-  const expiresAt = new Date(app.now().getTime() + LIFETIME_MS)
+  const lifetimeMs = kind === 'raw' || kind === 'json' ? DOWNLOAD_TTL_MS : UPLOAD_TTL_MS
+  const expiresAt = new Date(app.now().getTime() + lifetimeMs)
   return `${app.baseUrl}${OBJECT_PATH}/${app.secrets.signPath({ purpose: PURPOSE, id: `${id}-${kind}`, expiresAt })}`
 }
 

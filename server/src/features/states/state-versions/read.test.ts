@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import {
   createStateSetting,
+  download,
   lockedWorkspace,
   rawState,
   type StateClient,
@@ -56,6 +57,26 @@ describe('the current state version', () => {
     const { text } = await createOrganizationToken(app.as(ada.actor), organization, { kind: 'organization' })
 
     expect((await stateClient(app, workspace, text).current()).status).toBe(200)
+  })
+})
+
+describe('the download URLs', () => {
+  test('work without a token, for ten minutes', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const pending = await workspace.create(rawState(), { state: undefined })
+    const { attributes } = pending
+    await upload(app, attributes['hosted-json-state-upload-url'], '{"format_version":"1.0"}')
+    await upload(app, attributes['hosted-state-upload-url'], rawState())
+    const shown = (await workspace.current()).json().data.attributes
+    const urls = [shown['hosted-state-download-url'], shown['hosted-json-state-download-url']]
+    const statuses = async () => Promise.all(urls.map(async (url) => (await download(app, url)).status))
+
+    app.clock.advance(10 * 60_000 - 1000)
+    const inTime = await statuses()
+    app.clock.advance(1000)
+
+    expect(inTime).toEqual([200, 200])
+    expect(await statuses()).toEqual([404, 404])
   })
 })
 

@@ -14,11 +14,12 @@ export async function requireGrantSubject(
     const workspace = await requireWorkspace(ctx, id, permission === 'read' ? 'workspace:read' : permission)
     const path = `/organizations/${workspace.organization_name}/workspaces/${workspace.name}`
     const seesAllGrants = workspace.can.has('team-access:read')
-    return { id, organizationId: workspace.organization_id, path, seesAllGrants }
+    return { id, organizationId: workspace.organization_id, path, seesAllGrants, access: workspace.access }
   }
   const project = await requireProject(ctx, id, permission === 'read' ? 'project:read' : permission)
   const seesAllGrants = project.can.has('team-access:read')
-  return { id, organizationId: project.organization_id, path: `/projects/${id}`, seesAllGrants }
+  const { organization_id: organizationId, access } = project
+  return { id, organizationId, path: `/projects/${id}`, seesAllGrants, access }
 }
 
 /** Throws `not-found` for a grant that the actor may not see, `forbidden` when it sees it but may not change it. */

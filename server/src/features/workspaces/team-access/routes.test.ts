@@ -183,3 +183,42 @@ describe('levels', () => {
     expect(one).toMatchObject({ 'can-lock': false, 'can-read-variable': true })
   })
 })
+
+describe('custom access to the teams of a project', () => {
+  const parts = { 'project-access': { settings: 'update', teams: 'manage' }, 'workspace-access': { runs: 'plan' } }
+
+  test('manages access up to its own', async () => {
+    const manager = await createUser(app)
+    const [own, other] = [
+      await createTeam(app, organization.id, { members: [manager] }),
+      await createTeam(app, organization.id, { columns: { visibility: 'organization' } }),
+    ]
+    const held = (await grant('project', { access: 'custom', ...parts }, { team: own })).json().data
+    const { token } = manager
+
+    const refused = [
+      await change('project', held.id, { access: 'admin' }, token),
+      await change('project', held.id, { 'workspace-access': { runs: 'apply' } }, token),
+      await grant('project', { access: 'maintain' }, { team: other, token }),
+    ]
+    const created = await grant('project', { access: 'custom', ...parts }, { team: other, token })
+    const reduced = await change('project', created.json().data.id, { 'workspace-access': { runs: 'read' } }, token)
+
+    expect(refused.map((response) => response.status)).toEqual([403, 403, 403])
+    expect(refused[0]?.json().errors[0].detail).toContain('more access to the project than you have')
+    expect([created.status, reduced.status]).toEqual([201, 200])
+    expect((await remove('project', created.json().data.id, token)).status).toBe(204)
+  })
+
+  test('does not limit administrators of the workspace or project', async () => {
+    const admin = await createUser(app)
+    const team = await createTeam(app, organization.id, { members: [admin] })
+    const fresh = await createProject(app, { organization: organization.name, actor: owner.actor })
+    const workspace = await createWorkspace(app, { organization: organization.name, projectId: fresh.id })
+    await grant('project', { access: 'admin' }, { team, id: fresh.id })
+    const options = { token: admin.token, team: teamId }
+
+    expect((await grant('project', { access: 'admin' }, { ...options, id: fresh.id })).status).toBe(201)
+    expect((await grant('workspace', { access: 'admin' }, { ...options, id: workspace.id })).status).toBe(201)
+  })
+})

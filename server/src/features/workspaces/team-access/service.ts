@@ -1,7 +1,9 @@
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
+import type { ProjectGrant, WorkspaceGrant } from '../../../auth/grants.ts'
+import { holdsGrant } from '../../../auth/team-permissions.ts'
 import { type Page, type Paged, isUniqueViolation, transact } from '../../../db/db.ts'
-import { invalid, notFound } from '../../../errors.ts'
+import { forbidden, invalid, notFound } from '../../../errors.ts'
 import { listTeamsOfProject } from '../../organizations/organizations/store.ts'
 import { requireTeam } from '../../organizations/teams/access.ts'
 import { requireGrantSubject } from './access.ts'
@@ -41,6 +43,7 @@ export async function createGrant(ctx: Ctx, kind: GrantKind, { attributes, relat
   if (team.organization_id !== subject.organizationId) throw notFound('team')
   const columns = grantColumns(kind, attributes)
   const { access } = attributes
+  checkHolds(kind, subject, { ...columns, access })
   const meta = { team: team.name, permissions: access }
   try {
     const event = await grantAudit(ctx, kind, { subject, teamId: team.id, action: 'add_team', meta })
@@ -62,6 +65,13 @@ export async function createGrant(ctx: Ctx, kind: GrantKind, { attributes, relat
   }
 }
 
+/** Throws `forbidden` for more access than the caller has: one that manages the teams of a project need not be its administrator. */
+function checkHolds({ noun }: GrantKind, { access }: store.GrantSubject, grant: store.NewAccess) {
+  // `grantColumns` returns all columns of the kind.
+  if (holdsGrant(access, grant as ProjectGrant | WorkspaceGrant)) return
+  throw forbidden(`the access level ${grant.access} would give more access to the ${noun} than you have`)
+}
+
 /** Administrators see all grants, members those of their own teams (public documentation, "Team access", "Project team access"). */
 export async function listGrants(
   ctx: Ctx,
@@ -79,6 +89,7 @@ export async function updateGrant(ctx: Ctx, kind: GrantKind, { grant, input }: {
   const { subject } = grant
   const access = input.access ?? grant.access
   const columns = grantColumns(kind, { ...input, access }, grant)
+  checkHolds(kind, subject, { ...columns, access })
   return transact(ctx, async (ctx) => {
     const row = await store.updateGrant(ctx.db, kind, { id: grant.id, changes: { ...columns, access } })
     if (!row) throw notFound('team access')

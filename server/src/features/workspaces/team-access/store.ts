@@ -1,5 +1,6 @@
 import { teamProjects, teamWorkspaces } from '@groundstate/contract/team-access'
 import { type Selectable, sql } from 'kysely'
+import type { AccessContext } from '../../../auth/access-context.ts'
 import { CUSTOM_PROJECT, CUSTOM_WORKSPACE, PROJECT_LEVELS, WORKSPACE_LEVELS } from '../../../auth/grants.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -8,7 +9,7 @@ import { raiseAccessRevision } from '../../organizations/organizations/store.ts'
 import { countRows } from '../workspaces/store.ts'
 
 type NewGrant = GrantRow & { created_at: Date }
-type GrantRow = GrantColumns & { id: string; team_id: string; subject_id: string; access: string }
+type GrantRow = NewAccess & { id: string; team_id: string; subject_id: string }
 
 const columns = ({ subjectColumn }: GrantKind) => sql`*, ${sql.ref(subjectColumn)} as subject_id`
 
@@ -58,7 +59,8 @@ export async function insertGrant(tx: Tx, kind: GrantKind, { subject_id: subject
   return inserted
 }
 
-type GrantChange = { id: string; changes: GrantColumns & { access: string } }
+export type NewAccess = GrantColumns & { access: string }
+type GrantChange = { id: string; changes: NewAccess }
 
 export async function updateGrant(db: Db, kind: GrantKind, { id, changes }: GrantChange) {
   const changed = Object.entries(changes).map(([name, value]) => sql`${sql.ref(name)} = ${value}`)
@@ -75,7 +77,13 @@ export async function deleteGrant(tx: Tx, kind: GrantKind, id: string) {
 }
 
 /** The workspace or project of a grant; `path` is its API path. */
-export type GrantSubject = { id: string; organizationId: string; path: string; seesAllGrants: boolean }
+export type GrantSubject = {
+  id: string
+  organizationId: string
+  path: string
+  seesAllGrants: boolean
+  access: AccessContext
+}
 
 export type Grant = GrantRow & { subject: GrantSubject }
 

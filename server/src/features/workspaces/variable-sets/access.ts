@@ -17,7 +17,10 @@ export async function requireVariableSet(ctx: Ctx, id: string, access: 'read' | 
   return set
 }
 
-/** The sets that the actor may see: by its permissions in the organization, or in the project that owns the set. */
+/**
+ * The sets that the actor may see: by its permissions in the organization, or in the project that owns the set. Those of the organization that
+ * apply to no workspace or project that the actor sees are without their variables, unless the actor may manage them.
+ */
 export async function readableSets(ctx: Ctx, organizationId: string, rows: readonly store.VariableSetRow[]) {
   const projectIds = [...new Set(rows.flatMap((row) => row.project_id ?? []))]
   const [[organization], projects] = await Promise.all([
@@ -30,7 +33,10 @@ export async function readableSets(ctx: Ctx, organizationId: string, rows: reado
     const manage = organization?.can.has('variable-sets:manage') || project?.has('variable-sets:manage')
     const read =
       row.project_id === null ? organization?.can.has('variable-sets:read') : project?.has('variable-sets:read')
-    return read || manage ? [{ ...row, canManage: manage ?? false }] : []
+    if (!read && !manage) return []
+    const isInReach =
+      row.project_id !== null || row.is_inherited || row.workspace_ids.length + row.project_ids.length > 0
+    return [{ ...row, variable_ids: manage || isInReach ? row.variable_ids : [], canManage: manage ?? false }]
   })
 }
 

@@ -318,6 +318,75 @@ test('members read sets without the workspaces that they may not see', async () 
   expect([changed.status, unseen.status, made.status]).toEqual([403, 404, 403])
 })
 
+test('variables of a set are shown to members who see a workspace or project where it applies', async () => {
+  const project = await createProject(app, { organization: acme.name, actor: owner.actor })
+  const [seen, hidden, inProject] = [await newWorkspace(), await newWorkspace(), await newWorkspace(project.id)]
+  const [ofWorkspace, ofProject, nobody] = [await createUser(app), await createUser(app), await createUser(app)]
+  const inAcme = { organizationId: acme.id }
+  await createTeamWithAccess(app, { ...inAcme, members: [ofWorkspace], workspaces: { [seen.id]: 'read' } })
+  await createTeamWithAccess(app, { ...inAcme, members: [ofProject], projects: { [project.id]: 'read' } })
+  await createTeamWithAccess(app, { ...inAcme, members: [nobody] })
+  const pair = vars({ secret: 'v4lue' })
+  const sets = {
+    seen: await newSet({}, { ...pair, ...to('workspaces', seen.id, hidden.id) }),
+    hidden: await newSet({}, { ...pair, ...to('workspaces', hidden.id) }),
+    inProject: await newSet({}, { ...pair, ...to('workspaces', inProject.id) }),
+    project: await newSet({}, { ...pair, ...to('projects', project.id) }),
+    global: await newSet({ global: true }, pair),
+    unused: await newSet({}, pair),
+  }
+  /** The sets whose variables the user finds by every way. */
+  const readable = async ({ token }: { token: string }) => {
+    const get = async (url: string) => app.request({ url: `/api/v2/${url}`, token })
+    const listed = await get(`organizations/${acme.name}/varsets?include=vars&page[size]=100`)
+    const found = []
+    for (const [name, set] of Object.entries(sets)) {
+      const [id] = set.relationships.vars.data.map((variable: any) => variable.id)
+      const shown = await get(`varsets/${set.id}?include=vars`)
+      const all = await get(`varsets/${set.id}/relationships/vars`)
+      const one = await get(`varsets/${set.id}/relationships/vars/${id}`)
+      const inList = listed.json().data.find((item: any) => item.id === set.id)
+      expect([listed.status, shown.status, all.status]).toEqual([200, 200, 200])
+      const ways = [
+        ...[inList, shown.json().data].flatMap((item: any) => [
+          item.attributes['var-count'] > 0,
+          item.relationships.vars.data.length > 0,
+        ]),
+        ...[listed, shown].map((res) => res.json().included.some((item: any) => item.id === id)),
+        all.text.includes('v4lue'),
+        one.status === 200,
+      ]
+      expect(new Set(ways).size).toBe(1)
+      if (ways[0]) found.push(name)
+    }
+    return found
+  }
+
+  expect(await readable(nobody)).toEqual([])
+  expect(await readable(ofWorkspace)).toEqual(['seen', 'global'])
+  expect(await readable(ofProject)).toEqual(['inProject', 'project', 'global'])
+  expect(await readable(owner)).toEqual(Object.keys(sets))
+  await app.request({ method: 'DELETE', url: `/api/v2/varsets/${sets.global.id}`, token: owner.token })
+})
+
+test('a member of one workspace of a project reads the variables that the project has there', async () => {
+  const project = await createProject(app, { organization: acme.name, actor: owner.actor })
+  const workspace = await newWorkspace(project.id)
+  const member = await createUser(app)
+  const grant = { members: [member], organizationId: acme.id, workspaces: { [workspace.id]: 'read' as const } }
+  await createTeamWithAccess(app, grant)
+  const set = await newSet({}, { ...vars({ zone: 'eu' }), ...to('projects', project.id) })
+  const { token } = member
+
+  const direct = await app.request({ url: `/api/v2/varsets/${set.id}/relationships/vars`, token })
+  const inWorkspace = await app.request({
+    url: `/api/v2/workspaces/${workspace.id}/varsets/${set.id}/relationships/vars`,
+    token,
+  })
+
+  expect([direct.json().data.length, inWorkspace.json().data.length]).toEqual([1, 1])
+})
+
 test('resources of another organization are rejected', async () => {
   const other = await createOrganization(app, owner)
   const foreign = await createWorkspace(app, { organization: other.name })

@@ -118,7 +118,8 @@ export const variableSetLoaders: readonly Loader[] = [
     of: 'varsets',
     relation: 'vars',
     load: async (ctx, sets) => {
-      const ids = sets.map(({ id }) => id)
+      // The linkage of a set whose variables the actor may not read is empty.
+      const ids = sets.flatMap(({ id, relationships }) => ([relationships?.['vars']?.data ?? []].flat()[0] ? id : []))
       const variables = Map.groupBy(await listVariablesOfSets(ctx.db, ids), (row) => row.variable_set_id)
       return new Map(ids.map((id) => [id, (variables.get(id) ?? []).map((row) => variableResource(row))]))
     },

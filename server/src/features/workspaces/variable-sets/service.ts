@@ -221,13 +221,13 @@ async function changeVariables(ctx: TransactionCtx, set: Scoped, changes: readon
 }
 
 export async function listSetVariables(ctx: Ctx, variableSetId: string) {
-  await requireVariableSet(ctx, variableSetId, 'read')
-  return listVariables(ctx.db, { variableSetId })
+  const set = await requireVariableSet(ctx, variableSetId, 'read')
+  return set.variable_ids.length === 0 ? [] : listVariables(ctx.db, { variableSetId })
 }
 
 export async function showSetVariable(ctx: Ctx, variableSetId: string, id: string) {
-  await requireVariableSet(ctx, variableSetId, 'read')
-  const variable = await findVariable(ctx.db, { variableSetId }, id)
+  const set = await requireVariableSet(ctx, variableSetId, 'read')
+  const variable = set.variable_ids.includes(id) ? await findVariable(ctx.db, { variableSetId }, id) : undefined
   if (!variable) throw notFound('variable')
   return variable
 }

@@ -6,7 +6,10 @@ import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
 import { countRows } from '../workspaces/store.ts'
 
-/** Sets with their variables, and the workspaces and projects where they apply that the actor sees. */
+/**
+ * Sets with their variables, and the workspaces and projects where they apply that the actor sees. `is_inherited`: the actor sees a
+ * workspace or project that has the set from the organization, or a workspace that has it from its project.
+ */
 function selectVariableSets(db: Db, actor: Actor) {
   return db
     .selectFrom('variable_sets as s')
@@ -21,7 +24,22 @@ function selectVariableSets(db: Db, actor: Actor) {
         where x.variable_set_id = s.id and ${visibleWorkspace(actor)} order by w.name, w.id)`.as('workspace_ids'),
       sql<string[]>`array(select p.id from variable_set_projects x join projects p on p.id = x.project_id
         where x.variable_set_id = s.id and ${visibleProject(actor)} order by p.name, p.id)`.as('project_ids'),
+      isInherited(actor).as('is_inherited'),
     ])
+}
+
+/** PostgreSQL computes each array once, not for each set. The grants of a team are in its organization. */
+function isInherited(actor: Actor) {
+  if (actor.kind !== 'user') return sql<boolean>`false`
+  return sql<boolean>`((s.is_global and s.organization_id = any(array(
+      select my_team.organization_id from team_members mine join teams my_team on my_team.id = mine.team_id
+       where mine.user_id = ${actor.userId} and (my_team.is_owners or my_team.manage_workspaces or my_team.read_workspaces
+         or exists (select from team_projects my_grant where my_grant.team_id = my_team.id)
+         or exists (select from team_workspaces my_grant where my_grant.team_id = my_team.id)))))
+    or exists (select from variable_set_projects x where x.variable_set_id = s.id and x.project_id = any(array(
+      select distinct w.project_id from team_members mine
+        join team_workspaces my_grant on my_grant.team_id = mine.team_id join workspaces w on w.id = my_grant.workspace_id
+       where mine.user_id = ${actor.userId}))))`
 }
 
 export type VariableSetRow = Awaited<ReturnType<typeof listVariableSets>>['rows'][number]

@@ -202,9 +202,10 @@ export const ACCOUNTS: Record<string, MakeChange> = {
     return { ...formRequest({ query: QUERY, csrf: csrfOf(cookie) }, cookie), by: as.by }
   },
   'POST /oauth/token': async (w) => {
-    const person = await w.person()
+    const { person } = await browserOf(w)
+    const [session] = await w.send('GET', '/account/sessions', undefined, person.token)
     const request = { redirectUri: REDIRECT, codeChallenge: CHALLENGE, state: undefined }
-    const url = await approve(w.app.as({ ...person.actor, tokenId: undefined, sessionId: 'ses-x' }), request)
+    const url = await approve(w.app.as({ ...person.actor, tokenId: undefined, sessionId: session.id }), request)
     const form = formRequest({
       grant_type: 'authorization_code',
       client_id: 'terraform-cli',
