@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { requestBody, toOneOrNone } from './json-api.ts'
+import { optionalId, requestBody, toOneOrNone } from './json-api.ts'
 import { executionMode } from './organizations.ts'
 import { type Written, hasOne, linkedResource, linksToMany, nullable, timestamp, unsupported } from './responses.ts'
 import { tagBindingsRelation } from './tags.ts'
@@ -11,6 +11,7 @@ export const activityDuration = z
     error:
       "Auto destroy activity duration has an incorrect format, we expect up to 4 numeric digits and 1 unit ('d' or 'h')",
   })
+  .meta({ maxLength: 5 })
   .nullish()
 
 const name = z
@@ -28,7 +29,7 @@ const attributes = z.object({
   description: z.string().max(256).nullish(),
   'auto-destroy-activity-duration': activityDuration,
   'default-execution-mode': executionMode.nullish(),
-  'default-agent-pool-id': z.string().nullish(),
+  'default-agent-pool-id': optionalId,
   'setting-overwrites': z
     .object({ 'default-execution-mode': z.boolean().nullish(), 'default-agent-pool': z.boolean().nullish() })
     .nullish(),
