@@ -4,6 +4,7 @@ import { announce, announceAccess } from '../changes/announce.ts'
 import type { Notice } from '../changes/feed.ts'
 import { isDefinitelyRejected, transact } from '../db/db.ts'
 import { deferWrite } from '../db/pipeline.ts'
+import { insertRows } from '../db/sql.ts'
 import { rowsOf } from '../db/template.ts'
 import { timeOrderedUuid } from '../ids.ts'
 import * as store from './store.ts'
@@ -27,6 +28,18 @@ export type AuditEvent = {
 export async function recordAudit(ctx: TransactionCtx, event: AuditEvent) {
   await deferWrite(ctx.db, store.insertEvent(auditRow(ctx, event)))
   announceEvent(ctx, event)
+}
+
+/** As `recordAudit`, for several events, whose `organizationId` is a text. */
+export async function recordAudits(ctx: TransactionCtx, events: readonly AuditEvent[]) {
+  if (events.length === 0) return
+  const rows = events.map((event) => {
+    const { organization, ...row } = auditRow(ctx, event)
+    if (typeof organization !== 'string') throw new Error('several events need the id of their organization')
+    return { ...row, organization_id: organization, meta: event.meta ?? null }
+  })
+  await deferWrite(ctx.db, insertRows(ctx.db, 'audit_events', rows))
+  for (const event of events) announceEvent(ctx, event)
 }
 
 /** Announces an event whose row the caller inserts in its transaction (`auditRow`). */

@@ -70,7 +70,7 @@ export function afterCommit(db: Db, listener: () => void) {
 }
 
 /** Whether an error is the violation of a unique constraint, or of this one. */
-export function isUniqueViolation(error: unknown, constraint?: string) {
+export function isUniqueViolation(error: unknown, constraint?: string): error is DatabaseError {
   return isDatabaseError(error, '23505') && (constraint === undefined || error.constraint === constraint)
 }
 
@@ -124,7 +124,9 @@ function isCoded(error: unknown): error is { code: string } {
   return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
 }
 
-function isDatabaseError(error: unknown, code: string): error is { code: string; constraint?: string } {
+type DatabaseError = { code: string; constraint?: string; detail?: string }
+
+function isDatabaseError(error: unknown, code: string): error is DatabaseError {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === code
 }
 

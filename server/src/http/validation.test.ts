@@ -228,7 +228,7 @@ test('a response repeats the beginning of a long value only', async () => {
   expect(pointer).toBe('/data/attributes/key')
 })
 
-const vars = { vars: { data: Array(1001).fill({ type: 'vars', attributes: { key: 'a', category: 'env' } }) } }
+const repeated = (length: number, item: object) => ({ data: Array.from({ length }, () => item) })
 
 test.each<[string, path: string, body: unknown, problem: [detail: string, pointer: string]]>([
   [
@@ -237,7 +237,7 @@ test.each<[string, path: string, body: unknown, problem: [detail: string, pointe
     {
       data: {
         attributes: { name: 'a' },
-        relationships: { tags: { data: Array(1200).fill({ type: 'tags', id: 'a' }) } },
+        relationships: { tags: repeated(1200, { type: 'tags', id: 'a' }) },
       },
     },
     ['data has 1200 items; it must have at most 1000', '/data/relationships/tags/data'],
@@ -245,7 +245,7 @@ test.each<[string, path: string, body: unknown, problem: [detail: string, pointe
   [
     'variables',
     `${organizationUrl}/varsets`,
-    { data: { attributes: { name: 'a' }, relationships: vars } },
+    { data: { attributes: { name: 'a' }, relationships: { vars: repeated(1001, { type: 'vars', id: 'a' }) } } },
     ['data has 1001 items; it must have at most 1000', '/data/relationships/vars/data'],
   ],
   [
