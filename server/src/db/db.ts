@@ -91,13 +91,22 @@ export function isInvalidValue(error: unknown) {
 const NO_CONNECTION =
   /^(Connection terminated|timeout exceeded when trying to|Client has encountered a connection error)/
 
-/** Whether a retry may succeed: the database is unreachable, or aborted this transaction in favour of another. */
+/**
+ * Error codes of the system and of PostgreSQL after which a retry may succeed: no connection (08, 28, 3D), no memory or sessions (53), a standby or a
+ * session that ended (25), a conflict with other transactions (40, 55), an operator or a timeout (57), its disk (58).
+ */
+const UNAVAILABLE =
+  /^(?:ECONNRESET|EPIPE|ETIMEDOUT|08...|25006|25P0[34]|28...|3D000|40001|40P01|53[023]00|55P03|57014|57P0[1-5]|58030)$/
+
+/** Whether a retry may succeed: the database is unreachable or overloaded, or aborted this transaction in favour of another. */
 export function isUnavailable(error: unknown) {
   if (!(error instanceof Error)) return false
   if (NO_CONNECTION.test(error.message) || isStalePlan(error)) return true
   if (!isCoded(error)) return false
-  const isConnecting = 'syscall' in error && error.syscall === 'connect'
-  return isConnecting || /^(?:ECONNRESET|EPIPE|08...|57P0[1-3]|53300|40001|40P01)$/.test(error.code)
+  if ('syscall' in error && (error.syscall === 'connect' || error.syscall === 'getaddrinfo')) return true
+  // PostgreSQL rejects our malformed messages with 08P01 and names its routine; PgBouncer reports all its own failures with the code.
+  if (error.code === '08P01' && 'routine' in error && error.routine !== undefined) return false
+  return UNAVAILABLE.test(error.code)
 }
 
 /** Whether an error comes from the database or its connection, not from our code. */
@@ -109,7 +118,7 @@ export function isDatabaseFailure(error: unknown) {
  * Classes of errors after which a transaction may have committed: lost connections, lack of resources, sessions ended by an operator, system
  * and internal errors.
  */
-const UNCERTAIN = /^(?:08|53|57P|58|F0|XX)/
+const UNCERTAIN = /^(?:08|25P04|53|57P|58|F0|XX)/
 
 /**
  * Whether the error proves that a transaction did not commit: our code or the database rejected it before the COMMIT. Otherwise only the response
