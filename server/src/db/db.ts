@@ -1,6 +1,7 @@
 import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, type Transaction } from 'kysely'
 import pg from 'pg'
-import { AppError, invalid } from '../errors.ts'
+import { concurrencyLimits } from '../concurrency-limit.ts'
+import { AppError, invalid, tooManyRequests } from '../errors.ts'
 import { type ConnectionPool, PoolDriver, createConnectionPool } from './pool.ts'
 import type { Schema } from './schema.gen.ts'
 import { isStalePlan } from './statement.ts'
@@ -13,7 +14,7 @@ export type Tx = Transaction<Schema>
 /** The database through a connection pool, or through a new one for the URL. */
 export function createDb(pool: ConnectionPool | string, options: { max?: number } = {}) {
   const connections = typeof pool === 'string' ? createConnectionPool(pool, { max: options.max ?? 1 }) : pool
-  return new Kysely<Schema>({
+  const db = new Kysely<Schema>({
     dialect: {
       createAdapter: () => new PostgresAdapter(),
       createDriver: () => new PoolDriver(connections),
@@ -21,18 +22,37 @@ export function createDb(pool: ConnectionPool | string, options: { max?: number 
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   })
+  const perCaller = Math.ceil(connections.size / 2)
+  const detail = `more than ${perCaller} changes of yours were in progress for ${DATABASE_TIMEOUT_MS / 1000} s`
+  const timeout = { ms: DATABASE_TIMEOUT_MS, error: () => tooManyRequests(detail, 1000) }
+  transactionLimits.set(db, concurrencyLimits(perCaller, timeout))
+  return db
 }
+
+const transactionLimits = new WeakMap<Db, ReturnType<typeof concurrencyLimits>>()
 
 export function isTransaction(db: Db): db is Tx {
   return db.isTransaction
 }
 
-/** Runs `work` in the open transaction, or in a new one. Calls with the context that it passes join the transaction. Rolls back if `work` throws. */
-export async function transact<C extends { db: Db }, T>(
+/**
+ * Runs `work` in the open transaction, or in a new one. Calls with the context that it passes join the transaction. Rolls back if `work` throws.
+ * Transactions of one `caller` hold at most half of the connections.
+ */
+export async function transact<C extends { db: Db; caller?: string }, T>(
   ctx: C,
   work: (ctx: Omit<C, 'db'> & { db: Tx }) => Promise<T>,
 ): Promise<T> {
   if (isTransaction(ctx.db)) return work({ ...ctx, db: ctx.db })
+  const limited = transactionLimits.get(ctx.db)
+  if (ctx.caller === undefined || !limited) return begin(ctx, work)
+  return limited(ctx.caller, async () => begin(ctx, work))
+}
+
+async function begin<C extends { db: Db }, T>(
+  ctx: C,
+  work: (ctx: Omit<C, 'db'> & { db: Tx }) => Promise<T>,
+): Promise<T> {
   const listeners: (() => void)[] = []
   let isWorkDone = false
   try {

@@ -12,7 +12,7 @@ import { type Contents, takeContents } from './base64-fields.ts'
 import { type Loaders, addIncluded, readIncludes } from './loaders.ts'
 import { type PageSizes, namesPage, readPage } from './pagination.ts'
 import { type Query, type QueryShape, queryParser } from './query.ts'
-import type { RateLimiter } from './rate-limit.ts'
+import { type RateLimiter, accountKey } from './rate-limit.ts'
 import { getActor } from './request-log.ts'
 import { type ApiResponse, type ResponseSchema, listPage } from './responses.ts'
 import type { RouteAccess, RouteAudit } from './route-access.ts'
@@ -202,7 +202,8 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
 
   function contextOf(raw: FastifyRequest): Ctx {
     const request = { id: raw.id, address: raw.ip, userAgent: raw.headers['user-agent'] }
-    return { ...app, actor: getActor(raw), request }
+    const actor = getActor(raw)
+    return { ...app, actor, request, caller: accountKey(actor, raw.ip) }
   }
 
   const method = (name: Method) => (path: string, options: unknown, handler: unknown) =>
