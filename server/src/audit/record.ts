@@ -2,7 +2,7 @@ import type { Ctx, TransactionCtx } from '../app.ts'
 import { type Actor, actorId } from '../auth/actor.ts'
 import { announce, announceAccess } from '../changes/announce.ts'
 import type { Notice } from '../changes/feed.ts'
-import { isDefinitelyRejected, transact } from '../db/db.ts'
+import { isDefinitelyRejected, limitedPerCaller, transact } from '../db/db.ts'
 import { deferWrite } from '../db/pipeline.ts'
 import { insertRows } from '../db/sql.ts'
 import { rowsOf } from '../db/template.ts'
@@ -82,7 +82,7 @@ export async function auditedStatement<Values, Row>(
 /** Announces the event of a change whose statement also inserts the event's row (`auditRow`), unless the change returns undefined. */
 export async function announced<T>(ctx: Ctx, event: AuditEvent, change: () => Promise<T | undefined>) {
   try {
-    const changed = await change()
+    const changed = await limitedPerCaller(ctx, change)
     if (changed !== undefined) announceEvent(ctx, event)
     return changed
   } catch (error) {

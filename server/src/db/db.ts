@@ -25,28 +25,32 @@ export function createDb(pool: ConnectionPool | string, options: { max?: number 
   const perCaller = Math.ceil(connections.size / 2)
   const detail = `more than ${perCaller} changes of yours were in progress for ${DATABASE_TIMEOUT_MS / 1000} s`
   const timeout = { ms: DATABASE_TIMEOUT_MS, error: () => tooManyRequests(detail, 1000) }
-  transactionLimits.set(db, concurrencyLimits(perCaller, timeout))
+  changeLimits.set(db, concurrencyLimits(perCaller, timeout))
   return db
 }
 
-const transactionLimits = new WeakMap<Db, ReturnType<typeof concurrencyLimits>>()
+const changeLimits = new WeakMap<Db, ReturnType<typeof concurrencyLimits>>()
+
+/** Runs a change outside of a transaction; those of one caller hold at most half of the connections. Throws `too-many-requests` after a long wait. */
+export async function limitedPerCaller<T>(
+  { db, caller }: { db: Db; caller?: string },
+  change: () => Promise<T>,
+): Promise<T> {
+  const limit = changeLimits.get(db)
+  return caller === undefined || !limit ? change() : limit(caller, change)
+}
 
 export function isTransaction(db: Db): db is Tx {
   return db.isTransaction
 }
 
-/**
- * Runs `work` in the open transaction, or in a new one. Calls with the context that it passes join the transaction. Rolls back if `work` throws.
- * Transactions of one `caller` hold at most half of the connections.
- */
+/** Runs `work` in the open transaction, or in a new one. Calls with the context that it passes join the transaction. Rolls back if `work` throws. */
 export async function transact<C extends { db: Db; caller?: string }, T>(
   ctx: C,
   work: (ctx: Omit<C, 'db'> & { db: Tx }) => Promise<T>,
 ): Promise<T> {
   if (isTransaction(ctx.db)) return work({ ...ctx, db: ctx.db })
-  const limited = transactionLimits.get(ctx.db)
-  if (ctx.caller === undefined || !limited) return begin(ctx, work)
-  return limited(ctx.caller, async () => begin(ctx, work))
+  return limitedPerCaller(ctx, async () => begin(ctx, work))
 }
 
 async function begin<C extends { db: Db }, T>(
