@@ -33,7 +33,7 @@ const changeLimits = new WeakMap<Db, ReturnType<typeof concurrencyLimits>>()
 
 /** Runs a change outside of a transaction; those of one caller hold at most half of the connections. Throws `too-many-requests` after a long wait. */
 export async function limitedPerCaller<T>(
-  { db, caller }: { db: Db; caller?: string },
+  { db, caller }: { db: Db; caller?: string | undefined },
   change: () => Promise<T>,
 ): Promise<T> {
   const limit = changeLimits.get(db)
@@ -45,7 +45,7 @@ export function isTransaction(db: Db): db is Tx {
 }
 
 /** Runs `work` in the open transaction, or in a new one. Calls with the context that it passes join the transaction. Rolls back if `work` throws. */
-export async function transact<C extends { db: Db; caller?: string }, T>(
+export async function transact<C extends { db: Db; caller?: string | undefined }, T>(
   ctx: C,
   work: (ctx: Omit<C, 'db'> & { db: Tx }) => Promise<T>,
 ): Promise<T> {

@@ -4,6 +4,7 @@ import type { Resource } from '@groundstate/contract/json-api'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { App, Ctx } from '../app.ts'
+import { actorId } from '../auth/actor.ts'
 import type { Page, Paged } from '../db/db.ts'
 import { tooLarge } from '../errors.ts'
 import { createAdmission } from './admission.ts'
@@ -12,7 +13,7 @@ import { type Contents, takeContents } from './base64-fields.ts'
 import { type Loaders, addIncluded, readIncludes } from './loaders.ts'
 import { type PageSizes, namesPage, readPage } from './pagination.ts'
 import { type Query, type QueryShape, queryParser } from './query.ts'
-import { type RateLimiter, accountKey } from './rate-limit.ts'
+import type { RateLimiter } from './rate-limit.ts'
 import { getActor } from './request-log.ts'
 import { type ApiResponse, type ResponseSchema, listPage } from './responses.ts'
 import type { RouteAccess, RouteAudit } from './route-access.ts'
@@ -203,7 +204,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
   function contextOf(raw: FastifyRequest): Ctx {
     const request = { id: raw.id, address: raw.ip, userAgent: raw.headers['user-agent'] }
     const actor = getActor(raw)
-    return { ...app, actor, request, caller: accountKey(actor, raw.ip) }
+    return { ...app, actor, request, caller: actorId(actor) }
   }
 
   const method = (name: Method) => (path: string, options: unknown, handler: unknown) =>

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import { type Actor, actorId } from '../auth/actor.ts'
+import type { Actor } from '../auth/actor.ts'
 import type { Config } from '../config.ts'
 
 /** `remaining` more requests are allowed immediately; the next one after that in `waitMs`. */
@@ -47,11 +47,6 @@ export function callerKey(actor: Actor, address: string) {
   if ('tokenId' in actor && actor.tokenId !== undefined) return actor.tokenId
   if (actor.kind === 'user' && actor.sessionId !== undefined) return actor.sessionId
   return `address ${network(address)}`
-}
-
-/** The account of a request, whichever of its tokens it has, otherwise its address. */
-export function accountKey(actor: Actor, address: string) {
-  return actorId(actor) ?? `address ${network(address)}`
 }
 
 /** An IPv6 address counts as its /64, since one network usually has all addresses of a /64. */
