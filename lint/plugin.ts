@@ -73,6 +73,36 @@ const sqlInStores: Rule = {
   },
 }
 
+type Call = Node & { callee: Member; arguments: (Node & { name?: string; value?: unknown })[] }
+type Member = Node & { property?: { name?: string }; object?: { callee?: Member } }
+
+/** Literals and subqueries. */
+const FIXED_LISTS = new Set(['ArrayExpression', 'ArrowFunctionExpression'])
+
+/** A list of any length is one parameter of a statement: it can have at most 65,535. */
+const listParameters: Rule = {
+  create(context) {
+    return {
+      CallExpression(node: Call) {
+        const {
+          callee,
+          arguments: [first, operator, list],
+        } = node
+        const isInsert = callee.property?.name === 'values' && callee.object?.callee?.property?.name === 'insertInto'
+        if (isInsert && first?.type !== 'ObjectExpression' && first?.name !== 'row')
+          context.report({
+            node,
+            message: 'insert several rows with insertRows (db/sql.ts), or name the only one `row`',
+          })
+        const isIn = /^(?:not )?in$/.test(String(operator?.value))
+        const isFixed = FIXED_LISTS.has(list?.type ?? '') || /^[A-Z_]+$/.test(list?.name ?? '')
+        if (isIn && !isFixed)
+          context.report({ node, message: 'compare with a list in sql`… = any(${list})`, where it is one parameter' })
+      },
+    }
+  },
+}
+
 /** Run statuses are listed in one table. */
 const runStatuses: Rule = {
   create(context): Record<string, (node: never) => void> {
@@ -126,5 +156,11 @@ function comparisonsIn(node: Node): Operation[] {
 
 export default {
   meta: { name: 'groundstate' },
-  rules: { order, 'no-re-export': noReExport, 'sql-in-stores': sqlInStores, 'run-statuses': runStatuses },
+  rules: {
+    order,
+    'no-re-export': noReExport,
+    'sql-in-stores': sqlInStores,
+    'list-parameters': listParameters,
+    'run-statuses': runStatuses,
+  },
 }

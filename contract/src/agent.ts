@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { boundedList, boundedMap, resourceId } from './json-api.ts'
 
 /**
  * The protocol between the server and its run agents: plain JSON over HTTP under `/api/agent/v1`. It is our own, since the public API
@@ -85,8 +86,8 @@ export const claimBody = z.object({
   /** Duration of the long poll, in ms. */
   waitMs: z.int().min(0).max(60_000),
   /** Runs whose working directories this agent still has: a hint, since the agent that made the plan is preferred for the apply. */
-  warmRunIds: z.array(z.string()).max(100).default([]),
-  accepts: z.array(agentJobKind).default(['plan', 'apply']),
+  warmRunIds: boundedList(resourceId, 100).default([]),
+  accepts: z.array(agentJobKind).max(agentJobKind.options.length).default(['plan', 'apply']),
   /** The agent acknowledges jobs by their first heartbeat. Earlier versions begin at once. */
   sendsReceipt: z.boolean().default(false),
 })
@@ -206,7 +207,7 @@ export const finishBody = z.object({
   /** The planned changes of a plan; the applied changes of an apply, absent if it did not finish. */
   counts: resourceCounts.optional(),
   generatedConfiguration: z.boolean().optional(),
-  engineVersion: z.string().optional(),
+  engineVersion: z.string().max(100).optional().catch(undefined),
   owesDocuments: z.boolean().optional(),
 })
 export type FinishJob = z.infer<typeof finishBody>
@@ -268,12 +269,14 @@ export const taskRequest = z.object({
 export type TaskRequest = z.infer<typeof taskRequest>
 
 export const TASK_RESPONSE_BYTES = 64 * 1024
+/** HTTP clients accept headers of 16 KB in total. */
+const header = z.string().max(16_384)
 
 export const reportTaskResponseBody = z.union([
   z.object({
     durationMs: z.int().min(0).max(3_600_000),
     status: z.int().min(100).max(999),
-    headers: z.record(z.string(), z.string().or(z.array(z.string()))),
+    headers: boundedMap(header, header.or(boundedList(header))),
     /** The first `TASK_RESPONSE_BYTES` of the body, in base64. */
     body: z.base64().max(Math.ceil(TASK_RESPONSE_BYTES / 3) * 4),
     isTruncated: z.boolean(),

@@ -72,3 +72,42 @@ test.each([...bodies].filter(([, schema]) => objectOf(objectOf(schema)?.shape['d
     expect(about({ id: '' })).toEqual([])
   },
 )
+
+type JsonSchema = Record<string, unknown> & {
+  properties?: Record<string, JsonSchema>
+  items?: JsonSchema
+  additionalProperties?: JsonSchema | false
+  anyOf?: JsonSchema[]
+  oneOf?: JsonSchema[]
+}
+
+/** The paths of the lists, maps and texts in a schema that have no maximum. */
+function unbounded(schema: JsonSchema, path: string): string[] {
+  const { type, items, pattern = '*', additionalProperties: values } = schema
+  const isOpenText = [type].flat().includes('string') && /[*+]/.test(String(pattern))
+  // The size of contents is limited by that of the body.
+  const isClosedText =
+    ['maxLength', 'enum', 'const', 'contentEncoding'].some((keyword) => keyword in schema) ||
+    String(schema['format']).startsWith('date')
+  const isUnbounded =
+    (type === 'array' && !('maxItems' in schema)) ||
+    (values && Object.keys(values).length > 0 && !('maxProperties' in schema)) ||
+    (isOpenText && !isClosedText)
+  const parts = [
+    ...(schema.anyOf ?? []),
+    ...(schema.oneOf ?? []),
+    ...(items ? [items] : []),
+    ...(values ? [values] : []),
+  ]
+  return [
+    ...(isUnbounded ? [path] : []),
+    ...parts.flatMap((part) => unbounded(part, path)),
+    ...Object.entries(schema.properties ?? {}).flatMap(([name, part]) => unbounded(part, `${path}/${name}`)),
+  ]
+}
+
+test.each([...bodies])('every list, map and text has a maximum: %s', (_, schema) => {
+  const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+
+  expect(unbounded(json as JsonSchema, '')).toEqual([])
+})

@@ -1,5 +1,41 @@
 import { z } from 'zod'
 
+/** Maximum number of items of a list in a request, unless its schema has another. */
+export const MAX_ITEMS = 1000
+
+/** A list in a request. */
+export function boundedList<Item extends z.ZodType>(item: Item, max = MAX_ITEMS) {
+  return z.preprocess(limitItems(max), z.array(item).max(max))
+}
+
+/** An object in a request whose keys the client chooses. */
+export function boundedMap<Key extends z.ZodType<string>, Value extends z.ZodType>(
+  key: Key,
+  value: Value,
+  max = MAX_ITEMS,
+) {
+  return z.preprocess(limitItems(max), z.record(key, value).meta({ maxProperties: max }))
+}
+
+/** Rejects too many items before they are parsed: each invalid one takes a kilobyte. */
+function limitItems(maximum: number) {
+  return (input: unknown, { issues }: z.core.ParsePayload) => {
+    const isTooBig = typeof input === 'object' && input !== null && itemCount(input) > maximum
+    if (isTooBig) issues.push({ code: 'too_big', origin: 'array', maximum, inclusive: true, input })
+    return input
+  }
+}
+
+export function itemCount(input: object) {
+  return Array.isArray(input) ? input.length : Object.keys(input).length
+}
+
+const id = z.string().max(255)
+/** The id of a resource, or the name that serves as one. */
+export const resourceId = id.min(1)
+/** An id that may be empty for none. */
+export const optionalId = id.nullish()
+
 /** A related resource in a body: `{"data": {"type": "…", "id": "…"}}`. Newer clients omit the type where only one is possible. */
 export function toOne(type: string) {
   return related(z.literal(type).default(type), type)
@@ -13,7 +49,7 @@ export function toTyped(...types: [string, ...string[]]) {
 function related<T extends z.ZodType<string>>(type: T, example: string) {
   const form = `{"data": {"type": "${example}", "id": "…"}}`
   return z.object(
-    { data: z.object({ type, id: z.string().min(1) }) },
+    { data: z.object({ type, id: resourceId }) },
     { error: ({ input }) => (input === undefined ? `it must be ${form}` : undefined) },
   )
 }
@@ -40,7 +76,7 @@ export function toOneOrNone(type: string) {
 
 /** Related resources in a body: `{"data": [{"type": "…", "id": "…"}]}`. */
 export function toMany(type: string) {
-  return z.object({ data: z.array(z.object({ type: z.literal(type), id: z.string().min(1) })) })
+  return z.object({ data: boundedList(z.object({ type: z.literal(type), id: resourceId })) })
 }
 
 export const identifiersBody = toMany
@@ -57,7 +93,7 @@ export function requestBody<A extends z.ZodType, R extends z.ZodObject = typeof 
   return z.object({
     data: z.object({
       type: typeof type === 'string' ? z.literal(type).default(type) : type,
-      id: z.string().nullish(),
+      id: optionalId,
       attributes: z.preprocess((value) => value ?? {}, attributes),
       relationships: relationshipsOf(relationships ?? NO_RELATIONSHIPS) as unknown as R,
     }),

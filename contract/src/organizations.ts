@@ -28,7 +28,7 @@ function setByAdmins(name: string) {
 
 const attributes = z.object({
   name: resourceName('Name'),
-  email: z.email(),
+  email: z.email().max(254),
   'collaborator-auth-policy': z.enum(AUTH_POLICIES).optional(),
   'session-timeout': minutes.nullish(),
   'session-remember': minutes.nullish(),
@@ -40,7 +40,7 @@ const attributes = z.object({
   'send-passing-statuses-for-untriggered-speculative-plans': z.boolean().optional(),
   'aggregated-commit-status-enabled': z.boolean().optional(),
   'speculative-plan-management-enabled': z.boolean().optional(),
-  'owners-team-saml-role-id': z.string().nullish(),
+  'owners-team-saml-role-id': z.string().max(1000).nullish(),
   'user-tokens-enabled': z.boolean().optional(),
   'default-execution-mode': executionMode.optional(),
   plan: setByAdmins('plan'),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { requestBody, toOneOrNone } from './json-api.ts'
+import { optionalId, requestBody, toOneOrNone } from './json-api.ts'
 import { executionMode } from './organizations.ts'
 import { type Written, hasOne, linkedResource, linksToMany, nullable, timestamp, unsupported } from './responses.ts'
 import { tagBindingsRelation } from './tags.ts'
@@ -14,6 +14,7 @@ export const activityDuration = z
   .refine((text) => !/^0+[dh]$/.test(text), {
     error: ({ input }) => `Auto destroy activity duration is ${JSON.stringify(input)}; it must be above 0`,
   })
+  .meta({ maxLength: 5 })
   .nullish()
 
 const name = z
@@ -31,7 +32,7 @@ const attributes = z.object({
   description: z.string().max(256).nullish(),
   'auto-destroy-activity-duration': activityDuration,
   'default-execution-mode': executionMode.nullish(),
-  'default-agent-pool-id': z.string().nullish(),
+  'default-agent-pool-id': optionalId,
   'setting-overwrites': z
     .object({ 'default-execution-mode': z.boolean().nullish(), 'default-agent-pool': z.boolean().nullish() })
     .nullish(),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { rejectedAttribute, requestBody, toOne, toOneOrNone } from './json-api.ts'
+import { boundedList, boundedMap, rejectedAttribute, requestBody, toOne, toOneOrNone } from './json-api.ts'
 import { resourceName } from './organizations.ts'
 import { type Written, hasMany, hasOne, linkedResource, nullable, resource, timestamp } from './responses.ts'
 
@@ -10,9 +10,8 @@ export type Stage = z.infer<typeof stage>
 export const enforcementLevel = z.enum(['advisory', 'mandatory'])
 
 /** Keeps the order, since clients compare it; drops duplicates. */
-const stages = z
-  .array(stage)
-  .min(1, 'at least one stage is needed')
+const stages = boundedList(stage, STAGES.length)
+  .refine((stages) => stages.length > 0, 'stages is empty: at least one stage is needed')
   .transform((stages) => [...new Set(stages)])
 
 /** The server decides whether requests may go to the address. */
@@ -77,7 +76,9 @@ const text = z.string().transform((value) => value.toWellFormed().replaceAll('\0
 /** Shown with the run; longer texts belong in outcome bodies. */
 const MAX_LINE = 65_536
 const line = (name: string) =>
-  text.refine((value) => value.length <= MAX_LINE, `${name} is too long (maximum is ${MAX_LINE} characters)`)
+  text
+    .refine((value) => value.length <= MAX_LINE, `${name} is too long (maximum is ${MAX_LINE} characters)`)
+    .meta({ maxLength: MAX_LINE })
 
 /** A link for users; receivers without one send an empty string. */
 const link = line('url').refine((value) => value === '' || isWebUrl(value), {
@@ -92,7 +93,7 @@ function isWebUrl(value: string) {
 export const OUTCOME_BODY_BYTES = 5 * 1024 * 1024
 
 const tag = z.object({
-  label: text,
+  label: line('label'),
   level: z
     .enum(['none', 'info', 'warning', 'error'])
     .nullish()
@@ -102,21 +103,21 @@ const tag = z.object({
 const outcome = z.object({
   type: z.literal('task-result-outcomes'),
   attributes: z.object({
-    'outcome-id': text.pipe(z.string().min(1, "outcome-id can't be blank").max(500)),
+    'outcome-id': text.pipe(z.string().min(1, "outcome-id can't be blank").max(500)).meta({ maxLength: 500 }),
     description: line('description'),
     body: text
       .refine((body) => new TextEncoder().encode(body).length <= OUTCOME_BODY_BYTES, 'the body is larger than 5 MB')
+      .meta({ maxLength: OUTCOME_BODY_BYTES })
       .nullish(),
     url: link.nullish(),
-    tags: z.record(text, z.array(tag)).nullish(),
+    tags: boundedMap(line('tags'), boundedList(tag)).nullish(),
   }),
 })
 export type TaskOutcome = z.infer<typeof outcome>['attributes']
 
 const outcomes = z
   .object({
-    data: z
-      .array(outcome)
+    data: boundedList(outcome)
       .nullish()
       .transform((data) => data ?? []),
   })

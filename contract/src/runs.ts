@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { commentBody, requestBody, toOne } from './json-api.ts'
+import { commentBody, boundedList, requestBody, toOne } from './json-api.ts'
 import { type Written, hasMany, hasOne, linksToMany, resource, statusTimestamps, timestamp } from './responses.ts'
 import { RUN_STATUS } from './run-status.ts'
+import { variableValue } from './variables.ts'
 
 export const RUN_SOURCES = [
   'tfe-api',
@@ -13,7 +14,7 @@ export const RUN_SOURCES = [
 ] as const
 
 const address = z.string().min(1).max(2000)
-const addresses = z.array(address).max(1000).nullish()
+const addresses = boundedList(address).nullish()
 
 const attributes = z.object({
   message: z.string().max(10_000).nullish(),
@@ -29,12 +30,9 @@ const attributes = z.object({
   'target-addrs': addresses,
   'replace-addrs': addresses,
   /** Refused rather than ignored, since ignoring it would run everything. */
-  'invoke-action-addrs': z.array(address).max(0, 'invoking actions is not supported by this server').nullish(),
+  'invoke-action-addrs': z.array(z.unknown()).max(0, 'invoking actions is not supported by this server').nullish(),
   /** Each value is an HCL expression, `"\"text\""` for a string. */
-  variables: z
-    .array(z.object({ key: z.string().min(1).max(255), value: z.string() }))
-    .max(1000)
-    .nullish(),
+  variables: boundedList(z.object({ key: z.string().min(1).max(255), value: variableValue })).nullish(),
   /** For a plan-only run: a different engine version from the workspace's. */
   'terraform-version': z.string().min(1).max(100).nullish(),
   'engine-version': z.string().min(1).max(100).nullish(),

@@ -15,6 +15,9 @@ export type StateVersionStatus = (typeof STATE_VERSION_STATUSES)[number]
 /** Maximum size of the content of a state, in bytes. */
 export const MAX_STATE_BYTES = 512 * 1024 ** 2
 
+/** It may be megabytes long, so its alphabet is checked when it is decoded. */
+const base64 = z.string().meta({ contentEncoding: 'base64' }).nullish()
+
 const attributes = z.object({
   serial: z.int().min(0),
   md5: z
@@ -22,12 +25,12 @@ const attributes = z.object({
     .regex(/^[0-9a-fA-F]{32}$/, 'it must be 32 hexadecimal digits')
     .transform((text) => text.toLowerCase()),
   lineage: z.string().max(1000).nullish(),
-  /** In base64; absent when it will be uploaded. It may be megabytes long, so its alphabet is checked when it is decoded. */
-  state: z.string().nullish(),
-  /** The output of `terraform show -json` for the state, in base64. */
-  'json-state': z.string().nullish(),
-  /** The outputs in the format of `terraform show -json`, in base64. */
-  'json-state-outputs': z.string().nullish(),
+  /** Absent when it will be uploaded. */
+  state: base64,
+  /** The output of `terraform show -json` for the state. */
+  'json-state': base64,
+  /** The outputs in the format of `terraform show -json`. */
+  'json-state-outputs': base64,
   /** Set by `terraform state push -force`. */
   force: z.boolean().nullish(),
   /** A snapshot during an apply; the last one becomes current when the workspace is unlocked. */

@@ -1,14 +1,15 @@
 import { z } from 'zod'
-import { requestBody } from './json-api.ts'
+import { boundedList, requestBody, resourceId } from './json-api.ts'
 import { type Written, hasOne, resource, timestamp } from './responses.ts'
 
+const MAX_TEXT = 255
 const TEXT = /^[\p{L}\p{N} _.:=+@-]*$/u
 const TEXT_RULE = 'may only contain letters, numbers, spaces and the characters _ . : = + - @'
 
 export const tagKey = z
   .string()
   .min(1, { error: "tag key can't be blank", abort: true })
-  .max(255)
+  .max(MAX_TEXT)
   .regex(TEXT, `tag key ${TEXT_RULE}`)
   .regex(/^\S(.*\S)?$/, 'tag key must not begin or end with a space')
 
@@ -17,7 +18,7 @@ const tagBinding = z.object({
   key: tagKey,
   value: z
     .string()
-    .max(255)
+    .max(MAX_TEXT)
     .regex(TEXT, `tag value ${TEXT_RULE}`)
     .nullish()
     .transform((value) => value ?? ''),
@@ -28,16 +29,16 @@ const tagBindingLinkage = z.object({ type: z.literal('tag-bindings'), attributes
 /** A list of tags by name, or by the id from `GET /organizations/:name/tags`. */
 const tagLinkage = z.union([
   z.object({ type: z.literal('tags'), attributes: z.object({ name: tagKey }) }),
-  z.object({ type: z.literal('tags'), id: z.string().min(1) }),
+  z.object({ type: z.literal('tags'), id: resourceId }),
 ])
 export type TagLinkage = z.infer<typeof tagLinkage>
 
 /** The tags in the body of a workspace or project: the linkage has attributes instead of ids. */
-export const tagBindingsRelation = z.object({ data: z.array(tagBindingLinkage) }).optional()
-export const tagsRelation = z.object({ data: z.array(tagLinkage) }).optional()
+export const tagBindingsRelation = z.object({ data: boundedList(tagBindingLinkage) }).optional()
+export const tagsRelation = z.object({ data: boundedList(tagLinkage) }).optional()
 
-export const tagBindingsBody = z.object({ data: z.array(tagBindingLinkage) })
-export const tagsBody = z.object({ data: z.array(tagLinkage) })
+export const tagBindingsBody = z.object({ data: boundedList(tagBindingLinkage) })
+export const tagsBody = z.object({ data: boundedList(tagLinkage) })
 
 /** Refinements, since their messages are sent unchanged and clients match on them. */
 const reservedKey = z.preprocess(
@@ -47,7 +48,8 @@ const reservedKey = z.preprocess(
     .refine((text) => text !== '', { error: "Key can't be blank", abort: true })
     .refine((text) => tagKey.safeParse(text).success, {
       error: ({ input }) => `Key is invalid: it ${TEXT_RULE}, and is ${JSON.stringify(input)}`,
-    }),
+    })
+    .meta({ maxLength: MAX_TEXT }),
 )
 const reservedTagKey = z.object({ key: reservedKey, 'disable-overrides': z.boolean().optional() })
 export const createReservedTagKeyBody = requestBody('reserved-tag-keys', reservedTagKey)

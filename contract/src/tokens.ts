@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { boundedList, resourceId } from './json-api.ts'
 import { type Written, hasOne, linkedResource, nullable, timestamp } from './responses.ts'
 
 const attributes = z.object({
@@ -18,7 +19,7 @@ export const createTokenBody = z
 export type CreateToken = z.infer<typeof attributes>
 
 export const deleteTokensBody = z.object({
-  data: z.array(z.object({ type: z.literal('authentication-tokens').optional(), id: z.string().min(1) })),
+  data: boundedList(z.object({ type: z.literal('authentication-tokens').optional(), id: resourceId })),
 })
 
 export const tokenSchema = linkedResource('authentication-tokens', {

@@ -31,7 +31,7 @@ export const changePasswordBody = requestBody(
     .object({
       current_password: enteredPassword,
       password: newPassword,
-      password_confirmation: z.string().optional(),
+      password_confirmation: enteredPassword.optional(),
     })
     .refine((body) => body.password_confirmation === undefined || body.password_confirmation === body.password, {
       path: ['password_confirmation'],

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { requestBody, toMany, toTyped } from './json-api.ts'
+import { boundedList, requestBody, resourceId, toMany, toTyped } from './json-api.ts'
 import { type Written, hasMany, hasOne, linkedResource, timestamp } from './responses.ts'
 import { variableAttributes } from './variables.ts'
 
@@ -19,14 +19,16 @@ const scope = { workspaces: toMany('workspaces').optional(), projects: toMany('p
 const createRelationships = z.object({
   ...scope,
   parent: toTyped('projects', 'organizations').optional(),
-  vars: z.object({ data: z.array(z.object({ type: z.literal('vars'), attributes: variableAttributes })) }).optional(),
+  vars: z
+    .object({ data: boundedList(z.object({ type: z.literal('vars'), attributes: variableAttributes })) })
+    .optional(),
 })
 
 export const createVariableSetBody = requestBody('varsets', attributes, createRelationships)
 /** New variables, and changes to existing ones by id; others are kept. */
-const changedVariables = z.array(
+const changedVariables = boundedList(
   z.union([
-    z.object({ type: z.literal('vars'), id: z.string().min(1), attributes: variableAttributes.partial().optional() }),
+    z.object({ type: z.literal('vars'), id: resourceId, attributes: variableAttributes.partial().optional() }),
     z.object({ type: z.literal('vars'), id: z.undefined().optional(), attributes: variableAttributes }),
   ]),
 )

@@ -1,20 +1,21 @@
 import { z } from 'zod'
-import { requestBody, toOne } from './json-api.ts'
+import { boundedList, requestBody, resourceId, toOne } from './json-api.ts'
 import { type Written, hasMany, hasOne, linkedResource, nullable, timestamp } from './responses.ts'
 
 const VALUE_BYTES = 256 * 1024
 const encoder = new TextEncoder()
 
-const value = z
+export const variableValue = z
   .string()
   .refine((text) => encoder.encode(text).length <= VALUE_BYTES, { error: 'value is too long (maximum is 256 KB)' })
   .refine((text) => !text.includes('\0'), { error: 'value must not contain null bytes' })
+  .meta({ maxLength: VALUE_BYTES })
 
 export const variableCategory = z.enum(['terraform', 'env'])
 
 const attributes = z.object({
   key: z.string().min(1, "key can't be blank").max(256),
-  value: value.nullish(),
+  value: variableValue.nullish(),
   description: z.string().max(512).nullish(),
   category: variableCategory,
   hcl: z.boolean().nullish(),
@@ -39,11 +40,13 @@ export function variableKeyProblem(category: z.infer<typeof variableCategory>, k
 
 export const variableAttributes = attributes
 export const createVariableBody = requestBody('vars', attributes)
-export const updateVariablesBody = z.object({
-  data: z.array(
-    z.object({ type: z.literal('vars'), id: z.string().min(1), attributes: attributes.partial().optional() }),
-  ),
+const changedVariable = z.object({
+  type: z.literal('vars'),
+  id: resourceId,
+  attributes: attributes.partial().optional(),
 })
+/** The public API has its own error, 400, for more than 1,000 changes. */
+export const updateVariablesBody = z.object({ data: boundedList(changedVariable, 10_000) })
 export type UpdateVariables = z.infer<typeof updateVariablesBody>['data']
 export const updateVariableBody = requestBody('vars', attributes.partial())
 export type CreateVariable = z.infer<typeof attributes>

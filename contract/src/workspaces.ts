@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { entryProblem, newSeenEntries } from './archive-entry.ts'
-import { requestBody, toOne, toOneOrNone, unsupportedFlag } from './json-api.ts'
+import { boundedList, optionalId, requestBody, toOne, toOneOrNone, unsupportedFlag } from './json-api.ts'
 import { executionMode, resourceName } from './organizations.ts'
 import { activityDuration } from './projects.ts'
 import { type Written, hasOne, linksToMany, nullable, resource, timestamp } from './responses.ts'
@@ -58,7 +58,7 @@ const attributes = z.object({
   'execution-mode': executionMode.nullish(),
   /** Older form of `execution-mode`: false means local. */
   operations: z.boolean().nullish(),
-  'agent-pool-id': z.string().nullish(),
+  'agent-pool-id': optionalId,
   'setting-overwrites': z
     .object({ 'execution-mode': z.boolean().nullish(), 'agent-pool': z.boolean().nullish() })
     .nullish(),
@@ -71,8 +71,8 @@ const attributes = z.object({
   'allow-destroy-plan': z.boolean().nullish(),
   'assessments-enabled': z.boolean().nullish(),
   'file-triggers-enabled': z.boolean().nullish(),
-  'trigger-prefixes': z.array(directory).max(300).nullish(),
-  'trigger-patterns': z.array(directory).max(300).nullish(),
+  'trigger-prefixes': boundedList(directory, 300).nullish(),
+  'trigger-patterns': boundedList(directory, 300).nullish(),
   'queue-all-runs': z.boolean().nullish(),
   'speculative-enabled': z.boolean().nullish(),
   'structured-run-output-enabled': z.boolean().nullish(),

@@ -47,8 +47,8 @@ export type App = {
   newId: (prefix: string) => string
 }
 
-/** The context of service functions: the app, the actor, and the origin of the request. */
-export type Ctx = App & { actor: Actor; request?: RequestOrigin }
+/** The context of service functions: the app, the actor, the origin of the request, and the id of the account that sent it. */
+export type Ctx = App & { actor: Actor; request?: RequestOrigin; caller?: string | undefined }
 
 /** A context whose `db` is an open transaction. `transact` creates it; functions that need a transaction require it. */
 export type TransactionCtx = Ctx & { db: Tx }

@@ -2,8 +2,9 @@ import type { Ctx, TransactionCtx } from '../app.ts'
 import { type Actor, actorId } from '../auth/actor.ts'
 import { announce, announceAccess } from '../changes/announce.ts'
 import type { Notice } from '../changes/feed.ts'
-import { isDefinitelyRejected, transact } from '../db/db.ts'
+import { isDefinitelyRejected, limitedPerCaller, transact } from '../db/db.ts'
 import { deferWrite } from '../db/pipeline.ts'
+import { insertRows } from '../db/sql.ts'
 import { rowsOf } from '../db/template.ts'
 import { timeOrderedUuid } from '../ids.ts'
 import * as store from './store.ts'
@@ -27,6 +28,18 @@ export type AuditEvent = {
 export async function recordAudit(ctx: TransactionCtx, event: AuditEvent) {
   await deferWrite(ctx.db, store.insertEvent(auditRow(ctx, event)))
   announceEvent(ctx, event)
+}
+
+/** As `recordAudit`, for several events, whose `organizationId` is a text. */
+export async function recordAudits(ctx: TransactionCtx, events: readonly AuditEvent[]) {
+  if (events.length === 0) return
+  const rows = events.map((event) => {
+    const { organization, ...row } = auditRow(ctx, event)
+    if (typeof organization !== 'string') throw new Error('several events need the id of their organization')
+    return { ...row, organization_id: organization, meta: event.meta ?? null }
+  })
+  await deferWrite(ctx.db, insertRows(ctx.db, 'audit_events', rows))
+  for (const event of events) announceEvent(ctx, event)
 }
 
 /** Announces an event whose row the caller inserts in its transaction (`auditRow`). */
@@ -69,7 +82,7 @@ export async function auditedStatement<Values, Row>(
 /** Announces the event of a change whose statement also inserts the event's row (`auditRow`), unless the change returns undefined. */
 export async function announced<T>(ctx: Ctx, event: AuditEvent, change: () => Promise<T | undefined>) {
   try {
-    const changed = await change()
+    const changed = await limitedPerCaller(ctx, change)
     if (changed !== undefined) announceEvent(ctx, event)
     return changed
   } catch (error) {

@@ -28,6 +28,8 @@ type PoolOptions = {
 }
 
 export type ConnectionPool = {
+  /** Maximum number of connections. */
+  size: number
   connect: () => Promise<PooledConnection>
   /** Runs a text as the driver does: never prepared; without values it may be several statements, which have a list of results. */
   run: (text: string, values?: unknown[]) => Promise<{ rows: Record<string, unknown>[] }>
@@ -196,6 +198,7 @@ export function createConnectionPool(url: string, options: PoolOptions): Connect
     return connection
   }
   return {
+    size: options.max,
     connect: async () => connectionOf(await pool.connect()),
     // After an error the driver closes the connection, since several statements may have left a transaction open.
     run: async (text, values) => pool.query(text, values),

@@ -42,6 +42,12 @@ const NOTHING = {
 }
 
 describe('a query', () => {
+  test.each(['names', 'sources', 'groups'])('has at most 1000 items in a list: %s', (name) => {
+    const list = Array(1001).fill('a').join()
+
+    expect(() => parse({ [name]: list })).toThrow(`${name} has 1001 items; it must have at most 1000`)
+  })
+
   test('without parameters has the defaults', () => {
     expect(parse({})).toEqual(NOTHING)
   })

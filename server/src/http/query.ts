@@ -1,3 +1,4 @@
+import { MAX_ITEMS } from '@groundstate/contract/json-api'
 import { z } from 'zod'
 import { AppError, type ErrorKind } from '../errors.ts'
 
@@ -84,6 +85,12 @@ export function exactText() {
   return z.preprocess((values) => [values].flat().at(-1), z.string().optional())
 }
 
+function itemsOf<Item extends z.ZodType>(item: Item) {
+  const error = ({ input }: { input?: unknown }) =>
+    `has ${(input as unknown[]).length} items; it must have at most ${MAX_ITEMS}`
+  return z.array(item).max(MAX_ITEMS, { error })
+}
+
 const COMMA_LIST = { param: { explode: false } }
 
 /** Comma-separated texts without empty ones; undefined for none. Repeated parameters form one list. */
@@ -93,18 +100,18 @@ export function textList() {
     const items = texts.map((text) => text.trim()).filter((text) => text !== '')
     return items.length === 0 ? undefined : items
   }
-  return z.preprocess(split, z.array(z.string()).optional()).meta(COMMA_LIST)
+  return z.preprocess(split, itemsOf(z.string()).optional()).meta(COMMA_LIST)
 }
 
 /** Comma-separated texts; undefined if absent or empty. An empty text between commas is kept and matches nothing. */
 export function exactList() {
-  return z.preprocess(splitText, z.array(z.string()).optional()).meta(COMMA_LIST)
+  return z.preprocess(splitText, itemsOf(z.string()).optional()).meta(COMMA_LIST)
 }
 
 /** A comma-separated subset of `values`; undefined if absent or empty. `unused` are accepted too, and match nothing. */
 export function listOf<const Value extends string>(values: readonly Value[], unused: readonly string[] = []) {
   const rejection: Rejection = (value) => `has ${JSON.stringify(value)}; it must be one of ${values.join(', ')}`
-  const list = z.array(z.enum([...values, ...unused], rejectedWith(rejection)))
+  const list = itemsOf(z.enum([...values, ...unused], rejectedWith(rejection)))
   return (
     z
       .preprocess(splitText, list.optional())

@@ -156,7 +156,6 @@ test.each<[schema: z.ZodType, given: unknown, rule: string]>([
   [z.string().min(8), 'short', 'it must have at least 8 characters'],
   [z.string().length(1), 'ab', 'it must have exactly 1 character'],
   [z.array(z.string()).min(1), [], 'it must not be empty'],
-  [z.array(z.string()).max(1), ['a', 'b'], 'it must have at most 1 item'],
 ])('an error is in plain English, not the terms of the schema library: %#', (schema, given, rule) => {
   const parse = () => parseBody(z.object({ field: schema }), { field: given })
 
@@ -220,19 +219,49 @@ test.each([
 })
 
 test('a response repeats the beginning of a long value only', async () => {
-  const id = `team-${'x'.repeat(300_000)}`
-  const body = {
-    data: {
-      ...data('organization-memberships', { email: 'ada@example.com' }).data,
-      relationships: { teams: { data: [{ type: 'teams', id }] } },
-    },
-  }
+  const body = data('reserved-tag-keys', { key: `${'x'.repeat(300_000)}%` })
 
-  const [[detail, pointer]] = await errorsOf(`${organizationUrl}/organization-memberships`, body)
+  const [[detail, pointer]] = await errorsOf(`${organizationUrl}/reserved-tag-keys`, body)
 
-  expect(detail).toContain('there is no team team-xxx')
+  expect(detail).toContain('and is "xxx')
   expect(detail.length).toBeLessThan(1100)
-  expect(pointer).toBe('/data/relationships/teams/data/0/id')
+  expect(pointer).toBe('/data/attributes/key')
+})
+
+const repeated = (length: number, item: object) => ({ data: Array.from({ length }, () => item) })
+
+test.each<[string, path: string, body: unknown, problem: [detail: string, pointer: string]]>([
+  [
+    'tags',
+    `${organizationUrl}/workspaces`,
+    {
+      data: {
+        attributes: { name: 'a' },
+        relationships: { tags: repeated(1200, { type: 'tags', id: 'a' }) },
+      },
+    },
+    ['data has 1200 items; it must have at most 1000', '/data/relationships/tags/data'],
+  ],
+  [
+    'variables',
+    `${organizationUrl}/varsets`,
+    { data: { attributes: { name: 'a' }, relationships: { vars: repeated(1001, { type: 'vars', id: 'a' }) } } },
+    ['data has 1001 items; it must have at most 1000', '/data/relationships/vars/data'],
+  ],
+  [
+    'trigger patterns',
+    `${organizationUrl}/workspaces`,
+    data('workspaces', { name: 'a', 'trigger-patterns': Array(301).fill('a') }),
+    ['trigger-patterns has 301 items; it must have at most 300', attribute('trigger-patterns')],
+  ],
+  [
+    'invalid items, which are not examined',
+    `/workspaces/${workspace.id}/relationships/tags`,
+    { data: Array(500_000).fill(0) },
+    ['data has 500000 items; it must have at most 1000', '/data'],
+  ],
+])('an error about too many items has their number and the maximum: %s', async (_, path, body, problem) => {
+  expect(await errorsOf(path, body)).toEqual([problem])
 })
 
 test('an error about a large body names the limit', async () => {

@@ -1,3 +1,4 @@
+import { itemCount } from '@groundstate/contract/json-api'
 import type { z } from 'zod'
 import { AppError, type ErrorPart } from '../errors.ts'
 
@@ -49,6 +50,9 @@ function nameOf(path: readonly PropertyKey[]) {
 const SECRET_NAMES = /password|secret|hmac|private-key|^(?:value|token)$/
 
 function detail(issue: z.core.$ZodIssue, name: string) {
+  if (issue.code === 'too_big' && issue.origin === 'array' && hasPresetMessage(issue)) {
+    return `${name} has ${itemCount(Object(issue.input))} items; it must have at most ${issue.maximum}`
+  }
   const value = SECRET_NAMES.test(name) ? 'invalid (value not shown)' : shown(issue.input)
   if (issue.code === 'invalid_type') {
     // The message of `rejectedAttribute`.
@@ -86,9 +90,14 @@ function boundOf(issue: z.core.$ZodIssue) {
     return `be ${side === 'least' ? 'above' : 'below'} ${limit}`
   }
   const unit = UNITS[issue.origin]
-  if (unit === undefined || !/^Too (?:small|big): expected /.test(issue.message)) return undefined
+  if (unit === undefined || !hasPresetMessage(issue)) return undefined
   if (side === 'least' && Number(limit) === 1) return 'not be empty'
   return `have ${issue.exact ? 'exactly' : `at ${side}`} ${limit} ${unit}${Number(limit) === 1 ? '' : 's'}`
+}
+
+/** Whether the schema has no message for the limit. */
+function hasPresetMessage({ message }: z.core.$ZodIssue) {
+  return /^Too (?:small|big): expected /.test(message)
 }
 
 const UNITS: Record<string, string> = { string: 'character', array: 'item', set: 'item', file: 'byte' }

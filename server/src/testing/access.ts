@@ -27,7 +27,7 @@ export async function createTeamWithAccess(app: TestApp, grants: Grants) {
     if (grants.organization) {
       await ctx.db.updateTable('teams').set(grants.organization).where('id', '=', teamId).execute()
     }
-    await insertTeamMembers(ctx.db, { teamId, userIds: grants.members.map(({ id }) => id), now })
+    await insertTeamMembers(ctx.db, { teamIds: [teamId], userIds: grants.members.map(({ id }) => id), now })
     for (const [id, access] of Object.entries(grants.workspaces ?? {})) {
       const row = { id: ctx.newId('tws'), team_id: teamId, subject_id: id, access, created_at: now }
       await insertGrant(ctx.db, GRANT_KINDS.workspace, row)

@@ -32,7 +32,7 @@ async function addToTeam(
   members: readonly TestUser[],
 ) {
   for (const { id: userId } of members) await insertMembership(ctx, { organizationId, userId })
-  await insertTeamMembers(ctx.db, { teamId: id, userIds: members.map((member) => member.id), now: ctx.now() })
+  await insertTeamMembers(ctx.db, { teamIds: [id], userIds: members.map((member) => member.id), now: ctx.now() })
 }
 
 /** Makes the user a member of the organization, without a team. */

@@ -6,7 +6,7 @@ import { type Page, isForeignKeyViolation, rejectTakenName, transact } from '../
 import { conflict, invalid } from '../../../errors.ts'
 import { domainEvent, raise } from '../../../events.ts'
 import { type IssuedToken, issueToken } from '../../identity/tokens/service.ts'
-import { tokenDeleted } from '../../identity/tokens/store.ts'
+import { tokensDeleted } from '../../identity/tokens/store.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { listReadableProjects } from '../../organizations/projects/access.ts'
 import { listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
@@ -106,7 +106,7 @@ export async function deleteAgentPool(ctx: Ctx, id: string) {
     await audited(ctx, event, async (ctx) => {
       const usage = await store.listPoolUsage(ctx.db, ctx.actor, id)
       if (usage.length > 0) throw conflict(`the agent pool ${pool.name} is used by ${describeUsage(usage)}`)
-      for (const tokenId of await store.listTokenIds(ctx.db, id)) await raise(ctx, tokenDeleted, { tokenId })
+      await raise(ctx, tokensDeleted, { tokenIds: await store.listTokenIds(ctx.db, id) })
       await store.deleteAgentPool(ctx.db, id)
     })
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { reaction, scheduledJob } from '../../../handlers.ts'
 import { dueBefore, expireInBatches } from '../../../jobs/expire.ts'
-import { tokenDeleted } from '../../identity/tokens/store.ts'
+import { tokensDeleted } from '../../identity/tokens/store.ts'
 import { announceDeletedAgents } from './announce.ts'
 import { endAgentSessions } from './service.ts'
 import { deleteOfflineAgents } from './store.ts'
@@ -24,4 +24,4 @@ export async function expireAgents(ctx: Ctx, signal: AbortSignal) {
   })
 }
 
-export const agentReactions = [reaction(tokenDeleted, async (ctx, { tokenId }) => endAgentSessions(ctx, [tokenId]))]
+export const agentReactions = [reaction(tokensDeleted, async (ctx, { tokenIds }) => endAgentSessions(ctx, tokenIds))]

@@ -64,7 +64,7 @@ export async function listCurrentJobs(db: Db, { agentIds, now }: { agentIds: rea
     .selectFrom('agent_jobs as j')
     .innerJoin('runs as r', 'r.id', 'j.run_id')
     .select(['j.agent_id', 'j.kind', 'j.run_id', 'j.leased_at', 'r.workspace_id'])
-    .where('j.agent_id', 'in', agentIds)
+    .where(sql<boolean>`j.agent_id = any(${agentIds})`)
     .where('j.status', '=', sql.lit('running' as const))
     .where('j.lease_expires_at', '>', now)
     .orderBy('j.leased_at')

@@ -1,6 +1,7 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { insertRows } from '../../../db/sql.ts'
 import type { UserRow } from '../users/store.ts'
 
 export type SessionRow = Selectable<Schema['sessions']>
@@ -162,10 +163,8 @@ export async function deleteTwoFactor(db: Db, userId: string) {
 
 export async function replaceRecoveryCodes(db: Db, userId: string, hashes: readonly Buffer[]) {
   await db.deleteFrom('recovery_codes').where('user_id', '=', userId).execute()
-  await db
-    .insertInto('recovery_codes')
-    .values(hashes.map((hash) => ({ user_id: userId, hash })))
-    .execute()
+  const rows = hashes.map((hash) => ({ user_id: userId, hash }))
+  await insertRows(db, 'recovery_codes', rows).execute()
 }
 
 export async function deleteRecoveryCode(db: Db, userId: string, hash: Buffer) {

@@ -99,4 +99,4 @@ export function tokenAudit(action: 'create' | 'destroy', token: NewToken): Audit
 }
 
 /** Raised in the transaction that deletes a token. */
-export const tokenDeleted = domainEvent<{ tokenId: string }>('token.deleted')
+export const tokensDeleted = domainEvent<{ tokenIds: readonly string[] }>('tokens.deleted')

@@ -1,6 +1,6 @@
 import type { CreateToken } from '@groundstate/contract/tokens'
 import type { Ctx } from '../../../app.ts'
-import { audited, recordAudit } from '../../../audit/record.ts'
+import { audited, recordAudits } from '../../../audit/record.ts'
 import { readAccessContext } from '../../../auth/access-context.ts'
 import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { teamPermissions } from '../../../auth/team-permissions.ts'
@@ -8,7 +8,7 @@ import { type Page, rejectTakenName, transact } from '../../../db/db.ts'
 import { AppError, forbidden, invalid, notFound } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import { deleteSingleToken, issueToken, requireSingleToken, requireTokenOwner } from '../../identity/tokens/service.ts'
-import { type TokenRow, deleteToken, findToken, tokenAudit, tokenDeleted } from '../../identity/tokens/store.ts'
+import { type TokenRow, deleteToken, findToken, tokenAudit, tokensDeleted } from '../../identity/tokens/store.ts'
 import { requireOrganization, requireOrganizationById } from '../organizations/access.ts'
 import { checkHoldsAccess } from '../teams/access.ts'
 import * as store from './store.ts'
@@ -45,7 +45,7 @@ export async function deleteAuthenticationToken(ctx: Ctx, id: string) {
   const token = await requireToken(ctx, id)
   await audited(ctx, tokenAudit('destroy', token), async (ctx) => {
     await deleteToken(ctx.db, token.id)
-    await raise(ctx, tokenDeleted, { tokenId: token.id })
+    await raise(ctx, tokensDeleted, { tokenIds: [token.id] })
   })
 }
 
@@ -162,7 +162,10 @@ export async function deleteTeamTokens(ctx: Ctx, name: string, ids: readonly str
   const organization = await requireOrganization(ctx, name, 'tokens:manage')
   await transact(ctx, async (ctx) => {
     const tokens = await store.deleteTeamTokens(ctx.db, organization.id, ids)
-    for (const token of tokens) await recordAudit(ctx, tokenAudit('destroy', token))
+    await recordAudits(
+      ctx,
+      tokens.map((token) => tokenAudit('destroy', token)),
+    )
   })
 }
 

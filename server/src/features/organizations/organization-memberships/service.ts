@@ -8,8 +8,8 @@ import { type Page, type Paged, isUniqueViolation, transact } from '../../../db/
 import { forbidden, invalid } from '../../../errors.ts'
 import { requireOrganization } from '../organizations/access.ts'
 import { type Team, checkHoldsAccess, listReadableTeams, requireTeam, teamNotice } from '../teams/access.ts'
-import { checkOwnerRemains, leaveTeams, insertTeam, listTeamsOfMemberships } from '../teams/service.ts'
-import { insertInvitedMembers, insertTeamMembers } from '../teams/store.ts'
+import { checkOwnerRemains, insertTeam, listTeamsOfMemberships } from '../teams/service.ts'
+import { deleteTeamMembers, insertInvitedMembers, insertTeamMembers } from '../teams/store.ts'
 import {
   type Membership,
   type ShownMembership,
@@ -55,10 +55,9 @@ export async function createMembership(ctx: Ctx, organizationName: string, input
         status: account ? 'active' : 'invited',
         created_at: now,
       })
-      for (const team of teams) {
-        if (account) await insertTeamMembers(ctx.db, { teamId: team.id, userIds: [account.id], now })
-        else await insertInvitedMembers(ctx.db, { teamId: team.id, membershipIds: [id], now })
-      }
+      const teamIds = teams.map((team) => team.id)
+      if (account && teamIds.length > 0) await insertTeamMembers(ctx.db, { teamIds, userIds: [account.id], now })
+      else if (teamIds.length > 0) await insertInvitedMembers(ctx.db, { teamIds, membershipIds: [id], now })
       const meta = { email, teams: teams.map((team) => team.name) }
       await recordAudit(ctx, membershipAudit({ id, organization_id: organization.id }, 'create', meta))
       if (account) announce(ctx, ...teams.map((team) => ({ organization: organization.id, ...teamNotice(team) })))
@@ -145,7 +144,8 @@ export async function deleteMembership(ctx: Ctx, id: string) {
     const teams = await listTeamsOfMemberships(ctx, [membership])
     checkRemoval(ctx, membership, teams)
     const teamIds = teams.map((team) => team.id)
-    if (membership.user_id !== null) await leaveTeams(ctx, membership.user_id, teamIds)
+    if (membership.user_id !== null && teamIds.length > 0)
+      await deleteTeamMembers(ctx.db, teamIds, [membership.user_id])
     await store.deleteMembership(ctx.db, id)
     if (teams.some((team) => team.is_owners)) await checkOwnerRemains(ctx, membership.organization_id)
     await recordAudit(ctx, membershipAudit(membership, 'destroy', { email: membership.email }))
@@ -173,5 +173,5 @@ function checkRemoval(ctx: TransactionCtx, membership: Membership, teams: Teams)
 export async function insertOwnersTeam(ctx: TransactionCtx, organizationId: string, userId: string) {
   const teamId = await insertTeam(ctx, { organizationId, name: 'owners', isOwners: true })
   await insertMembership(ctx, { organizationId, userId })
-  await insertTeamMembers(ctx.db, { teamId, userIds: [userId], now: ctx.now() })
+  await insertTeamMembers(ctx.db, { teamIds: [teamId], userIds: [userId], now: ctx.now() })
 }

@@ -141,11 +141,12 @@ export async function raiseAccessRevision(tx: Tx, of: Raised) {
   await deferWrite(tx, sql`update organizations set access_revision = access_revision + 1 where id = ${id}`)
 }
 
-type Raised = { organizationId: string } | { teamId: string } | { grantedWorkspaceId: string }
+/** Teams are of one organization. */
+type Raised = { organizationId: string } | { teamIds: readonly string[] } | { grantedWorkspaceId: string }
 
 function organizationOf(of: Raised): RawBuilder<unknown> {
   if ('organizationId' in of) return sql`${of.organizationId}`
-  if ('teamId' in of) return sql`(select organization_id from teams where id = ${of.teamId})`
+  if ('teamIds' in of) return sql`(select organization_id from teams where id = any(${of.teamIds}) limit 1)`
   return sql`(select t.organization_id from team_workspaces g join teams t on t.id = g.team_id
     where g.workspace_id = ${of.grantedWorkspaceId} limit 1)`
 }
@@ -159,6 +160,10 @@ export function policyColumn(owner: 'organization_id' | 'workspace_id', id: RawB
 }
 
 export async function listTeamsOfProject(db: Db, projectId: string) {
-  const rows = await db.selectFrom('team_projects').select('team_id').where('project_id', '=', projectId).execute()
-  return rows.map(({ team_id: id }) => id)
+  return (await listTeamsOfProjects(db, [projectId])).map(({ team_id: id }) => id)
+}
+
+export async function listTeamsOfProjects(db: Db, ids: readonly string[]) {
+  const teams = db.selectFrom('team_projects').select(['project_id', 'team_id'])
+  return teams.where(sql<boolean>`project_id = any(${ids})`).execute()
 }

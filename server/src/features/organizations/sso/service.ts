@@ -13,8 +13,8 @@ import { createUser, updateUser } from '../../identity/users/service.ts'
 import { type UserRow, findUser, findUserByLogin } from '../../identity/users/store.ts'
 import { acceptInvitations, insertMembership } from '../organization-memberships/service.ts'
 import { teamAudit } from '../teams/access.ts'
-import { isLastOwner, leaveTeams } from '../teams/service.ts'
-import { insertTeamMembers } from '../teams/store.ts'
+import { isLastOwner } from '../teams/service.ts'
+import { deleteTeamMembers, insertTeamMembers } from '../teams/store.ts'
 import { type Claims, groupsOf, usernameOf, verifiedEmail } from './claims.ts'
 import { type PendingSignOn, requireProvider } from './provider.ts'
 import * as store from './store.ts'
@@ -132,7 +132,7 @@ async function syncTeams(ctx: TransactionCtx, userId: string, groups: readonly s
   for (const team of expected) {
     if (current.some(({ id }) => id === team.id)) continue
     await insertMembership(ctx, { organizationId: team.organization_id, userId, viaSso: true })
-    await insertTeamMembers(ctx.db, { teamId: team.id, userIds: [userId], now: ctx.now(), viaSso: true })
+    await insertTeamMembers(ctx.db, { teamIds: [team.id], userIds: [userId], now: ctx.now(), viaSso: true })
     await record(ctx, 'add_member', team, userId)
   }
   for (const team of current) {
@@ -141,7 +141,7 @@ async function syncTeams(ctx: TransactionCtx, userId: string, groups: readonly s
       ctx.log.warn({ organization: team.organization_id, user: userId }, 'single sign-on keeps the last owner')
       continue
     }
-    await leaveTeams(ctx, userId, [team.id])
+    await deleteTeamMembers(ctx.db, [team.id], [userId])
     await record(ctx, 'remove_member', team, userId)
   }
   for (const { id, organization_id: organization } of await store.deleteLeftMemberships(ctx.db, userId)) {

@@ -45,14 +45,20 @@ export async function replaceTagBindings(ctx: TransactionCtx, target: store.TagT
 }
 
 type WorkspaceTarget = { organizationId: string; workspaceId: string }
+type WorkspaceTargets = { organizationId: string; workspaceIds: readonly string[] }
 type KeysInBody = { keys: readonly string[]; pointer: string }
 
-/** Binds keys without a value to a workspace; bound keys keep their values. */
-export async function addTagKeys(ctx: TransactionCtx, target: WorkspaceTarget, { keys, pointer }: KeysInBody) {
-  await checkFixedKeys(ctx, target.workspaceId, { keys, pointer })
+/** Binds keys without a value to workspaces; bound keys keep their values. */
+export async function addTagKeys(
+  ctx: TransactionCtx,
+  { organizationId, workspaceIds }: WorkspaceTargets,
+  { keys, pointer }: KeysInBody,
+) {
+  await checkFixedKeys(ctx, workspaceIds, { keys, pointer })
   const bindings = [...new Set(keys)].map((key) => ({ key, value: '' }))
-  const flat = rows(ctx, target, bindings).map((row) => ({ ...row, is_binding: false }))
-  await store.upsertTagBindings(ctx.db, flat, { keep: 'all' })
+  const flat = workspaceIds.flatMap((workspaceId) => rows(ctx, { organizationId, workspaceId }, bindings))
+  const unbound = flat.map((row) => ({ ...row, is_binding: false }))
+  await store.upsertTagBindings(ctx.db, unbound, { keep: 'all' })
 }
 
 type ChangeInBody = TagChange & { pointer: string; keep: 'flat' | 'none' }
@@ -65,15 +71,15 @@ async function writeTagBindings(
   const keys = bindings.map((binding) => binding.key)
   const repeated = keys.findIndex((key, index) => keys.indexOf(key) < index)
   if (repeated >= 0) throw invalid(`key ${keys[repeated]} is repeated`, `${pointer}/${repeated}/attributes/key`)
-  if ('workspaceId' in target) await checkFixedKeys(ctx, target.workspaceId, { keys, pointer })
+  if ('workspaceId' in target) await checkFixedKeys(ctx, [target.workspaceId], { keys, pointer })
   if (change === 'replace') await store.deleteOtherTagBindings(ctx.db, target, keys)
   await store.upsertTagBindings(ctx.db, rows(ctx, target, bindings), { keep })
 }
 
 /** Throws `invalid` for a reserved key whose value the project sets. */
-async function checkFixedKeys(ctx: Ctx, workspaceId: string, { keys, pointer }: KeysInBody) {
+async function checkFixedKeys(ctx: Ctx, workspaceIds: readonly string[], { keys, pointer }: KeysInBody) {
   if (keys.length === 0) return
-  const [fixed] = await store.listFixedKeys(ctx.db, workspaceId, keys)
+  const [fixed] = await store.listFixedKeys(ctx.db, workspaceIds, keys)
   if (!fixed) return
   throw invalid(
     `key ${fixed.key} is reserved: the project sets its value, and workspaces can't override it`,
@@ -179,7 +185,9 @@ export async function addFlatTags(
   tags: readonly TagLinkage[],
   pointer: string,
 ) {
-  await addTagKeys(ctx, target, { keys: await readTagKeys(ctx, target.organizationId, { tags, pointer }), pointer })
+  const { organizationId, workspaceId } = target
+  const keys = await readTagKeys(ctx, organizationId, { tags, pointer })
+  await addTagKeys(ctx, { organizationId, workspaceIds: [workspaceId] }, { keys, pointer })
 }
 
 type TagsInBody = { tags: readonly TagLinkage[]; pointer: string }

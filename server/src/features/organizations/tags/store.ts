@@ -2,6 +2,7 @@ import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import type { Db, Page, Tx } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { type NewRow, insertRows } from '../../../db/sql.ts'
 
 export type TagBindingRow = Selectable<Schema['tag_bindings']>
 export type TagTarget = { organizationId: string } & ({ workspaceId: string } | { projectId: string })
@@ -34,8 +35,8 @@ export async function listProjectsTagBindings(db: Db, projectIds: readonly strin
   return rows
 }
 
-/** Keys among `keys` whose value the workspace cannot override. */
-export async function listFixedKeys(db: Db, workspaceId: string, keys: readonly string[]) {
+/** Keys among `keys` whose value the workspaces, or one of them, cannot override. */
+export async function listFixedKeys(db: Db, workspaceIds: readonly string[], keys: readonly string[]) {
   return db
     .selectFrom('workspaces as w')
     .innerJoin('tag_bindings as b', 'b.project_id', 'w.project_id')
@@ -43,24 +44,20 @@ export async function listFixedKeys(db: Db, workspaceId: string, keys: readonly 
       join.onRef('r.organization_id', '=', 'w.organization_id').onRef('r.key', '=', 'b.key'),
     )
     .select('b.key')
-    .where('w.id', '=', workspaceId)
+    .where(sql<boolean>`w.id = any(${workspaceIds})`)
     .where('r.disable_overrides', '=', true)
     .where(sql<boolean>`b.key = any(${keys})`)
     .execute()
 }
 
-type NewTagBinding = Insertable<Schema['tag_bindings']>
-
 /** Inserts bindings. Those in `keep` stay unchanged: all with that key, or flat tags that get no value. Others get the new value. */
 export async function upsertTagBindings(
   tx: Tx,
-  rows: readonly NewTagBinding[],
+  rows: readonly NewRow<'tag_bindings'>[],
   { keep }: { keep: 'all' | 'flat' | 'none' },
 ) {
   if (rows.length === 0) return
-  await tx
-    .insertInto('tag_bindings')
-    .values(rows)
+  await insertRows(tx, 'tag_bindings', rows)
     .onConflict((conflict) => {
       const target = rows[0]?.workspace_id ? 'workspace_id' : 'project_id'
       const onKey = conflict.columns([target, 'key']).where(target, 'is not', null)

@@ -33,7 +33,7 @@ export async function insertTeam(ctx: TransactionCtx, input: NewTeam, columns: P
     created_at: now,
     updated_at: now,
   })
-  await store.insertTeamMembers(ctx.db, { teamId, userIds: [userId], now })
+  await store.insertTeamMembers(ctx.db, { teamIds: [teamId], userIds: [userId], now })
   return teamId
 }
 
@@ -202,8 +202,8 @@ export async function addTeamMembers(ctx: Ctx, teamId: string, identifiers: read
   const { userIds, membershipIds } = await findMembers(ctx, team, identifiers)
   await audited(ctx, teamAudit(team, 'add_member', { members: [...userIds, ...membershipIds] }), async (ctx) => {
     const now = ctx.now()
-    await store.insertTeamMembers(ctx.db, { teamId: team.id, userIds, now })
-    await store.insertInvitedMembers(ctx.db, { teamId: team.id, membershipIds, now })
+    await store.insertTeamMembers(ctx.db, { teamIds: [teamId], userIds, now })
+    await store.insertInvitedMembers(ctx.db, { teamIds: [teamId], membershipIds, now })
   })
 }
 
@@ -212,7 +212,7 @@ export async function removeTeamMembers(ctx: Ctx, teamId: string, identifiers: r
   const { userIds, membershipIds } = await findMembers(ctx, team, identifiers)
   await audited(ctx, teamAudit(team, 'remove_member', { members: [...userIds, ...membershipIds] }), async (ctx) => {
     if (team.is_owners) await store.lockOwnersTeam(ctx.db, team.organization_id)
-    await store.deleteTeamMembers(ctx.db, team.id, userIds)
+    await store.deleteTeamMembers(ctx.db, [teamId], userIds)
     await store.deleteInvitedMembers(ctx.db, team.id, membershipIds)
     if (team.is_owners) await checkOwnerRemains(ctx, team.organization_id)
   })
@@ -242,10 +242,6 @@ async function findMemberships(ctx: Ctx, team: Team, ids: readonly string[]): Pr
     userIds: rows.flatMap((row) => row.user_id ?? []),
     membershipIds: rows.flatMap((row) => (row.user_id === null ? row.id : [])),
   }
-}
-
-export async function leaveTeams(ctx: TransactionCtx, userId: string, teamIds: readonly string[]) {
-  for (const teamId of teamIds) await store.deleteTeamMembers(ctx.db, teamId, [userId])
 }
 
 /** Throws `forbidden` after the removal of the last owner, in its transaction: otherwise no user could change the organization any more. */

@@ -171,30 +171,33 @@ export async function findMembershipsByIds(db: Db, organizationId: string, ids: 
     .execute()
 }
 
-type NewMembers = { teamId: string; userIds: readonly string[]; now: Date; viaSso?: boolean }
+type NewMembers = { teamIds: readonly string[]; userIds: readonly string[]; now: Date; viaSso?: boolean }
 
-/** A membership granted by a user stays one, even if sign-on grants it too. */
-export async function insertTeamMembers(tx: Tx, { teamId, userIds, now, viaSso = false }: NewMembers) {
+/** Adds users to teams of one organization. A membership granted by a user stays one, even if sign-on grants it too. */
+export async function insertTeamMembers(tx: Tx, { teamIds, userIds, now, viaSso = false }: NewMembers) {
   await sql`insert into team_members (team_id, user_id, created_at, via_sso)
-    select ${teamId}, u, ${now}, ${viaSso} from unnest(${userIds}::text[]) as t(u)
+    select distinct t, u, ${now}::timestamptz, ${viaSso}::boolean
+      from unnest(${teamIds}::text[]) t, unnest(${userIds}::text[]) u
     on conflict (team_id, user_id) do update set via_sso = team_members.via_sso and excluded.via_sso`.execute(tx)
-  await raiseAccessRevision(tx, { teamId })
+  await raiseAccessRevision(tx, { teamIds })
 }
 
-type NewInvitedMembers = { teamId: string; membershipIds: readonly string[]; now: Date }
+type NewInvitedMembers = { teamIds: readonly string[]; membershipIds: readonly string[]; now: Date }
 
-export async function insertInvitedMembers(db: Db, { teamId, membershipIds, now }: NewInvitedMembers) {
+export async function insertInvitedMembers(db: Db, { teamIds, membershipIds, now }: NewInvitedMembers) {
   await sql`insert into invited_team_members (team_id, membership_id, created_at)
-    select ${teamId}, m, ${now} from unnest(${membershipIds}::text[]) as t(m) on conflict do nothing`.execute(db)
+    select t, m, ${now} from unnest(${teamIds}::text[]) t, unnest(${membershipIds}::text[]) m
+    on conflict do nothing`.execute(db)
 }
 
-export async function deleteTeamMembers(tx: Tx, teamId: string, userIds: readonly string[]) {
+/** Removes users from teams of one organization. */
+export async function deleteTeamMembers(tx: Tx, teamIds: readonly string[], userIds: readonly string[]) {
   await tx
     .deleteFrom('team_members')
-    .where('team_id', '=', teamId)
+    .where(sql<boolean>`team_id = any(${teamIds})`)
     .where(sql<boolean>`user_id = any(${userIds})`)
     .execute()
-  await raiseAccessRevision(tx, { teamId })
+  await raiseAccessRevision(tx, { teamIds })
 }
 
 export async function deleteInvitedMembers(tx: Tx, teamId: string, membershipIds: readonly string[]) {

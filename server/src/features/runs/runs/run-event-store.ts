@@ -3,9 +3,10 @@ import type { Ctx } from '../../../app.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { insertRows } from '../../../db/sql.ts'
 
-export function runEventsInsert(db: Db, rows: EventRow[]) {
-  return db.insertInto('run_events').values(rows)
+export function runEventsInsert(db: Db, rows: readonly EventRow[]) {
+  return insertRows(db, 'run_events', rows)
 }
 
 export type NewRunEvent = {

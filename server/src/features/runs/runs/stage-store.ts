@@ -1,6 +1,7 @@
-import { type Insertable, type Selectable, sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { type NewRow, insertRows } from '../../../db/sql.ts'
 
 type Stages = Schema['task_stages']
 
@@ -9,8 +10,8 @@ export async function listStatuses(db: Db, runId: string) {
   return stages.where('run_id', '=', runId).execute()
 }
 
-export async function insertStages(db: Db, rows: Insertable<Stages>[]) {
-  await db.insertInto('task_stages').values(rows).execute()
+export async function insertStages(db: Db, rows: readonly NewRow<'task_stages'>[]) {
+  await insertRows(db, 'task_stages', rows).execute()
 }
 
 /** Starts a pending stage; undefined if it is not pending. */

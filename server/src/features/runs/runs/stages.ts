@@ -54,7 +54,7 @@ export async function createStages(ctx: TransactionCtx, run: NewRun, stages: rea
     run_id: run.id,
     stage,
     position: STAGES.indexOf(stage),
-    status_timestamps: JSON.stringify({ pending: now.toISOString() }),
+    status_timestamps: { pending: now.toISOString() },
     created_at: now,
     updated_at: now,
   }))

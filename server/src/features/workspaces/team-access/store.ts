@@ -53,7 +53,7 @@ export async function insertGrant(tx: Tx, kind: GrantKind, { subject_id: subject
   const names = Object.keys(row).map((name) => sql.ref(name))
   const { rows } = await sql<GrantRow>`insert into ${sql.table(kind.table)} (${sql.join(names)})
     values (${sql.join(Object.values(row))}) returning ${columns(kind)}`.execute(tx)
-  await raiseAccessRevision(tx, { teamId: rest.team_id })
+  await raiseAccessRevision(tx, { teamIds: [rest.team_id] })
   const [inserted] = rows
   if (!inserted) throw new Error('an insert has returned no row')
   return inserted
@@ -73,7 +73,7 @@ export async function deleteGrant(tx: Tx, kind: GrantKind, id: string) {
   const { rows } = await sql<{ team_id: string }>`delete from ${sql.table(kind.table)} where id = ${id}
     returning team_id`.execute(tx)
   const [deleted] = rows
-  if (deleted) await raiseAccessRevision(tx, { teamId: deleted.team_id })
+  if (deleted) await raiseAccessRevision(tx, { teamIds: [deleted.team_id] })
 }
 
 /** The workspace or project of a grant; `path` is its API path. */

@@ -7,9 +7,14 @@ import { type Page, type Paged, rejectTakenName, transact } from '../../../db/db
 import { forbidden, invalid, notFound } from '../../../errors.ts'
 import { type Organization, requireOrganization } from '../../organizations/organizations/access.ts'
 import { listReadableProjects, requireProject, requireProjectIn } from '../../organizations/projects/access.ts'
-import { variableAudit } from '../variables/access.ts'
-import { changeVariable, destroyVariable, insertVariable } from '../variables/service.ts'
-import { findVariable, listVariables, lockVariables } from '../variables/store.ts'
+import {
+  createVariable,
+  createVariables,
+  destroyVariable,
+  updateVariable,
+  updateVariables,
+} from '../variables/service.ts'
+import { findVariable, listVariables } from '../variables/store.ts'
 import { listReadableWorkspaces, requireVisibleWorkspaces, requireWorkspace } from '../workspaces/access.ts'
 import { noticedSet, readableSets, requireVariableSet, variableSetAudit } from './access.ts'
 import { listOverwrites } from './effective-variables.ts'
@@ -178,46 +183,38 @@ async function rejectTakenSetName<T>(work: () => Promise<T>) {
 
 export async function createSetVariable(ctx: Ctx, variableSetId: string, input: CreateVariable) {
   const set = await requireVariableSet(ctx, variableSetId, 'manage')
-  const event = variableAudit(set.organization_id, 'create', { set: await noticedSet(ctx, set) })
-  return audited(ctx, event, (ctx) => insertVariable(ctx, { variableSetId }, { input }))
+  const owner = { variableSetId, organizationId: set.organization_id, set: await noticedSet(ctx, set) }
+  return createVariable(ctx, owner, input)
 }
 
 type SetVariableKey = { variableSetId: string; id: string }
 
 export async function updateSetVariable(ctx: Ctx, { variableSetId, id }: SetVariableKey, input: UpdateVariable) {
   const set = await requireVariableSet(ctx, variableSetId, 'manage')
-  const event = variableAudit(set.organization_id, 'update', { changes: input, set: await noticedSet(ctx, set) })
-  return audited(ctx, event, (ctx) => changeVariable(ctx, { variableSetId }, { id, input }))
+  const owner = { variableSetId, organizationId: set.organization_id, set: await noticedSet(ctx, set) }
+  return updateVariable(ctx, owner, { id, input })
 }
 
 export async function deleteSetVariable(ctx: Ctx, { variableSetId, id }: SetVariableKey) {
   const set = await requireVariableSet(ctx, variableSetId, 'manage')
-  const noticed = { organizationId: set.organization_id, set: await noticedSet(ctx, set) }
-  await destroyVariable(ctx, { variableSetId }, { id, ...noticed })
+  const owner = { variableSetId, organizationId: set.organization_id, set: await noticedSet(ctx, set) }
+  await destroyVariable(ctx, owner, id)
 }
 
 type VariableChange = NonNullable<UpdateVariableSet['relationships']['vars']>['data'][number]
 
 /** Adds the variables without an id to the set and changes those with one. Each change has a separate audit event. */
 async function changeVariables(ctx: TransactionCtx, set: Scoped, changes: readonly VariableChange[]) {
-  const owner = { variableSetId: set.id }
-  const ids = changes.flatMap(({ id }) => id ?? [])
-  const existing = new Set(ids.length === 0 ? [] : await lockVariables(ctx.db, owner, ids))
-  for (const [index, change] of changes.entries()) {
-    const item = `/data/relationships/vars/data/${index}`
-    const pointer = `${item}/attributes`
-    if (change.id === undefined) {
-      const { attributes: input } = change
-      const event = variableAudit(set.organization_id, 'create')
-      await audited(ctx, event, (ctx) => insertVariable(ctx, owner, { input, pointer }))
-    } else if (!existing.has(change.id)) {
-      throw invalid(`the set has no variable ${change.id}`, `${item}/id`)
-    } else if (change.attributes) {
-      const { id, attributes: input } = change
-      const event = variableAudit(set.organization_id, 'update', { changes: input })
-      await audited(ctx, event, (ctx) => changeVariable(ctx, owner, { id, input, pointer }))
-    }
-  }
+  const owner = { variableSetId: set.id, organizationId: set.organization_id }
+  const placed = changes.map((change, index) => ({ change, pointer: `/data/relationships/vars/data/${index}` }))
+  const added = placed.flatMap(({ change, pointer }) =>
+    change.id === undefined ? { input: change.attributes, pointer } : [],
+  )
+  const changed = placed.flatMap(({ change: { id, attributes }, pointer }) =>
+    id === undefined ? [] : { id, input: attributes, pointer },
+  )
+  await createVariables(ctx, owner, added)
+  await updateVariables(ctx, owner, changed)
 }
 
 export async function listSetVariables(ctx: Ctx, variableSetId: string) {

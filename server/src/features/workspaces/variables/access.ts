@@ -63,14 +63,19 @@ export function checkKey(category: CreateVariable['category'], key: string, poin
   if (problem !== undefined) throw invalid(problem, `${pointer}/key`)
 }
 
-/** Runs a change that sets a key. Throws `invalid` when the owner has another variable with that key and category. */
-export async function rejectTakenKey<T>(key: string, pointer: string, change: () => Promise<T>) {
+const TAKEN_KEYS = new Set(['variables_workspace_key', 'variables_variable_set_key'])
+
+export type PlacedKey = Pick<store.VariableRow, 'category' | 'key'> & { pointer: string }
+
+/** Writes variables. Throws `invalid` when the owner has another variable with a key and category. `pointer` is that of the attributes. */
+export async function rejectTakenKey(variables: readonly PlacedKey[], write: () => Promise<void>) {
   try {
-    return await change()
+    await write()
   } catch (error) {
-    if (isUniqueViolation(error, 'variables_workspace_key') || isUniqueViolation(error, 'variables_variable_set_key')) {
-      throw invalid(`Key has already been taken: there is a variable ${key} of this category`, `${pointer}/key`)
-    }
-    throw error
+    if (!isUniqueViolation(error) || !TAKEN_KEYS.has(error.constraint ?? '')) throw error
+    // `Key (variable_set_id, category, key)=(varset-…, env, A) already exists.` Keys contain no blanks.
+    const isTaken = ({ category, key }: PlacedKey) => error.detail?.includes(`, ${category}, ${key})`)
+    const { key, pointer } = variables.findLast(isTaken) ?? { key: '', pointer: '' }
+    throw invalid(`Key has already been taken: there is a variable ${key} of this category`, `${pointer}/key`)
   }
 }

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { CreateVariable, UpdateVariable, UpdateVariables } from '@groundstate/contract/variables'
-import type { App, Ctx } from '../../../app.ts'
-import { audited } from '../../../audit/record.ts'
+import type { App, Ctx, TransactionCtx } from '../../../app.ts'
+import { type AuditEvent, audited, recordAudits } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { badRequest, invalid, notFound } from '../../../errors.ts'
 import { requireWorkspace, requireWorkspaceBy } from '../workspaces/access.ts'
 import type { WorkspaceKey } from '../workspaces/store.ts'
 import {
   type NoticedSet,
+  type PlacedKey,
   type WorkspaceVariableKey,
   checkKey,
   rejectTakenKey,
@@ -18,36 +19,50 @@ import {
 import * as store from './store.ts'
 
 export async function createWorkspaceVariable(ctx: Ctx, workspaceId: string, input: CreateVariable) {
-  const workspace = await requireWorkspace(ctx, workspaceId, 'variables:write')
-  const event = variableAudit(workspace.organization_id, 'create')
-  return audited(ctx, event, (ctx) => insertVariable(ctx, { workspaceId }, { input }))
+  const { organization_id: organizationId } = await requireWorkspace(ctx, workspaceId, 'variables:write')
+  return createVariable(ctx, { workspaceId, organizationId }, input)
 }
 
-/** Creates a variable; the caller has authorised it. Throws `invalid` for a taken or invalid key; `pointer` is that of the attributes. */
-export async function insertVariable(
-  ctx: Ctx,
-  owner: store.VariableOwner,
-  { input, pointer = '/data/attributes' }: { input: CreateVariable; pointer?: string },
-) {
-  checkKey(input.category, input.key, pointer)
+/** The owner of variables, and how its change is announced. */
+type AuditedOwner = store.VariableOwner & { organizationId: string; set?: NoticedSet }
+/** `pointer` is that of the item in the body. */
+type NewVariable = { input: CreateVariable; pointer: string }
+type VariableChange = { id: string; input: UpdateVariable | undefined; pointer: string }
+
+/** Creates a variable; the caller has authorised it. Throws `invalid` for a taken or invalid key. */
+export async function createVariable(ctx: Ctx, owner: AuditedOwner, input: CreateVariable) {
+  const [row] = await transact(ctx, async (ctx) => createVariables(ctx, owner, [{ input, pointer: '/data' }]))
+  if (!row) throw new Error('every new variable has a row')
+  return row
+}
+
+/** As `createVariable`, for several; all or none. */
+export async function createVariables(ctx: TransactionCtx, owner: AuditedOwner, variables: readonly NewVariable[]) {
+  if (variables.length === 0) return []
+  const keys = variables.map(({ input, pointer }) => ({ ...input, pointer: `${pointer}/attributes` }))
+  for (const { category, key, pointer } of keys) checkKey(category, key, pointer)
+  const rows = variables.map(({ input }) => newRow(ctx, owner, input))
+  await rejectTakenKey(keys, () => store.insertVariables(ctx.db, rows))
+  await recordAudits(ctx, rows.map(variableAudit(owner.organizationId, 'create', owner)))
+  return rows
+}
+
+function newRow(ctx: Ctx, owner: store.VariableOwner, input: CreateVariable): store.VariableRow {
   const id = ctx.newId('var')
   const now = ctx.now()
-  const sensitive = input.sensitive ?? false
-  return rejectTakenKey(input.key, pointer, () =>
-    store.insertVariable(ctx.db, {
-      id,
-      workspace_id: 'workspaceId' in owner ? owner.workspaceId : null,
-      variable_set_id: 'variableSetId' in owner ? owner.variableSetId : null,
-      key: input.key,
-      category: input.category,
-      ...valueColumns(ctx, { id, sensitive, value: input.value ?? '' }),
-      description: input.description ?? '',
-      hcl: input.hcl ?? false,
-      version_id: newVersionId(ctx),
-      created_at: now,
-      updated_at: now,
-    }),
-  )
+  return {
+    id,
+    workspace_id: 'workspaceId' in owner ? owner.workspaceId : null,
+    variable_set_id: 'variableSetId' in owner ? owner.variableSetId : null,
+    key: input.key,
+    category: input.category,
+    ...valueColumns(ctx, { id, sensitive: input.sensitive ?? false, value: input.value ?? '' }),
+    description: input.description ?? '',
+    hcl: input.hcl ?? false,
+    version_id: newVersionId(ctx),
+    created_at: now,
+    updated_at: now,
+  }
 }
 
 export async function listWorkspaceVariables(ctx: Ctx, key: WorkspaceKey) {
@@ -63,9 +78,8 @@ export async function showWorkspaceVariable(ctx: Ctx, workspaceId: string, id: s
 }
 
 export async function updateWorkspaceVariable(ctx: Ctx, key: WorkspaceVariableKey, input: UpdateVariable) {
-  const workspace = await requireVariableWorkspace(ctx, key)
-  const event = variableAudit(workspace.organization_id, 'update', { changes: input })
-  return audited(ctx, event, (ctx) => changeVariable(ctx, { workspaceId: workspace.id }, { id: key.id, input }))
+  const { id: workspaceId, organization_id: organizationId } = await requireVariableWorkspace(ctx, key)
+  return updateVariable(ctx, { workspaceId, organizationId }, { id: key.id, input })
 }
 
 const MAX_CHANGES = 1000
@@ -75,63 +89,95 @@ export async function updateWorkspaceVariables(ctx: Ctx, workspaceId: string, ch
   const workspace = await requireWritableVariables(ctx, workspaceId)
   if (changes.length > MAX_CHANGES)
     throw badRequest(`too many variables: ${changes.length}, at most ${MAX_CHANGES} are allowed`)
-  await transact(ctx, async (ctx) => {
-    const ids = changes.map(({ id }) => id)
-    const existing = new Set(await store.lockVariables(ctx.db, { workspaceId }, ids))
-    for (const [index, { id, attributes = {} }] of changes.entries()) {
-      if (!existing.has(id)) throw invalid(`the workspace has no variable ${id}`, `/data/${index}/id`)
-      const change = { id, input: attributes, pointer: `/data/${index}/attributes` }
-      const event = variableAudit(workspace.organization_id, 'update', { changes: attributes })
-      await audited(ctx, event, (ctx) => changeVariable(ctx, { workspaceId }, change))
-    }
-  })
+  const owner = { workspaceId, organizationId: workspace.organization_id }
+  const inputs = changes.map(({ id, attributes = {} }, index) => ({ id, input: attributes, pointer: `/data/${index}` }))
+  await transact(ctx, async (ctx) => updateVariables(ctx, owner, inputs))
 }
 
 /** Changes a variable; the caller has authorised it. A sensitive one stays sensitive, since its value must not become readable. */
-export async function changeVariable(
+export async function updateVariable(
   ctx: Ctx,
-  owner: store.VariableOwner,
-  { id, input, pointer = '/data/attributes' }: { id: string; input: UpdateVariable; pointer?: string },
+  owner: AuditedOwner,
+  { id, input }: { id: string; input: UpdateVariable },
 ) {
-  return rejectTakenKey(input.key ?? '', pointer, () =>
-    transact(ctx, async (ctx) => {
-      const current = await store.lockVariable(ctx.db, owner, id)
-      if (!current) throw notFound('variable')
-      if (current.sensitive && input.sensitive === false) {
-        const detail = `the variable ${current.key} cannot become non-sensitive: delete it and create it again`
-        throw invalid(detail, `${pointer}/sensitive`)
-      }
-      const category = input.category ?? current.category
-      checkKey(category, input.key ?? current.key, pointer)
-      const sensitive = input.sensitive ?? current.sensitive
-      const value = input.value ?? (sensitive === current.sensitive ? undefined : (current.value ?? ''))
-      const changed = await store.updateVariable(ctx.db, id, {
-        key: input.key,
-        category,
-        ...(value !== undefined && valueColumns(ctx, { id, sensitive, value })),
-        description: input.description === null ? '' : input.description,
-        hcl: input.hcl ?? undefined,
-        version_id: newVersionId(ctx),
-        updated_at: ctx.now(),
-      })
-      if (!changed) throw notFound('variable')
-      return changed
-    }),
-  )
+  return transact(ctx, async (ctx) => {
+    const existing = await store.lockVariables(ctx.db, owner, [id])
+    if (existing.length === 0) throw notFound('variable')
+    const [row] = await writeChanges(ctx, owner, { existing, changes: [{ id, input, pointer: '/data' }] })
+    if (!row) throw new Error('every changed variable has a row')
+    return row
+  })
+}
+
+/** As `updateVariable`, for several; all or none. Throws `invalid` for one of another owner. */
+export async function updateVariables(ctx: TransactionCtx, owner: AuditedOwner, changes: readonly VariableChange[]) {
+  if (changes.length === 0) return
+  const ids = changes.map(({ id }) => id)
+  const existing = await store.lockVariables(ctx.db, owner, ids)
+  const known = new Set(existing.map(({ id }) => id))
+  const missing = changes.find(({ id }) => !known.has(id))
+  const noun = 'workspaceId' in owner ? 'workspace' : 'set'
+  if (missing) throw invalid(`the ${noun} has no variable ${missing.id}`, `${missing.pointer}/id`)
+  await writeChanges(ctx, owner, { existing, changes })
+}
+
+type LockedChanges = { existing: readonly store.VariableRow[]; changes: readonly VariableChange[] }
+
+/** Returns the changed rows. A variable that is changed twice is written once. */
+async function writeChanges(ctx: TransactionCtx, owner: AuditedOwner, { existing, changes }: LockedChanges) {
+  const { organizationId, set } = owner
+  const rows = new Map(existing.map((row) => [row.id, row]))
+  const changed = new Map<string, store.VariableRow>()
+  const keys: PlacedKey[] = []
+  const events: AuditEvent[] = []
+  for (const { id, input, pointer } of changes) {
+    const current = changed.get(id) ?? rows.get(id)
+    if (!current || !input) continue
+    const row = changedRow(ctx, current, { input, pointer: `${pointer}/attributes` })
+    changed.set(id, row)
+    keys.push({ ...row, pointer: `${pointer}/attributes` })
+    events.push(variableAudit(organizationId, 'update', { changes: input, set })(row))
+  }
+  const written = [...changed.values()]
+  await rejectTakenKey(keys, () => store.updateVariables(ctx.db, written))
+  await recordAudits(ctx, events)
+  return written
+}
+
+function changedRow(
+  ctx: Ctx,
+  current: store.VariableRow,
+  { input, pointer }: { input: UpdateVariable; pointer: string },
+): store.VariableRow {
+  if (current.sensitive && input.sensitive === false) {
+    const detail = `the variable ${current.key} cannot become non-sensitive: delete it and create it again`
+    throw invalid(detail, `${pointer}/sensitive`)
+  }
+  const category = input.category ?? current.category
+  const key = input.key ?? current.key
+  checkKey(category, key, pointer)
+  const sensitive = input.sensitive ?? current.sensitive
+  const value = input.value ?? (sensitive === current.sensitive ? undefined : (current.value ?? ''))
+  return {
+    ...current,
+    key,
+    category,
+    ...(value !== undefined && valueColumns(ctx, { id: current.id, sensitive, value })),
+    description: input.description === undefined ? current.description : (input.description ?? ''),
+    hcl: input.hcl ?? current.hcl,
+    version_id: newVersionId(ctx),
+    updated_at: ctx.now(),
+  }
 }
 
 export async function deleteWorkspaceVariable(ctx: Ctx, key: WorkspaceVariableKey) {
-  const workspace = await requireVariableWorkspace(ctx, key)
-  await destroyVariable(ctx, { workspaceId: workspace.id }, { id: key.id, organizationId: workspace.organization_id })
+  const { id: workspaceId, organization_id: organizationId } = await requireVariableWorkspace(ctx, key)
+  await destroyVariable(ctx, { workspaceId, organizationId }, key.id)
 }
 
 /** Deletes a variable; the caller has authorised it. Throws `not-found` when the owner has no such variable. */
-export async function destroyVariable(
-  ctx: Ctx,
-  owner: store.VariableOwner,
-  { id, organizationId, set }: { id: string; organizationId: string; set?: NoticedSet },
-) {
-  await audited(ctx, variableAudit(organizationId, 'destroy', { ...(set && { set }) }), async (ctx) => {
+export async function destroyVariable(ctx: Ctx, owner: AuditedOwner, id: string) {
+  await audited(ctx, variableAudit(owner.organizationId, 'destroy', owner), async (ctx) => {
     const row = await store.deleteVariable(ctx.db, owner, id)
     if (!row) throw notFound('variable')
     return row

@@ -1,6 +1,7 @@
-import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { insertRows, recordset } from '../../../db/sql.ts'
 
 export type VariableRow = Selectable<Schema['variables']>
 export type VariableOwner = { workspaceId: string } | { variableSetId: string }
@@ -40,29 +41,28 @@ function selectSorted(db: Db, condition: RawBuilder<boolean>) {
   return db.selectFrom('variables').selectAll().where(condition).orderBy('key').orderBy('category')
 }
 
-export async function insertVariable(db: Db, row: Insertable<Schema['variables']>) {
-  return db.insertInto('variables').values(row).returningAll().executeTakeFirstOrThrow()
+export async function insertVariables(db: Db, rows: readonly VariableRow[]) {
+  await insertRows(db, 'variables', rows).execute()
 }
 
-export async function updateVariable(db: Db, id: string, changes: Updateable<Schema['variables']>) {
-  return db.updateTable('variables').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
+/** Overwrites the rows, which are locked. */
+export async function updateVariables(tx: Tx, rows: readonly VariableRow[]) {
+  await sql`update variables v
+     set key = n.key, category = n.category, sensitive = n.sensitive, value = n.value, sealed_value = n.sealed_value,
+         description = n.description, hcl = n.hcl, version_id = n.version_id, updated_at = n.updated_at
+    from ${recordset('variables', rows)} n where v.id = n.id`.execute(tx)
 }
 
-export async function lockVariable(db: Db, owner: VariableOwner, id: string) {
-  return db.selectFrom('variables').selectAll().where('id', '=', id).where(of(owner)).forUpdate().executeTakeFirst()
-}
-
-/** Locks the rows in the order of their ids, so that concurrent changes cannot deadlock. Returns the existing ids. */
+/** Locks the rows in the order of their ids, so that concurrent changes cannot deadlock. */
 export async function lockVariables(tx: Tx, owner: VariableOwner, ids: readonly string[]) {
-  const rows = await tx
+  return tx
     .selectFrom('variables')
-    .select('id')
+    .selectAll()
     .where(sql<boolean>`id = any(${ids})`)
     .where(of(owner))
     .orderBy('id')
     .forUpdate()
     .execute()
-  return rows.map(({ id }) => id)
 }
 
 export async function deleteVariable(db: Db, owner: VariableOwner, id: string) {

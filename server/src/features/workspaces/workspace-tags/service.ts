@@ -1,7 +1,7 @@
 import type { Identifier } from '@groundstate/contract/json-api'
 import type { TagLinkage } from '@groundstate/contract/tags'
 import type { Ctx } from '../../../app.ts'
-import { audited, recordAudit } from '../../../audit/record.ts'
+import { audited, recordAudits } from '../../../audit/record.ts'
 import { announce, workspaceNotice } from '../../../changes/announce.ts'
 import { type Page, transact } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
@@ -94,11 +94,10 @@ export async function addWorkspacesToTag(ctx: Ctx, tagId: string, identifiers: r
   const { organization_id: organizationId } = tag
   const workspaces = await requireWorkspaces(ctx, { organizationId, permission: 'tags:manage' }, identifiers)
   await transact(ctx, async (ctx) => {
-    for (const workspace of workspaces) {
-      const target = { organizationId, workspaceId: workspace.id }
-      await addTagKeys(ctx, target, { keys: [tag.key], pointer: '/data' })
-      await recordAudit(ctx, tagsAudit(tagged(workspace), 'add_tags', [tag.key]))
-    }
+    const targets = { organizationId, workspaceIds: workspaces.map(({ id }) => id) }
+    await addTagKeys(ctx, targets, { keys: [tag.key], pointer: '/data' })
+    const events = workspaces.map((workspace) => tagsAudit(tagged(workspace), 'add_tags', [tag.key]))
+    await recordAudits(ctx, events)
   })
 }
 

@@ -82,9 +82,9 @@ test('each caller gets the matching visible workspaces, in order, with their tot
   }
 })
 
-test('a filter with thousands of tags is fast', async () => {
-  // As many tags as fit in a request line, and one tag many times.
-  const keys = Array.from({ length: 4000 }, (_, index) => index.toString(36))
+test('a filter with a thousand tags is fast', async () => {
+  // As many tags as a list may have, and one tag many times.
+  const keys = Array.from({ length: 999 }, (_, index) => index.toString(36))
   const query = Object.fromEntries(
     [...keys.slice(0, 99).keys()].map((index) => [`filter[tagged][${index}][key]`, 'env']),
   )

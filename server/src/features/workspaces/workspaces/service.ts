@@ -1,11 +1,11 @@
 import type { Identifier, Resource } from '@groundstate/contract/json-api'
 import type { CreateWorkspace, UpdateWorkspace } from '@groundstate/contract/workspaces'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
-import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
+import { type AuditEvent, audited, recordAudit, recordAudits } from '../../../audit/record.ts'
 import { type Page, type Paged, transact } from '../../../db/db.ts'
 import { raise } from '../../../events.ts'
 import { requestedPool, requireOrganization, requirePoolFor } from '../../organizations/organizations/access.ts'
-import { listTeamsOfProject } from '../../organizations/organizations/store.ts'
+import { listTeamsOfProjects } from '../../organizations/organizations/store.ts'
 import { requireDefaultProject, requireProject, requireProjectIn } from '../../organizations/projects/access.ts'
 import { addFlatTags, replaceTagBindings } from '../../organizations/tags/service.ts'
 import {
@@ -125,7 +125,7 @@ export async function updateWorkspace(
     await changeTags(ctx, { organizationId, workspaceId }, input)
     const changes = { ...input.attributes, project: project?.id, ...changedTags(input) }
     const event = workspaceAudit(workspace, 'update', { name: workspace.name, changes })
-    await recordAudit(ctx, moves ? await withMove(ctx, workspace, event) : event)
+    await recordAudits(ctx, moves ? await withMoves(ctx, [workspace], () => event) : [event])
     return requireWorkspace(ctx, workspaceId, 'workspace:read')
   })
 }
@@ -137,18 +137,30 @@ export async function moveWorkspaces(ctx: Ctx, projectId: string, identifiers: r
   const workspaces = await requireWorkspaces(ctx, { organizationId, permission: 'workspace:move' }, identifiers)
   await transact(ctx, async (ctx) => {
     await store.moveWorkspaces(ctx.db, ids, { organizationId, projectId, now: ctx.now() })
-    for (const workspace of workspaces) {
-      const meta = { name: workspace.name, changes: { project: projectId } }
-      await recordAudit(ctx, await withMove(ctx, workspace, workspaceAudit(workspace, 'update', meta)))
-    }
+    const eventOf = (workspace: Workspace) =>
+      workspaceAudit(workspace, 'update', { name: workspace.name, changes: { project: projectId } })
+    await recordAudits(ctx, await withMoves(ctx, workspaces, eventOf))
   })
 }
 
-/** Adds a notice to the event of a move, for the teams of the workspace's previous project: they may no longer see it. */
-async function withMove(ctx: Ctx, { id, project_id: projectId }: Workspace, event: AuditEvent): Promise<AuditEvent> {
-  const teams = await listTeamsOfProject(ctx.db, projectId)
-  const notices = [...event.notices, { type: 'workspaces' as const, id, workspace: id, teams }]
-  return { ...event, notices, changesAccess: true }
+/** The events of moves, with a notice for the teams of each workspace's previous project: they may no longer see it. */
+async function withMoves(
+  ctx: Ctx,
+  workspaces: readonly Workspace[],
+  eventOf: (workspace: Workspace) => AuditEvent,
+): Promise<AuditEvent[]> {
+  const rows = await listTeamsOfProjects(
+    ctx.db,
+    workspaces.map((workspace) => workspace.project_id),
+  )
+  const teamsOf = Map.groupBy(rows, (row) => row.project_id)
+  return workspaces.map((workspace) => {
+    const { id, project_id: projectId } = workspace
+    const event = eventOf(workspace)
+    const teams = teamsOf.get(projectId)?.map((row) => row.team_id) ?? []
+    const notices = [...event.notices, { type: 'workspaces' as const, id, workspace: id, teams }]
+    return { ...event, notices, changesAccess: true }
+  })
 }
 
 /** Replaces the tag bindings and adds the flat tags in the body; omitted lists change nothing. */
