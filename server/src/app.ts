@@ -47,7 +47,7 @@ export type App = {
   newId: (prefix: string) => string
 }
 
-/** The context of service functions: the app, the actor, the origin of the request, and the id of the account that sent it. */
+/** The context of service functions: the app, the actor, the origin of the request, and who shares connections with it (`callerId`). */
 export type Ctx = App & { actor: Actor; request?: RequestOrigin; caller?: string | undefined }
 
 /** A context whose `db` is an open transaction. `transact` creates it; functions that need a transaction require it. */

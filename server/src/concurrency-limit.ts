@@ -1,44 +1,64 @@
-type Timeout = { ms: number; error: () => Error }
-
-/** Runs at most `maximum` functions concurrently, in the order of the calls. A call that waits too long is rejected. */
-export function concurrencyLimit(maximum: number, timeout?: Timeout) {
-  const waiting = new Set<() => void>()
+/** Runs at most `maximum` functions concurrently, in the order of the calls. */
+export function concurrencyLimit(maximum: number) {
+  const waiting: (() => void)[] = []
   let busy = 0
-
-  async function wait() {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    waiting.add(resolve)
-    const timer = timeout && setTimeout(() => waiting.delete(resolve) && reject(timeout.error()), timeout.ms).unref()
-    return promise.finally(() => clearTimeout(timer))
-  }
-
   return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (busy === maximum) await wait()
+    if (busy === maximum) await new Promise<void>((resolve) => waiting.push(resolve))
     else busy += 1
     try {
       return await work()
     } finally {
-      const [next] = waiting
-      if (next) {
-        waiting.delete(next)
-        next()
-      } else busy -= 1
+      const next = waiting.shift()
+      if (next) next()
+      else busy -= 1
     }
   }
 }
 
-/** A limit for each key. */
-export function concurrencyLimits(maximum: number, timeout: Timeout) {
-  const limits = new Map<string, { run: ReturnType<typeof concurrencyLimit>; calls: number }>()
-  return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
-    const limit = limits.get(key) ?? { run: concurrencyLimit(maximum, timeout), calls: 0 }
-    limits.set(key, limit)
-    limit.calls += 1
+type Timeout = { ms: number; error: () => Error }
+
+/**
+ * Shares `maximum` concurrent functions among callers. A caller without one starts immediately, even beyond the maximum. The others wait in the
+ * order of their calls; one that waits too long is rejected.
+ */
+export function sharedLimit(maximum: number, timeout: Timeout) {
+  const waiting = new Map<() => void, string>()
+  const running = new Map<string, number>()
+  let busy = 0
+
+  function start(caller: string) {
+    busy += 1
+    running.set(caller, (running.get(caller) ?? 0) + 1)
+  }
+
+  function end(caller: string) {
+    busy -= 1
+    const rest = (running.get(caller) ?? 0) - 1
+    if (rest === 0) running.delete(caller)
+    else running.set(caller, rest)
+    for (const [resume, next] of waiting) {
+      if (busy >= maximum && running.has(next)) continue
+      waiting.delete(resume)
+      start(next)
+      resume()
+      return
+    }
+  }
+
+  async function wait(caller: string) {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    waiting.set(resolve, caller)
+    const timer = setTimeout(() => waiting.delete(resolve) && reject(timeout.error()), timeout.ms).unref()
+    return promise.finally(() => clearTimeout(timer))
+  }
+
+  return async <T>(caller: string, work: () => Promise<T>): Promise<T> => {
+    if (busy >= maximum && running.has(caller)) await wait(caller)
+    else start(caller)
     try {
-      return await limit.run(work)
+      return await work()
     } finally {
-      limit.calls -= 1
-      if (limit.calls === 0) limits.delete(key)
+      end(caller)
     }
   }
 }

@@ -10,6 +10,8 @@ export type UserActor = {
   username: string
   isSiteAdmin: boolean
   teamId: string | undefined
+  /** That of a team's token. */
+  organizationId?: string
   /** Undefined for a browser session. */
   tokenId: string | undefined
   sessionId?: string
@@ -65,6 +67,12 @@ export function actorId(actor: Actor): string | undefined {
     case 'anonymous':
       return undefined
   }
+}
+
+/** Whose requests count together where limits share resources: a person's, or those of all tokens, agents and runs of an organization. */
+export function callerId(actor: Actor): string | undefined {
+  const organizationId = 'organizationId' in actor ? actor.organizationId : undefined
+  return organizationId ?? actorId(actor)
 }
 
 /** The actor for a user who is authenticated without an API token. */

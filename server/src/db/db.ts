@@ -1,6 +1,6 @@
 import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, type Transaction } from 'kysely'
 import pg from 'pg'
-import { concurrencyLimits } from '../concurrency-limit.ts'
+import { sharedLimit } from '../concurrency-limit.ts'
 import { AppError, invalid, tooManyRequests } from '../errors.ts'
 import { type ConnectionPool, PoolDriver, createConnectionPool } from './pool.ts'
 import type { Schema } from './schema.gen.ts'
@@ -22,17 +22,18 @@ export function createDb(pool: ConnectionPool | string, options: { max?: number 
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   })
-  // With half of the connections, 16 clients of one account store states 14 % slower.
-  const perCaller = Math.max(1, Math.floor(connections.size * 0.75))
-  const detail = `more than ${perCaller} changes of yours were in progress for ${DATABASE_TIMEOUT_MS / 1000} s`
+  const detail = `earlier changes of this account were in progress for ${DATABASE_TIMEOUT_MS / 1000} s: send fewer at once`
   const timeout = { ms: DATABASE_TIMEOUT_MS, error: () => tooManyRequests(detail, 1000) }
-  changeLimits.set(db, concurrencyLimits(perCaller, timeout))
+  changeLimits.set(db, sharedLimit(Math.max(1, connections.size - RESERVED_CONNECTIONS), timeout))
   return db
 }
 
-const changeLimits = new WeakMap<Db, ReturnType<typeof concurrencyLimits>>()
+/** Connections for reads, and for changes of callers without another one in progress. */
+const RESERVED_CONNECTIONS = 2
 
-/** Runs a change outside of a transaction; those of one caller hold at most three quarters of the connections. Throws `too-many-requests` after a long wait. */
+const changeLimits = new WeakMap<Db, ReturnType<typeof sharedLimit>>()
+
+/** Runs a change outside of a transaction, within the caller's share of the connections. Throws `too-many-requests` after a long wait for it. */
 export async function limitedPerCaller<T>(
   { db, caller }: { db: Db; caller?: string | undefined },
   change: () => Promise<T>,

@@ -103,6 +103,7 @@ async function findTokenActor(app: App, text: string): Promise<Actor | undefined
         username: row.username ?? '',
         isSiteAdmin: row.is_site_admin ?? false,
         teamId: row.team_id ?? undefined,
+        ...(row.team_id !== null && row.organization_id !== null && { organizationId: row.organization_id }),
         tokenId,
       }
     case 'organization':

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { actorId } from '../auth/actor.ts'
+import { callerId } from '../auth/actor.ts'
 import { messageOf } from '../error-code.ts'
 import { invalid, tooLarge, tooManyRequests, unavailable } from '../errors.ts'
 import { parseBase64Fields } from './base64-fields.ts'
@@ -63,7 +63,7 @@ async function parseJsonBody(request: FastifyRequest, payload: Readable) {
 
 /** Reads a body into memory. Throws `too-large` at the limit of its route, and if unfinished bodies take too much memory. */
 export async function wholeBody(request: FastifyRequest, payload: Readable) {
-  using held = holdMemory(actorId(getActor(request)) ?? request.ip)
+  using held = holdMemory(callerId(getActor(request)) ?? request.ip)
   const limit = request.routeOptions.bodyLimit
   const declared = request.headers['content-length']
   const rejection = () => tooLarge(`the body is larger than the ${limit} bytes that this endpoint takes`)

@@ -4,7 +4,7 @@ import type { Resource } from '@groundstate/contract/json-api'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import type { App, Ctx } from '../app.ts'
-import { actorId } from '../auth/actor.ts'
+import { callerId } from '../auth/actor.ts'
 import type { Page, Paged } from '../db/db.ts'
 import { AppError, tooLarge } from '../errors.ts'
 import { createAdmission } from './admission.ts'
@@ -213,7 +213,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
   function contextOf(raw: FastifyRequest): Ctx {
     const request = { id: raw.id, address: raw.ip, userAgent: raw.headers['user-agent'] }
     const actor = getActor(raw)
-    return { ...app, actor, request, caller: actorId(actor) }
+    return { ...app, actor, request, caller: callerId(actor) }
   }
 
   const method = (name: Method) => (path: string, options: unknown, handler: unknown) =>

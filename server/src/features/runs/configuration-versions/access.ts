@@ -25,7 +25,7 @@ export async function listReadableConfigurationVersions(ctx: Ctx, ids: readonly 
   return rows.filter((row) => canReadRuns(readAccess(ctx.actor, row)))
 }
 
-/** The version, and its creator as the actor. Throws `not-found` for an invalid URL, `forbidden` for an expired one or a creator who may not plan. */
+/** The version, and its creator as the actor, on the organization's share of connections. Throws `not-found` for an invalid URL, `forbidden` for an expired one or a creator who may not plan. */
 export async function requireUpload(ctx: Ctx, token: string) {
   const grant = readUploadUrl(ctx, token)
   if ('problem' in grant && grant.problem === 'expired') throw expired()
@@ -39,8 +39,8 @@ export async function requireUpload(ctx: Ctx, token: string) {
       `the account that created ${version.id} is deleted or suspended: create a new configuration version`,
     )
   const asCreator: Ctx = { ...ctx, actor }
-  await requireUploadWorkspace(asCreator, version.workspace_id)
-  return { ctx: asCreator, version }
+  const { organization_id: caller } = await requireUploadWorkspace(asCreator, version.workspace_id)
+  return { ctx: { ...asCreator, caller }, version }
 }
 
 /** The workspace of an upload, if the actor may still plan there. */

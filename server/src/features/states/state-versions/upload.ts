@@ -57,8 +57,9 @@ export async function uploadContent(ctx: Ctx, objectId: string, upload: Upload) 
   throw notFound('upload')
 }
 
-async function uploadRaw(ctx: Ctx, id: string, upload: Upload) {
-  const version = await requireAwaiting(ctx, id, 'raw')
+async function uploadRaw(anyone: Ctx, id: string, upload: Upload) {
+  const version = await requireAwaiting(anyone, id, 'raw')
+  const ctx: Ctx = { ...anyone, caller: version.organization_id }
   const { stored, checked } = await receive(
     ctx,
     { id, kind: 'raw', md5: version.md5 },
