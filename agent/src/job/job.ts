@@ -313,7 +313,7 @@ function isExpected(error: unknown): boolean {
 
 function failedOutcome(error: unknown): FinishJob {
   const exitCode = error instanceof EngineFailed ? error.exitCode : null
-  return { status: 'errored', exitCode, message: messageOf(error).slice(0, 10_000) }
+  return { status: 'errored', exitCode, message: messageOf(error) }
 }
 
 function stoppedOutcome(reached: FinishJob, { kind, message }: Stopped): FinishJob {

@@ -4,7 +4,7 @@ import { downloadArtifact } from './artifacts.ts'
 import type { EngineContext } from './context.ts'
 import { HookFailed, lockFile, runEngine, runHook } from './run-engine.ts'
 import { UNREACHABLE_GRACE_MS } from './stop.ts'
-import { readApplySummary } from './summaries.ts'
+import { readSummary } from './summaries.ts'
 import { readDeclaredVariables, writeVariables } from './variables.ts'
 import { runInit } from './working-directory.ts'
 
@@ -36,7 +36,7 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
   try {
     const exitCode = await runEngine(context, args, {
       onOutput(lines, stream) {
-        if (stream === 'stdout') counts = readApplySummary(lines) ?? counts
+        if (job.structuredOutput && stream === 'stdout') counts = readSummary(lines, 'apply') ?? counts
         return log.write(lines)
       },
       orphan: {
@@ -49,7 +49,7 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
       },
     })
     if (exitCode === 0) await runHook(context, 'post-apply').catch(warn)
-    return { status: exitCode === 0 ? 'finished' : 'errored', exitCode, counts }
+    return exitCode === 0 ? { status: 'finished', exitCode, counts } : { status: 'errored', exitCode }
   } finally {
     await saveErroredState(journal, directory, workingDirectory)
   }
