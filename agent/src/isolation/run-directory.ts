@@ -6,8 +6,8 @@ import type { AgentJob } from '@groundstate/contract/agent'
 import { z } from 'zod'
 import type { RunUser } from '../process/user-processes.ts'
 import { parseJson } from '../server/connection.ts'
+import type { RunUsers } from './leftovers.ts'
 import type { PluginCache, PluginCaches } from './plugin-caches.ts'
-import type { IdPool } from './run-users.ts'
 
 /** Plugins listen on unix sockets in TMPDIR, whose path may have 107 bytes; their names take about 20. */
 const MAX_TMP_PATH_BYTES = 80
@@ -56,7 +56,7 @@ type DirectoryLimits = {
 /** Owners of the directories; without `users` the agent's own user. */
 export type DirectoryOwners = {
   caches: PluginCaches
-  users: (IdPool & { clear: (uid: number) => Promise<void> }) | undefined
+  users: RunUsers | undefined
   /** Roots of directories that may be in use by an engine of an earlier agent. */
   inUse?: ReadonlySet<string>
 }
@@ -73,6 +73,7 @@ export async function openRunDirectories(workDir: string, limits: DirectoryLimit
   await mkdir(parent, { recursive: true, mode: 0o700 })
   await chmod(parent, users === undefined ? 0o700 : 0o711)
   const kept = await readKept(parent, owners)
+  await users?.releaseUnused()
 
   async function remove({ documents, root, tmp, user, cache }: RunDirectory) {
     await documents
@@ -85,7 +86,7 @@ export async function openRunDirectories(workDir: string, limits: DirectoryLimit
     // A process outside the group could continue in a directory, and under an id, that another run gets next.
     if (uid !== undefined) await users?.clear(uid)
     for (const path of [root, tmp]) await rm(path, { recursive: true, force: true })
-    if (uid !== undefined) users?.free(uid)
+    if (uid !== undefined) await users?.release(uid)
   }
 
   async function clear({ user }: RunDirectory) {
