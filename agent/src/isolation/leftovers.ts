@@ -88,8 +88,14 @@ function sharedDirectories() {
   return [...new Set(SHARED)].filter((path) => statsOf(path)?.isDirectory() === true)
 }
 
-/** A directory without permissions for its owner would keep its content. */
-const REMOVE = `find -H "$@" -type d -prune -exec chmod -R u+rwX {} +; find -H "$@" -prune -exec rm -rf {} +`
+/**
+ * Removes the files that `listLeftovers` finds, with those in their directories. A directory without permissions for its owner would keep its
+ * content. The arguments are the user id and the shared directories.
+ */
+const REMOVE = `user=$1; shift
+closed='-type d ! -user '$user' ! -perm -020 ! -perm -002 -prune'
+find -H "$@" $closed -o -user $user -type d -prune -exec chmod -R u+rwX {} +
+find -H "$@" $closed -o -user $user -prune -exec rm -rf {} +`
 
 /** Removes what a user without processes has left; returns what cannot be removed. Acts as this user, so a link can mislead it to no other file. */
 async function removeLeftovers({ launcher, log }: Services, uid: number): Promise<Leftover[]> {
@@ -97,7 +103,7 @@ async function removeLeftovers({ launcher, log }: Services, uid: number): Promis
   const left = await listLeftovers(isOwn)
   if (left.length === 0) return left
   const ipc = left.flatMap((leftover) => ('ipc' in leftover ? leftover.ipc : []))
-  const files = ['-c', REMOVE, 'sh', ...sharedDirectories(), '-user', String(uid)]
+  const files = ['-c', REMOVE, 'sh', String(uid), ...sharedDirectories()]
   await run('sh', files)
   if (ipc.length > 0) await run('ipcrm', ipc)
   return listLeftovers(isOwn)
