@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -20,9 +20,13 @@ let server: BootedServer
 let signs: string
 beforeAll(async () => {
   if (!canTest) return
-  signs = await mkdtemp(join(tmpdir(), 'groundstate-signs-'))
+  // Agents remove what a run leaves in a directory of /tmp that every user may write.
+  const parent = await mkdtemp(join(tmpdir(), 'groundstate-signs-'))
+  signs = join(parent, 'signs')
+  await mkdir(signs)
+  await chmod(parent, 0o755)
   await chmod(signs, 0o777)
-  whenFileEnds(async () => rm(signs, { recursive: true, force: true }))
+  whenFileEnds(async () => rm(parent, { recursive: true, force: true }))
   server = await bootServer()
   await server.api('POST', '/organizations', {
     data: { type: 'organizations', attributes: { name: 'neighbours', email: 'neighbours@example.com' } },

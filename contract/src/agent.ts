@@ -24,6 +24,9 @@ import { boundedList, boundedMap, resourceId } from './json-api.ts'
  * | `POST /agents/:agentId/claim-task` `claimTaskBody` (long poll) | agent | 200 `taskRequest`, or 204 after `waitMs` |
  * | `POST /task-requests/:requestId/answer` `reportTaskResponseBody` | request | 204; idempotent |
  *
+ * The result of a job never fails for a single value: long text is truncated, and an invalid optional value dropped. Agents parse what they
+ * report with the same schemas.
+ *
  * All requests can be retried; agents do so without a response and after a 5xx. A claim whose connection closes before the response must not
  * take a job.
  *
@@ -45,6 +48,14 @@ import { boundedList, boundedMap, resourceId } from './json-api.ts'
  * which do not change the final status of its run. Requests of a deleted job get 401.
  */
 export const AGENT_API = '/api/agent/v1'
+
+/** Text of a report: truncated, and without characters that JSON or the database cannot store. */
+function text(maxCharacters: number) {
+  return z
+    .string()
+    .transform((value) => value.slice(0, maxCharacters).replaceAll('\0', '\u{FFFD}').toWellFormed())
+    .meta({ maxLength: maxCharacters })
+}
 
 /** Work that an agent may accept; `task` is the request of a run task. */
 export const WORK_KINDS = ['plan', 'apply', 'task'] as const
@@ -195,17 +206,19 @@ export type ArtifactKind = z.infer<typeof artifactKind>
 
 export const MAX_ARTIFACT_BYTES = 1024 ** 3
 
-const resourceCounts = z.object({ additions: z.int(), changes: z.int(), destructions: z.int(), imports: z.int() })
+const count = z.int32().min(0)
+export const resourceCounts = z.object({ additions: count, changes: count, destructions: count, imports: count })
+export type ResourceCounts = z.infer<typeof resourceCounts>
 
 export const finishBody = z.object({
   /** `canceled` when the engine stopped on request. */
   status: z.enum(['finished', 'errored', 'canceled']),
-  message: z.string().max(10_000).optional(),
-  exitCode: z.int().nullable(),
+  message: text(10_000).optional(),
+  exitCode: z.int32().nullable().catch(null),
   /** For a plan: whether applying it would change anything, including outputs, moves and imports. */
   hasChanges: z.boolean().optional(),
-  /** The planned changes of a plan; the applied changes of an apply, absent if it did not finish. */
-  counts: resourceCounts.optional(),
+  /** The planned changes of a plan; the applied changes of an apply, if the engine reports them as JSON. */
+  counts: resourceCounts.optional().catch(undefined),
   generatedConfiguration: z.boolean().optional(),
   engineVersion: z.string().max(100).optional().catch(undefined),
   owesDocuments: z.boolean().optional(),
@@ -229,8 +242,8 @@ export type ResultHeader = z.infer<typeof resultHeader>
 export const documentsHeader = z.object({
   files: envelopeFiles,
   /** Counts from the plan's JSON, which replace those from the engine's output. */
-  counts: resourceCounts.optional(),
-  problem: z.string().min(1).max(1000).optional(),
+  counts: resourceCounts.optional().catch(undefined),
+  problem: text(1000).optional(),
 })
 export type DocumentsHeader = z.infer<typeof documentsHeader>
 
@@ -272,9 +285,11 @@ export const TASK_RESPONSE_BYTES = 64 * 1024
 /** HTTP clients accept headers of 16 KB in total. */
 const header = z.string().max(16_384)
 
+const durationMs = z.int().min(0).max(3_600_000)
+
 export const reportTaskResponseBody = z.union([
   z.object({
-    durationMs: z.int().min(0).max(3_600_000),
+    durationMs,
     status: z.int().min(100).max(999),
     headers: boundedMap(header, header.or(boundedList(header))),
     /** The first `TASK_RESPONSE_BYTES` of the body, in base64. */
@@ -282,7 +297,7 @@ export const reportTaskResponseBody = z.union([
     isTruncated: z.boolean(),
   }),
   z.object({
-    durationMs: z.int().min(0).max(3_600_000),
+    durationMs,
     error: z.string().min(1).max(1000),
     /** Error code of Node.js, for which the server may have a clearer message. */
     code: z.string().max(100).optional(),

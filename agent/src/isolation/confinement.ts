@@ -10,9 +10,10 @@ import { createLauncher } from '../process/launcher.ts'
 import type { ProcessSpec } from '../process/process.ts'
 import { endProcessesOf } from '../process/user-processes.ts'
 import { type ResourceLimits, openCgroups } from './cgroup.ts'
+import { openRunUsers } from './leftovers.ts'
 import { openPluginCaches } from './plugin-caches.ts'
 import type { RunDirectory, RunSite } from './run-directory.ts'
-import { type IdBlock, claimIds, createIdPool, freeIds, isInBlock } from './run-users.ts'
+import { type IdBlock, claimIds, createIdPool, freeIds } from './run-users.ts'
 import { exitInSandbox, openSandbox } from './sandbox.ts'
 
 export type ConfinementOptions = {
@@ -60,7 +61,8 @@ export async function openConfinement(options: ConfinementOptions, site: Site) {
   const cgroups = typeof opened === 'string' ? undefined : opened
   const wrapper = block === undefined ? [] : await launcherWrapper(limits.pids ?? DEFAULT_PIDS)
   const launcher = stack.use(createLauncher(wrapper))
-  const caches = await openPluginCaches(workDir, block && createIdPool(block))
+  const groups = block && { first: block.first, size: block.size, next: block.next }
+  const caches = await openPluginCaches(workDir, groups && createIdPool(groups))
   const shown = [hooks, enginePath, certificates].filter((path) => path !== undefined)
   const firstUser = block && { uid: block.first, gid: block.first }
   const sandbox = options.sandbox
@@ -83,11 +85,7 @@ export async function openConfinement(options: ConfinementOptions, site: Site) {
   return {
     launcher,
     caches,
-    users: block && {
-      ...createIdPool(block, site.sparedUsers),
-      // An id of an earlier agent's block may now belong to another agent.
-      clear: async (uid: number) => (isInBlock(block, uid) ? launcher.clear(uid) : undefined),
-    },
+    users: block && openRunUsers(block, { launcher, log: site.log }, site.sparedUsers),
     confine,
     /** Writes the files that the confinement of this run needs. */
     prepare: async (directory: RunDirectory) => sandbox?.prepare(directory),

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createLineLog } from '../log.ts'
 import {
   applied,
@@ -107,6 +108,63 @@ describeAsRoot('a run whose agent root has started', () => {
     await startAgent(server, { firstRunUser, workDir })
 
     expect(await exitSignal).toBe('SIGKILL')
+  })
+
+  test('leaves nothing in shared directories, and its user id to no other run soon', async () => {
+    const server = await startServer()
+    const firstRunUser = 1_810_000_000
+    const { stop, ended, workDir } = await startAgent(server, { firstRunUser })
+    const name = `groundstate-left-${randomUUID()}`
+    const paths = ['/tmp', '/var/tmp', '/dev/shm'].map((directory) => join(directory, name))
+    const leave = paths.map((path) => `mkdir -p ${path}/d && echo secret >${path}/d/f && chmod 000 ${path}/d`)
+    const script = `${leave.join(' && ')} && ln -s / ${paths[0]}/l && ipcmk -M 64 && echo uid: $(id -u)`
+
+    const first = await applied(server, scripted(script))
+    await expect.poll(() => paths.filter(existsSync)).toEqual([])
+    stop()
+    await ended
+    await startAgent(server, { firstRunUser, workDir })
+    const other = { organizationId: 'org-b', workspaceName: 'two', workspaceId: 'ws-acme-two' }
+    const second = await applied(server, scripted('echo uid: $(id -u)'), other)
+
+    const [uid, next] = [first, second].map(({ apply }) => /uid: (\d+)/.exec(apply.log())?.[1])
+    expect(Number(next)).toBeGreaterThan(Number(uid))
+    expect(await readFile('/proc/sysvipc/shm', 'utf8')).not.toContain(` ${uid} `)
+  })
+
+  test('of a killed agent leaves nothing to the next agent', async () => {
+    const server = await startServer()
+    const firstRunUser = 1_820_000_000
+    const path = `/tmp/groundstate-left-${randomUUID()}`
+    await mkdir(path)
+    await writeFile(join(path, 'secret'), '', { mode: 0o600 })
+    for (const each of [path, join(path, 'secret')]) await chown(each, firstRunUser + 3, firstRunUser)
+
+    await startAgent(server, { firstRunUser })
+
+    await expect.poll(() => existsSync(path)).toBe(false)
+  })
+
+  test('whose files cannot be removed keeps its user id', async () => {
+    const firstRunUser = 1_830_000_000
+    const path = `/tmp/groundstate-left-${randomUUID()}`
+    await mkdir(join(path, 'of-root/in-use'), { recursive: true })
+    await chown(path, firstRunUser + 1, firstRunUser)
+    onTestFinished(() => rm(path, { recursive: true }))
+    const site = {
+      workDir: await temporaryDirectory(),
+      enginePath: undefined,
+      certificates: undefined,
+      sparedUsers: new Set<number>(),
+    }
+    using confinement = await openConfinement(
+      { firstRunUser },
+      { ...site, log: createLineLog({ level: 'warn', json: false }) },
+    )
+
+    await confinement.users?.releaseUnused()
+
+    expect(confinement.users?.reserve(firstRunUser + 1)).toBe(false)
   })
 
   test('cannot make the agent upload another file with a link', async () => {

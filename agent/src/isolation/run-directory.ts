@@ -7,8 +7,8 @@ import { z } from 'zod'
 import { diskUsage, removeTree } from '../process/confined-file.ts'
 import type { RunUser } from '../process/user-processes.ts'
 import { parseJson } from '../server/connection.ts'
+import type { RunUsers } from './leftovers.ts'
 import type { PluginCache, PluginCaches } from './plugin-caches.ts'
-import type { IdPool } from './run-users.ts'
 
 /** Plugins listen on unix sockets in TMPDIR, whose path may have 107 bytes; their names take about 20. */
 const MAX_TMP_PATH_BYTES = 80
@@ -65,7 +65,7 @@ const KEEP_COUNT = 50
 /** Owners of the directories; without `users` the agent's own user. */
 export type DirectoryOwners = {
   caches: PluginCaches
-  users: (IdPool & { clear: (uid: number) => Promise<void> }) | undefined
+  users: RunUsers | undefined
   /** Roots of directories that may be in use by an engine of an earlier agent. */
   inUse?: ReadonlySet<string>
 }
@@ -83,6 +83,7 @@ export async function openRunDirectories(workDir: string, keepBytes: number, own
   await mkdir(parent, { recursive: true, mode: 0o700 })
   await chmod(parent, users === undefined ? 0o700 : 0o711)
   const kept = await readKept(parent, owners)
+  await users?.releaseUnused()
 
   async function remove({ documents, root, tmp, user, cache }: RunDirectory) {
     await documents
@@ -95,7 +96,7 @@ export async function openRunDirectories(workDir: string, keepBytes: number, own
     // A process outside the group could continue in a directory, and under an id, that another run gets next.
     if (uid !== undefined) await users?.clear(uid)
     for (const path of [root, tmp]) await removeTree(path)
-    if (uid !== undefined) users?.free(uid)
+    if (uid !== undefined) await users?.release(uid)
   }
 
   async function clear({ user }: RunDirectory) {

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../process/errors.ts'
@@ -16,8 +17,13 @@ const SMALL_BLOCK_SIZE = 600
 /** Shared by the agents of a machine, so that their ids differ: processes under an id are killed with its run. */
 const REGISTRY = '/run/groundstate/run-users'
 
+/** Maximum number of ids that a start skips, so that only every so many runs write a file. */
+const STRIDE = 32
+
 type Ids = { first: number; size: number }
-export type IdBlock = Disposable & Ids
+/** `next` is the first id to allocate; `record` stores the one after an allocation. */
+type Rotation = { next: number; record: (next: number) => void }
+export type IdBlock = Disposable & Ids & Rotation
 export type IdPool = ReturnType<typeof createIdPool>
 
 export function isInBlock({ first, size }: Ids, id: number): boolean {
@@ -61,16 +67,36 @@ export async function claimIds(
       return `${directory} cannot be created: ${messageOf(error)}`
     }
     const claim = await claimWorkDir(directory, new AbortController().signal, 0).catch(() => undefined)
-    if (claim !== undefined) return { first, size, [Symbol.dispose]: () => claim[Symbol.dispose]() }
+    if (claim === undefined) continue
+    const rotation = await openRotation(join(directory, 'next'), { first, size })
+    return { first, size, ...rotation, [Symbol.dispose]: () => claim[Symbol.dispose]() }
   }
   return 'other agents of this machine use all user ids'
 }
 
-/** Allocates ids of a block; those in `held` are already in use. */
-export function createIdPool(block: Ids, held: Iterable<number> = []) {
+/** Continues where the last agent with the block has stopped: files of its runs may still exist. */
+async function openRotation(file: string, block: Ids): Promise<Rotation> {
   const { first, size } = block
+  const after = (id: number, count: number) => first + ((id - first + count) % size)
+  const stored = Number(await readFile(file, 'utf8').catch(() => 'NaN'))
+  const next = isInBlock(block, stored) ? stored : first
+  let end = next
+  return {
+    next,
+    record(id) {
+      const ahead = (end - id + size) % size
+      if (ahead > 0 && ahead <= STRIDE) return
+      end = after(id, STRIDE)
+      writeFileSync(file, String(end), { mode: 0o600, flush: true })
+    },
+  }
+}
+
+/** Allocates ids of a block; those in `held` are already in use. */
+export function createIdPool(block: Ids & Partial<Rotation>, held: Iterable<number> = []) {
+  const { first, size, record } = block
   const used = new Set(held)
-  let next = 0
+  let next = (block.next ?? first) - first
   return {
     /** Allocates in rotation, to reuse an id as late as possible. Throws when all are in use. */
     take(): number {
@@ -79,6 +105,7 @@ export function createIdPool(block: Ids, held: Iterable<number> = []) {
         if (used.has(id)) continue
         used.add(id)
         next = (id - first + 1) % size
+        record?.(first + next)
         return id
       }
       throw new Error(`all ${size} ids from ${first} on are in use`)
@@ -89,6 +116,7 @@ export function createIdPool(block: Ids, held: Iterable<number> = []) {
       return true
     },
     free: (id: number) => void used.delete(id),
+    isFree: (id: number) => isInBlock(block, id) && !used.has(id),
   }
 }
 

@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import type { FinishJob } from '@groundstate/contract/agent'
 import { type Journal, readExit, storeErroredState } from '../results/journal.ts'
 import { openLogStream } from '../results/log-stream.ts'
 import { uploadFile } from '../run/artifacts.ts'
-import { readApplySummary } from '../run/summaries.ts'
 import { RequestRejectedError } from '../server/connection.ts'
 import type { JobClient } from '../server/job-client.ts'
 
@@ -52,9 +50,8 @@ export function withNotes(outcome: FinishJob, notes: readonly (string | undefine
 export async function readOutcome(journal: Journal, isComplete: boolean): Promise<FinishJob> {
   const exit = await readExit(journal)
   if (exit?.code === 0) {
-    const counts = readApplySummary(await readFile(journal.log).catch(() => Buffer.alloc(0)))
     const message = 'The agent was killed during the apply. Its engine completed it, and stored its state.'
-    return { status: 'finished', exitCode: 0, counts, message }
+    return { status: 'finished', exitCode: 0, message }
   }
   const state = existsSync(journal.erroredState)
     ? 'The state that the engine could not store is kept: download it as the errored state of the apply, and compare it ' +

@@ -154,7 +154,7 @@ export async function runJob(
     reported?.resolve(true)
     if (reported === undefined) await journal.remove()
   } catch (error) {
-    // The server may have claimedApply it, unless it has abandoned the job.
+    // The server may have claimed it, unless it has abandoned the job.
     reported?.resolve(!(error instanceof LeaseLost))
     isRejected = job.kind === 'apply' && error instanceof RequestRejectedError
     if (!isRejected) await abandonJob(error)
@@ -313,7 +313,7 @@ function isExpected(error: unknown): boolean {
 
 function failedOutcome(error: unknown): FinishJob {
   const exitCode = error instanceof EngineFailed ? error.exitCode : null
-  return { status: 'errored', exitCode, message: messageOf(error).slice(0, 10_000) }
+  return { status: 'errored', exitCode, message: messageOf(error) }
 }
 
 function stoppedOutcome(reached: FinishJob, { kind, message }: Stopped): FinishJob {

@@ -150,6 +150,15 @@ export function statsOf(path: string): fs.Stats | undefined {
   }
 }
 
+/** As `statsOf`, without following a link. */
+export function linkStatsOf(path: string): fs.Stats | undefined {
+  try {
+    return fs.lstatSync(path)
+  } catch {
+    return undefined
+  }
+}
+
 /** Writes a file of the agent that the users of runs may read, whatever the umask is. */
 export async function writeWorldReadable(path: string, text: string) {
   await writeFile(path, text)

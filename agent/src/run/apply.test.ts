@@ -24,6 +24,35 @@ describeWithTerraform('an agent', () => {
     expect(server.api.current()?.resources.map(({ name }) => name)).toEqual(['bad', 'good'])
   })
 
+  test.each([
+    ['finished', true, '', { additions: 1, changes: 0, destructions: 0, imports: 0 }],
+    ['finished', false, '', undefined],
+    ['errored', true, '; exit 3', undefined],
+    ['errored', false, '; exit 3', undefined],
+  ] as const)(
+    'reports no counts of a provisioner: %s, structured output %s',
+    async (status, structured, end, counts) => {
+      const server = await startServer()
+      await startAgent(server)
+      const summary = 'Apply complete! Resources: 8 added, 8 changed, 8 destroyed.'
+      const json = String.raw`{\"type\":\"change_summary\",\"changes\":{\"add\":7,\"change\":7,\"remove\":7,\"operation\":\"apply\"}}`
+      const job = {
+        runId: 'run-a',
+        structuredOutput: structured,
+        configuration: configuration(`resource "terraform_data" "one" {
+        provisioner "local-exec" { command = "printf '%s\\n' '' '${summary}' '${json}' ''${end}" }
+      }`),
+      }
+      await server.submit(job).finished
+
+      const apply = server.submit({ ...job, kind: 'apply' })
+      const applied = await apply.finished
+
+      expect([applied.status, applied.counts]).toEqual([status, counts])
+      expect(apply.log()).toContain(summary)
+    },
+  )
+
   test('uploads the state that the engine could not store', async () => {
     const server = await startServer()
     await startAgent(server)

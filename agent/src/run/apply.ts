@@ -4,7 +4,7 @@ import { downloadArtifact } from './artifacts.ts'
 import type { EngineContext } from './context.ts'
 import { HookFailed, lockFile, runEngine, runHook } from './run-engine.ts'
 import { UNREACHABLE_GRACE_MS } from './stop.ts'
-import { readApplySummary } from './summaries.ts'
+import { readSummary } from './summaries.ts'
 import { readDeclaredVariables, writeVariables } from './variables.ts'
 import { runInit } from './working-directory.ts'
 
@@ -38,7 +38,7 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
   try {
     exitCode = await runEngine(context, args, {
       onOutput(lines, stream) {
-        if (stream === 'stdout') counts = readApplySummary(lines) ?? counts
+        if (job.structuredOutput && stream === 'stdout') counts = readSummary(lines, 'apply') ?? counts
         return log.write(lines)
       },
       orphan: {
@@ -56,7 +56,7 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
     if (message !== undefined) log.write(`\nWarning: ${message}\n`)
   }
   if (exitCode === 0) await runHook(context, 'post-apply').catch(warn)
-  return { status: exitCode === 0 ? 'finished' : 'errored', exitCode, counts, message }
+  return exitCode === 0 ? { status: 'finished', exitCode, counts, message } : { status: 'errored', exitCode, message }
 
   async function warn(error: unknown) {
     if (!(error instanceof HookFailed)) throw error

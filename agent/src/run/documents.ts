@@ -54,7 +54,7 @@ export async function deliverDocuments(context: EngineSite, schemas: PlanSchemas
 
 export function noDocuments(problem: string, error?: unknown) {
   const cause = error === undefined ? '' : `: ${messageOf(error)}`
-  return { files: [], problem: `${problem}${cause}`.slice(0, 1_000) }
+  return { files: [], problem: `${problem}${cause}` }
 }
 
 /** Files of `providers schema -json` for the providers of a plan, complete once `fetched` resolves. */

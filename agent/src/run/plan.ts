@@ -5,7 +5,7 @@ import { uploadResult } from './artifacts.ts'
 import type { EngineContext } from './context.ts'
 import { type PlanSchemas, createDocuments, planSchemas } from './documents.ts'
 import { EngineFailed, lockFile, runEngine, runHook } from './run-engine.ts'
-import { readPlanSummary } from './summaries.ts'
+import { readSummary } from './summaries.ts'
 import { readDeclaredVariables, writeVariables } from './variables.ts'
 import { runInit } from './working-directory.ts'
 
@@ -35,7 +35,7 @@ export async function runPlan(context: EngineContext): Promise<Planned> {
   ]
   const code = await runEngine(context, args, {
     onOutput(lines, stream) {
-      if (mayReportEarly && stream === 'stdout') counts = readPlanSummary(lines) ?? counts
+      if (mayReportEarly && job.structuredOutput && stream === 'stdout') counts = readSummary(lines, 'plan') ?? counts
       return log.write(lines)
     },
   })
@@ -56,8 +56,6 @@ export async function runPlan(context: EngineContext): Promise<Planned> {
   if (hasChanges) {
     // To print schemas the engine reads the organization, which its token may no longer do after the outcome.
     await Promise.all([uploads, schemas.fetched])
-    // A change of outputs alone has no summary.
-    counts ??= { additions: 0, changes: 0, destructions: 0, imports: 0 }
     const outcome = { status: 'finished', exitCode, hasChanges, counts, generatedConfiguration } as const
     return { outcome: { ...outcome, owesDocuments: true }, pending: schemas }
   }

@@ -1,37 +1,36 @@
 import { describe, expect, test } from 'vitest'
-import { readPlanSummary } from './summaries.ts'
+import { readSummary } from './summaries.ts'
 
-const of = (text: string) => readPlanSummary(Buffer.from(text))
+function summaryOf(operation: string, changes: object = {}) {
+  return { type: 'change_summary', changes: { operation, add: 1, change: 2, import: 3, remove: 4, ...changes } }
+}
 
-describe('the summary of a plan', () => {
+const of = (phase: 'plan' | 'apply', ...messages: (object | string)[]) => {
+  const lines = messages.map((message) => (typeof message === 'string' ? message : JSON.stringify(message)))
+  return readSummary(Buffer.from(`not json\n${lines.join('\n')}\n`), phase)
+}
+
+describe('the summary of a phase', () => {
   test.each([
-    ['Plan: 2 to add, 0 to change, 1 to destroy.', [2, 0, 1, 0]],
-    ['\u001b[1mPlan:\u001b[0m 1 to import, 2 to add, 3 to change, 4 to destroy.\u001b[0m', [2, 3, 4, 1]],
-    ['Plan: 0 to add, 0 to change, 0 to destroy, 1 to forget.', [0, 0, 0, 0]],
-  ])('is read from the line %j', (line, [additions, changes, destructions, imports]) => {
-    expect(of(`  # a.b\n\n${line}\n\nChanges to Outputs:\n`)).toEqual({ additions, changes, destructions, imports })
+    ['plan', 'plan'],
+    ['apply', 'apply'],
+    ['apply', 'destroy'],
+  ] as const)('is read from the message of the engine: %s, %s', (phase, operation) => {
+    const counts = { additions: 1, changes: 2, destructions: 4, imports: 3 }
+
+    expect(of(phase, summaryOf(operation), { type: 'outputs' })).toEqual(counts)
   })
 
-  test('is read from the message of a structured log', () => {
-    const summary = {
-      '@message': 'Plan: 1 to add, 0 to change, 0 to destroy.',
-      changes: { add: 1, change: 2, import: 3, remove: 4, operation: 'plan' },
-      type: 'change_summary',
-    }
-
-    expect(of(`not json\n${JSON.stringify(summary)}\n{"type":"outputs"}\n`)).toEqual({
-      additions: 1,
-      changes: 2,
-      destructions: 4,
-      imports: 3,
-    })
-  })
-
-  test.each([
-    ['a value of an attribute', '          Plan: 9 to add, 9 to change, 9 to destroy.\n'],
-    ['a warning', '│ Plan: 9 to add, 9 to change, 9 to destroy.\n'],
-    ['a change of outputs alone', 'Changes to Outputs:\n  + a = "b"\n'],
-  ])('is not read from %s', (_, text) => {
-    expect(of(text)).toBeUndefined()
+  test.each<[string, object | string]>([
+    [
+      'the output of a provisioner',
+      { type: 'provision_progress', hook: { output: JSON.stringify(summaryOf('apply')) } },
+    ],
+    ['another operation', summaryOf('plan')],
+    ['a line of text', `one (local-exec): ${JSON.stringify(summaryOf('apply'))}`],
+    ['numbers that are none', summaryOf('apply', { add: 99_999_999_999 })],
+    ['the human-readable summary', 'Apply complete! Resources: 9 added, 9 changed, 9 destroyed.'],
+  ])('is not read from %s', (_, message) => {
+    expect(of('apply', message)).toBeUndefined()
   })
 })

@@ -1,47 +1,27 @@
-import { stripVTControlCharacters } from 'node:util'
-import type { FinishJob } from '@groundstate/contract/agent'
+import { type ResourceCounts, resourceCounts } from '@groundstate/contract/agent'
 import { z } from 'zod'
 import { parseJson } from '../server/connection.ts'
-
-type Counts = FinishJob['counts']
 
 const changeSummary = z.object({
   type: z.literal('change_summary'),
   changes: z
-    .object({
-      operation: z.literal('plan'),
-      add: z.int(),
-      change: z.int(),
-      remove: z.int(),
-      import: z.int().default(0),
-    })
-    .transform(({ add, change, remove, ...rest }) => {
-      return { additions: add, changes: change, destructions: remove, imports: rest.import }
+    .object({ operation: z.string(), add: z.int(), change: z.int(), remove: z.int(), import: z.int().default(0) })
+    .transform(({ add, change, remove, operation, ...rest }) => {
+      return { operation, counts: { additions: add, changes: change, destructions: remove, imports: rest.import } }
     }),
 })
 
-export function readPlanSummary(lines: Buffer): Counts {
-  if (lines.includes('"change_summary"')) {
-    const messages = lines.toString().split('\n').map(parseJson)
-    return messages.flatMap((message) => changeSummary.safeParse(message).data ?? []).at(-1)?.changes
-  }
-  if (!lines.includes('Plan:')) return undefined
-  // Only at the start of a line: attribute values are indented, and diagnostics have a bar.
-  return readCounts(lines, /^Plan: (\d.*)\.$/gm, ['to add', 'to change', 'to destroy', 'to import'])
-}
+/** Engines call the apply of a destroy plan `destroy`. */
+const OPERATIONS = { plan: ['plan'], apply: ['apply', 'destroy'] } as const
 
-/** Reads the summary of an apply in these lines of its output; the line is the same in both formats. */
-export function readApplySummary(lines: Buffer): Counts {
-  if (!lines.includes('complete! Resources:')) return undefined
-  const summary = /(?:Apply|Destroy) complete! Resources: ([^.]*)\./g
-  return readCounts(lines, summary, ['added', 'changed', 'destroyed', 'imported'])
-}
-
-function readCounts(lines: Buffer, summary: RegExp, verbs: readonly string[]): Counts {
-  const list = [...stripVTControlCharacters(lines.toString()).matchAll(summary)].at(-1)?.[1]
-  if (list === undefined) return undefined
-  const [additions = 0, changes = 0, destructions = 0, imports = 0] = verbs.map((verb) =>
-    Number(new RegExp(`(\\d+) ${verb}`).exec(list)?.[1] ?? 0),
-  )
-  return { additions, changes, destructions, imports }
+/**
+ * Reads the summary of a phase in these lines of `-json` output, where the output of provisioners is inside messages of another type. In
+ * human-readable output, the engine's own lines cannot be distinguished.
+ */
+export function readSummary(lines: Buffer, phase: 'plan' | 'apply'): ResourceCounts | undefined {
+  if (!lines.includes('"change_summary"')) return undefined
+  const messages = lines.toString().split('\n').map(parseJson)
+  const summaries = messages.flatMap((message) => changeSummary.safeParse(message).data?.changes ?? [])
+  const last = summaries.findLast(({ operation }) => OPERATIONS[phase].some((name) => name === operation))
+  return resourceCounts.safeParse(last?.counts).data
 }

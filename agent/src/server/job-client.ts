@@ -9,6 +9,8 @@ import {
   type JobCommand,
   type ResultHeader,
   agentJob,
+  documentsHeader,
+  finishBody,
   heartbeatResponse,
   logResponse,
 } from '@groundstate/contract/agent'
@@ -128,13 +130,13 @@ export function jobClient(connection: Connection, { id, token }: Pick<AgentJob, 
       return result.value
     },
     async finish(outcome: FinishJob, signal: AbortSignal) {
-      const body = JSON.stringify(outcome)
+      const body = JSON.stringify(finishBody.parse(outcome))
       await report({ method: 'POST', path: '/finish', body, proxyRetryTimeoutMs: FINISH_RETRY_TIMEOUT_MS, signal })
     },
     /** `appendLog`, `putArtifact` and `finish` in one request. Returns the job of the apply that `takesApply` has brought. */
     async sendResult(outcome: FinishJob, { log, files, takesApply }: ResultParts, signal: AbortSignal) {
       const header = {
-        outcome,
+        outcome: finishBody.parse(outcome),
         takesApply,
         ...(log !== undefined && { log: { offset: log.offset, size: log.bytes.length } }),
         files: sizesOf(files),
@@ -147,7 +149,7 @@ export function jobClient(connection: Connection, { id, token }: Pick<AgentJob, 
     },
     /** Sends the pending documents of a plan; `files` are those not sent before. */
     async sendDocuments({ files, ...rest }: Documents, signal: AbortSignal) {
-      const header = { ...rest, files: sizesOf(files) } satisfies DocumentsHeader
+      const header = documentsHeader.parse({ ...rest, files: sizesOf(files) } satisfies DocumentsHeader)
       const body = packEnvelope(
         header,
         files.map(({ bytes }) => bytes),

@@ -76,7 +76,10 @@ function applyEnd(ctx: Ctx, { run }: LockedRun, body: FinishJob): Change {
   return {
     job: until === undefined ? body.status : 'deferred',
     run: resultColumns(body),
-    apply: { ...countColumns(body), ...(until !== undefined && { deferred_until: until }) },
+    apply: {
+      ...(body.status === 'finished' && countColumns(body)),
+      ...(until !== undefined && { deferred_until: until }),
+    },
     endsJob: true,
   }
 }
@@ -115,7 +118,7 @@ async function recordLateResult(ctx: Ctx, job: Job, body: FinishJob) {
     await insertNotice(ctx.db, locked.apply.id, description)
     await markLateResult(ctx.db, job.id, ctx.now())
     await applyChange(ctx, locked, {
-      ...(body.counts && { apply: countColumns(body) }),
+      ...(body.status === 'finished' && body.counts && { apply: countColumns(body) }),
       run: { error: description },
       events: [{ action: 'late_result', description }],
     })

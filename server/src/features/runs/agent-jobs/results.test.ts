@@ -14,6 +14,10 @@ async function readJson(setting: { user: { token: string } }, run: string, kind 
   return app.request({ url: `/api/v2/runs/${run}/plan/${kind}`, token: setting.user.token })
 }
 
+async function readPhase(setting: { user: { token: string } }, path: string) {
+  return (await app.request({ url: `/api/v2/${path}`, token: setting.user.token })).json().data.attributes
+}
+
 describe('a result', () => {
   test('has the rest of the log, the files and the status in one request', async () => {
     const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': true })
@@ -77,6 +81,56 @@ describe('a result', () => {
 
     const { read } = await openLog(app, setting, { run, phase: 'apply' })
     expect(String(await read(0, 1000))).toMatch(/^.before\n[^]*after\n[^]*reconnected/)
+  })
+})
+
+describe('a result with values out of bounds', () => {
+  test.each(['finish', 'result'] as const)('ends the run as it would without them: %s', async (request) => {
+    const { setting, run, job } = await startPlan(app, agent)
+    const text = 'x'.repeat(20_000)
+    const counts = { additions: 99_999_999_999, changes: -1, destructions: 0, imports: 0 }
+
+    const response = await job[request]({
+      status: 'errored',
+      message: text,
+      engineVersion: text,
+      exitCode: 2 ** 40,
+      counts,
+    })
+
+    expect(response.status).toBe(204)
+    const { attributes, relationships } = await readRun(app, setting, run)
+    expect([attributes.status, attributes['error-message']]).toEqual(['errored', text.slice(0, 10_000)])
+    const plan = await readPhase(setting, `plans/${relationships.plan.data.id}`)
+    expect(plan).toMatchObject({ status: 'errored', 'resource-additions': null })
+  })
+
+  test('stores no characters that the database cannot store', async () => {
+    const { setting, run, job } = await startPlan(app, agent)
+
+    expect((await job.result({ status: 'errored', message: 'a\0b\uD800' })).status).toBe(204)
+
+    expect((await readRun(app, setting, run)).attributes['error-message']).toBe('a\u{FFFD}b\u{FFFD}')
+  })
+})
+
+describe('the counts of an apply', () => {
+  const counts = { additions: 1, changes: 2, destructions: 3, imports: 4 }
+
+  test.each([
+    ['are those of its plan if its agent reports none', 'finished', undefined, 1],
+    ['are those that its agent reports', 'finished', { ...counts, additions: 7 }, 7],
+    ['are unknown if it failed', 'errored', counts, null],
+  ] as const)('%s', async (_, status, reported, additions) => {
+    const { setting, run, job } = await startPlan(app, agent, { 'auto-apply': true })
+    await job.finish({ counts })
+    app.clock.advance(60_000)
+
+    await (await agent.take()).finish({ status, ...(reported && { counts: reported }) })
+
+    const { relationships } = await readRun(app, setting, run)
+    const apply = await readPhase(setting, `applies/${relationships.apply.data.id}`)
+    expect(apply).toMatchObject({ status, 'resource-additions': additions })
   })
 })
 

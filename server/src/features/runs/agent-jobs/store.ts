@@ -1,4 +1,4 @@
-import type { FinishJob } from '@groundstate/contract/agent'
+import type { ResourceCounts } from '@groundstate/contract/agent'
 import {
   type InferResult,
   type Insertable,
@@ -216,7 +216,7 @@ export function appliesImmediately(run: RunRow) {
 }
 
 /** The columns of a phase for the resource counts of an agent. */
-export function countColumns({ counts }: Pick<FinishJob, 'counts'>) {
+export function countColumns({ counts }: { counts?: ResourceCounts | undefined }) {
   if (!counts) return {}
   return {
     resource_additions: counts.additions,

@@ -6,6 +6,14 @@ import type { Actor, userActor } from '../../../auth/actor.ts'
 import type { readAccess } from '../../../auth/workspace-access.ts'
 import type { Db } from '../../../db/db.ts'
 
+const COUNTS = ['resource_additions', 'resource_changes', 'resource_destructions', 'resource_imports'] as const
+
+/** A count of a phase. A finished apply has made all changes of its plan, so these count unless its agent has reported others. */
+function phaseCount(column: (typeof COUNTS)[number]) {
+  return sql<number | null>`case when p.kind = 'apply' and p.status = 'finished' and p.resource_additions is null
+    then planned.${sql.ref(column)} else p.${sql.ref(column)} end`.as(column)
+}
+
 /** Phases with their run and the last agent that executed them. Only applies have state versions, which refer to the run. */
 function selectPhases(db: Db) {
   return db
@@ -13,7 +21,11 @@ function selectPhases(db: Db) {
     .innerJoin('runs as r', 'r.id', 'p.run_id')
     .leftJoin('agent_jobs as j', 'j.id', 'p.job_id')
     .leftJoin('agent_pools as pool', 'pool.id', 'r.agent_pool_id')
+    .leftJoin('phases as planned', (join) =>
+      join.onRef('planned.run_id', '=', 'p.run_id').on('planned.kind', '=', 'plan').on('p.kind', '=', 'apply'),
+    )
     .selectAll('p')
+    .select(COUNTS.map(phaseCount))
     .select(['r.structured_output', 'r.execution_mode', 'r.agent_pool_id', 'r.workspace_id'])
     .select(['j.executed_by', 'j.agent_name', 'pool.name as agent_pool_name'])
     .select(
