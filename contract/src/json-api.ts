@@ -74,9 +74,12 @@ export function toOneOrNone(type: string) {
   return z.object({ data: toOne(type).shape.data.nullable() })
 }
 
+/** Maximum number of related resources in a body. More than `MAX_ITEMS`, since a list can replace another and cannot be sent in parts. */
+const MAX_RELATED = 10_000
+
 /** Related resources in a body: `{"data": [{"type": "…", "id": "…"}]}`. */
 export function toMany(type: string) {
-  return z.object({ data: boundedList(z.object({ type: z.literal(type), id: resourceId })) })
+  return z.object({ data: boundedList(z.object({ type: z.literal(type), id: resourceId }), MAX_RELATED) })
 }
 
 export const identifiersBody = toMany

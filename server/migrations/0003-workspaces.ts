@@ -219,9 +219,9 @@ create table variables (
   updated_at timestamptz not null,
   check ((workspace_id is null) <> (variable_set_id is null)),
   check (sensitive = (sealed_value is not null)),
-  check (sensitive = (value is null))
+  check (sensitive = (value is null)),
+  -- checked at the end of a statement, which may exchange keys
+  constraint variables_workspace_key unique (workspace_id, category, key) deferrable,
+  constraint variables_variable_set_key unique (variable_set_id, category, key) deferrable
 );
-create unique index variables_workspace_key on variables (workspace_id, category, key) where workspace_id is not null;
-create unique index variables_variable_set_key on variables (variable_set_id, category, key)
-  where variable_set_id is not null;
 `

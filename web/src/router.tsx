@@ -10,6 +10,8 @@ import type { ReactNode } from 'react'
 import { BASE } from './api/base.ts'
 import { NotFoundPage, Skeleton } from './components/feedback.tsx'
 import { capitalized } from './components/numbers.ts'
+import { RUN_FILTERS } from './features/runs/list/runs-query.ts'
+import { WORKSPACE_FILTERS, WORKSPACE_SORTS } from './features/workspaces/workspaces.ts'
 import { Frame } from './frame/frame.tsx'
 import type { Crumb } from './frame/top-bar.tsx'
 import { searchParams } from './search-params.ts'
@@ -72,34 +74,14 @@ const overview = createRoute({
 const workspaces = createRoute({
   getParentRoute: () => organization,
   path: 'workspaces',
-  validateSearch: searchParams({
-    q: 'text',
-    status: 'text',
-    project: 'text',
-    tag: 'text',
-    version: 'text',
-    locked: 'text',
-    drifted: 'text',
-    sort: 'text',
-    page: 'number',
-    new: 'flag',
-  }),
+  validateSearch: searchParams({ ...WORKSPACE_FILTERS, sort: WORKSPACE_SORTS, page: 'number', new: 'flag' }),
   staticData: { crumbs: () => [{ text: 'Workspaces' }] },
   component: lazyRouteComponent(async () => import('./features/workspaces/workspaces-page.tsx'), 'WorkspacesPage'),
 })
-const RUN_FILTERS = {
-  q: 'text',
-  status: 'text',
-  source: 'text',
-  operation: 'text',
-  user: 'text',
-  workspace: 'text',
-  page: 'number',
-} as const
 const runs = createRoute({
   getParentRoute: () => organization,
   path: 'runs',
-  validateSearch: searchParams(RUN_FILTERS),
+  validateSearch: searchParams({ ...RUN_FILTERS, page: 'number' }),
   staticData: { crumbs: () => [{ text: 'Runs' }] },
   component: lazyRouteComponent(async () => import('./features/runs/list/runs-page.tsx'), 'RunsPage'),
 })
@@ -135,7 +117,7 @@ function tab<const Path extends string, Module extends Record<Name, () => ReactN
 }
 const workspaceRuns = createRoute({
   ...tab('runs', async () => import('./features/runs/list/runs-page.tsx'), 'RunsTab'),
-  validateSearch: searchParams(RUN_FILTERS),
+  validateSearch: searchParams({ ...RUN_FILTERS, page: 'number' }),
 })
 const workspaceStates = createRoute({
   ...tab('states', async () => import('./features/states/states-tab.tsx'), 'StatesTab'),

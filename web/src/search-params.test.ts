@@ -2,7 +2,7 @@ import { createMemoryHistory, createRootRoute, createRoute, createRouter } from 
 import { expect, test } from 'vitest'
 import { searchParams } from './search-params.ts'
 
-const read = searchParams({ q: 'text', page: 'number', new: 'flag' })
+const read = searchParams({ q: 'text', page: 'number', new: 'flag', kind: ['plan', 'apply'] })
 
 test.each([
   { search: { q: 'kafka', page: 2, new: true }, is: { q: 'kafka', page: 2, new: true } },
@@ -10,6 +10,9 @@ test.each([
   { search: { q: '', page: 'x', new: false, other: 1 }, is: {} },
   { search: { q: { a: 1 }, page: -1 }, is: {} },
   { search: { page: 1_000_000_000 }, is: {} },
+  { search: { kind: 'plan,apply' }, is: { kind: 'plan,apply' } },
+  { search: { kind: 'frob,apply' }, is: { kind: 'apply' } },
+  { search: { kind: 'frob' }, is: {} },
 ])('$search is read as $is', ({ search, is }) => {
   expect(read(search)).toEqual(is)
 })

@@ -1,7 +1,8 @@
-type Kinds = Record<string, 'text' | 'number' | 'flag'>
-type Value<Kind> = Kind extends 'text' ? string : Kind extends 'number' ? number : true
+/** A list of texts stands for a comma-separated subset of them. */
+type Kinds = Record<string, 'text' | 'number' | 'flag' | readonly string[]>
+type Value<Kind> = Kind extends 'number' ? number : Kind extends 'flag' ? true : string
 
-/** The search parameters of a page. All are optional; invalid ones are dropped. */
+/** The search parameters of a page. All are optional; invalid ones and invalid items are dropped. */
 export type SearchParams<K extends Kinds> = { [Name in keyof K]?: Value<K[Name]> | undefined }
 
 /** A `validateSearch` function for the search parameters of a route. A flag is true or absent. */
@@ -19,5 +20,7 @@ function read(value: unknown, kind: Kinds[string]) {
     return Number.isInteger(number) && number > 0 && number < 1e9 ? number : undefined
   }
   // The router parses a text that looks like a number.
-  return typeof value === 'string' || typeof value === 'number' ? String(value) || undefined : undefined
+  const text = typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+  const items = kind === 'text' ? [text] : text.split(',').filter((item) => kind.includes(item))
+  return items.join(',') || undefined
 }

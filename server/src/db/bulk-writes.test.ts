@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
 import { whenFileEnds } from '../testing/cleanup.ts'
 import { createOrganization, createProject, createUser, createWorkspace } from '../testing/factories.ts'
@@ -144,6 +144,92 @@ test('a variable that a request changes twice has both changes', async () => {
 
   const [changed] = await send('GET', `varsets/${created.id}/relationships/vars`)
   expect(changed.attributes).toMatchObject({ value: 'new', description: 'why' })
+})
+
+/** Creates a workspace, or a set, with variables `k0`, `k1` …, and returns a function that renames them by index. */
+const RENAMES = {
+  workspace: async (length: number) => {
+    const { id } = await newWorkspace()
+    const made = await Promise.all(
+      many(length, async (index) => send('POST', `workspaces/${id}/vars`, { data: variable(index) })),
+    )
+    const url = `workspaces/${id}/relationships/vars`
+    return { made, url, list: `workspaces/${id}/vars`, body: (data: object[]): object => ({ data }) }
+  },
+  set: async (length: number) => {
+    const { id, relationships } = await send('POST', `${ofAcme}/varsets`, set(many(length, variable)))
+    return { made: relationships.vars.data, url: `varsets/${id}`, list: `varsets/${id}/relationships/vars`, body: set }
+  },
+}
+
+async function rename(kind: keyof typeof RENAMES, length: number, renames: [index: number, key: string][]) {
+  const { made, url, list, body } = await RENAMES[kind](length)
+  const data = renames.map(([index, key]) => ({ type: 'vars', id: made[index].id, attributes: { key } }))
+  const response = await app.request({ method: 'PATCH', url: `/api/v2/${url}`, token: owner.token, body: body(data) })
+  const variables: { id: string; attributes: { key: string } }[] = await send('GET', list)
+  const keys = made.map((item: { id: string }) => variables.find(({ id }) => id === item.id)?.attributes.key)
+  return { response, keys }
+}
+
+describe.each(['workspace', 'set'] as const)('variables of a %s', (kind) => {
+  test.each<{ fact: string; length: number; renames: [number, string][]; keys: string[] }>([
+    {
+      fact: 'a variable gets the key that another gives up',
+      length: 2,
+      renames: [
+        [1, 'k2'],
+        [0, 'k1'],
+      ],
+      keys: ['k1', 'k2'],
+    },
+    {
+      fact: 'many keys are shifted',
+      length: 12,
+      renames: many(12, (index): [number, string] => [11 - index, `k${12 - index}`]),
+      keys: many(12, (index) => `k${index + 1}`),
+    },
+    {
+      fact: 'two keys are swapped through a temporary one',
+      length: 2,
+      renames: [
+        [0, 'tmp'],
+        [1, 'k0'],
+        [0, 'k1'],
+      ],
+      keys: ['k1', 'k0'],
+    },
+  ])('$fact', async ({ length, renames, keys: expected }) => {
+    const { response, keys } = await rename(kind, length, renames)
+
+    expect(response.status).toBeLessThan(300)
+    expect(keys).toEqual(expected)
+  })
+
+  test('a taken key is an error at the change that sets it', async () => {
+    const { response, keys } = await rename(kind, 4, [
+      [0, 'k3'],
+      [1, 'k3'],
+      [1, 'other'],
+      [2, 'k2'],
+    ])
+
+    const path = kind === 'set' ? '/data/relationships/vars/data' : '/data'
+    expect(response.status).toBe(422)
+    expect(response.json().errors).toMatchObject([
+      { detail: expect.stringContaining('k3'), source: { pointer: `${path}/0/attributes/key` } },
+    ])
+    expect(keys).toEqual(['k0', 'k1', 'k2', 'k3'])
+  })
+})
+
+test('a new variable of a set gets the key that another gives up', async () => {
+  const created = await send('POST', `${ofAcme}/varsets`, set([variable(0)]))
+  const { id } = created.relationships.vars.data[0]
+
+  await send('PATCH', `varsets/${created.id}`, set([{ type: 'vars', id, attributes: { key: 'k1' } }, variable(0)]))
+
+  const variables = await send('GET', `varsets/${created.id}/relationships/vars`)
+  expect(variables.map((item: { attributes: object }) => item.attributes)).toMatchObject([{ key: 'k0' }, { key: 'k1' }])
 })
 
 test('a member who is named twice joins a team once', async () => {

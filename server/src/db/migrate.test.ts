@@ -32,6 +32,28 @@ test('an earlier database loses the columns of settings that are refused today',
   expect((await execute(database.url, columns)).rows).toEqual([])
 })
 
+test('an earlier database gets variable keys that one statement can exchange', async () => {
+  await using database = await createTestDatabase()
+  const name = MIGRATIONS.map((migration) => migration.name).find((name) => name.endsWith('-variable-keys'))
+  await execute(
+    database.url,
+    `alter table variables drop constraint variables_workspace_key, drop constraint variables_variable_set_key;
+     create unique index variables_workspace_key on variables (workspace_id, category, key) where workspace_id is not null;
+     create unique index variables_variable_set_key on variables (variable_set_id, category, key)
+       where variable_set_id is not null;
+     delete from schema_migrations where name = '${name}'`,
+  )
+
+  const { applied } = await migrate(database.url)
+
+  const constraints = `select conname from pg_constraint where conrelid = 'variables'::regclass and condeferrable order by 1`
+  expect(applied).toEqual([name])
+  expect((await execute(database.url, constraints)).rows).toEqual([
+    { conname: 'variables_variable_set_key' },
+    { conname: 'variables_workspace_key' },
+  ])
+})
+
 test('servers that start concurrently run each migration once', async () => {
   await using database = await createTestDatabase()
   await execute(database.url, 'drop schema public cascade; create schema public')

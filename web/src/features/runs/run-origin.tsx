@@ -15,7 +15,6 @@ export const ORIGINS = {
   upload: { text: 'CLI/API upload', sources: ['tfe-configuration-version'] },
   trigger: { text: 'run trigger', sources: ['tfe-run-trigger'] },
 } as const satisfies Record<string, { text: string; sources: readonly Source[] }>
-export type Origin = keyof typeof ORIGINS
 
 const TEXTS = Object.fromEntries(
   Object.values(ORIGINS).flatMap(({ text, sources }) => sources.map((source) => [source, text])),

@@ -6,13 +6,19 @@ import { ActiveFilters, FilterChips, SearchField } from '../../components/filter
 import { Picker } from '../../components/picker.tsx'
 import { useOverview, workspaceGroups } from '../overview/overview.ts'
 import { readTag, readTags, tagText } from './tag-filter.ts'
-import { type ListedWorkspace, type WorkspaceSearch, findProjects, useProjectName } from './workspaces.ts'
+import {
+  type ListedWorkspace,
+  WORKSPACE_FILTERS,
+  type WorkspaceSearch,
+  findProjects,
+  useProjectName,
+} from './workspaces.ts'
 
 export type ChangeSearch = (change: Partial<WorkspaceSearch>, options?: { isTyping?: boolean }) => void
 
 /** Search parameters that clear all filters; `sort` and `page` are none. */
 export const NO_FILTER: Partial<WorkspaceSearch> = Object.fromEntries(
-  ['q', 'status', 'project', 'tag', 'version', 'locked', 'drifted'].map((name) => [name, undefined]),
+  Object.keys(WORKSPACE_FILTERS).map((name) => [name, undefined]),
 )
 
 type WorkspacesFiltersProps = {

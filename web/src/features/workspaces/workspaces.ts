@@ -1,6 +1,7 @@
 import type { planSchema } from '@groundstate/contract/plans'
 import type { projectSchema } from '@groundstate/contract/projects'
 import type { DocumentOnWire, PageOnWire } from '@groundstate/contract/responses'
+import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { effectiveTagBindingSchema } from '@groundstate/contract/tags'
 import type { teamSchema } from '@groundstate/contract/teams'
@@ -15,13 +16,23 @@ import { holderOf } from './lock-holder.ts'
 import { readTags, taggedParams } from './tag-filter.ts'
 
 /**
- * Filters, sorting and page of the list, as in the URL. `status` has groups of the current run, separated by commas, `none`
- * for workspaces without a run; `project` is an id; `tag` is a list such as `env=prod,kafka`; `locked` and `drifted` are
- * `true` or `false`.
+ * Filters of the list in the URL. `status` has groups of the current run, `none` for workspaces without a run; `project` is
+ * an id; `tag` is a list such as `env=prod,kafka`.
  */
-export type WorkspaceSearch = SearchParams<
-  Record<'q' | 'status' | 'project' | 'tag' | 'version' | 'locked' | 'drifted' | 'sort', 'text'> & { page: 'number' }
->
+export const WORKSPACE_FILTERS = {
+  q: 'text',
+  status: [...RUN_GROUP_NAMES, 'none'],
+  project: 'text',
+  tag: 'text',
+  version: 'text',
+  locked: ['true', 'false'],
+  drifted: ['true', 'false'],
+} as const
+export const WORKSPACE_SORTS = ['name', 'latest-change-at', 'current-run.created-at'].flatMap((name) => [
+  name,
+  `-${name}`,
+])
+export type WorkspaceSearch = SearchParams<typeof WORKSPACE_FILTERS & { sort: readonly string[]; page: 'number' }>
 
 const PAGE_SIZE = 50
 const RUN_PARTS = ['', '.plan', '.created_by']

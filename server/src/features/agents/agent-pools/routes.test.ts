@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
@@ -178,6 +179,29 @@ describe('agent pools', () => {
 
     expect([again.status, wrong.status]).toEqual([422, 422])
     expect(wrong.text).toContain(`has no workspace ${foreign.workspaceId}`)
+  })
+
+  test('have more workspaces in a list than other lists have items', async () => {
+    const setting = await createRunSetting(app)
+    const create = async (ids: string[]) =>
+      send(setting.user.token, 'POST', `/organizations/${setting.organization}/agent-pools`, {
+        type: 'agent-pools',
+        attributes: { name: 'large' },
+        relationships: { 'allowed-workspaces': { data: ids.map((id) => ({ type: 'workspaces', id })) } },
+      })
+    await sql`insert into workspaces (id, organization_id, project_id, name, engine_version, created_at, updated_at, latest_change_at)
+      select 'ws-large' || n, organization_id, project_id, 'large' || n, engine_version, created_at, updated_at, latest_change_at
+        from workspaces, generate_series(1, 1001) n where id = ${setting.workspaceId}`.execute(app.db)
+    const ids = Array.from({ length: 1001 }, (_, index) => `ws-large${index + 1}`)
+
+    const unknown = await create([...ids, 'ws-unknown'])
+    const tooMany = await create(Array(10_001).fill(setting.workspaceId))
+    const created = await create(ids)
+
+    expect(unknown.text).toContain('has no workspace ws-unknown')
+    expect(tooMany.text).toContain('data has 10001 items; it must have at most 10000')
+    expect(created.status).toBe(201)
+    expect(created.json().data.relationships['allowed-workspaces'].data).toHaveLength(1001)
   })
 
   test('that a workspace uses cannot be deleted', async () => {

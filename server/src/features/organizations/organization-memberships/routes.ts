@@ -156,7 +156,8 @@ async function loadUsers(ctx: Ctx, memberships: readonly Resource[]) {
   return new Map(
     memberships.flatMap((membership) => {
       const [id = ''] = relatedIds(membership, 'user')
-      const { email } = membership.attributes as contract.MembershipResource['attributes']
+      const address = membership.attributes?.['email']
+      const email = typeof address === 'string' ? address : null
       const account = accounts.get(id)
       const member = account && { ...account, attributes: { ...account.attributes, email } }
       const user = isInvitation(membership) ? invitedUserResource(id, email) : member

@@ -46,15 +46,16 @@ export async function replaceTagBindings(ctx: TransactionCtx, target: store.TagT
 
 type WorkspaceTarget = { organizationId: string; workspaceId: string }
 type WorkspaceTargets = { organizationId: string; workspaceIds: readonly string[] }
-type KeysInBody = { keys: readonly string[]; pointer: string }
+/** `pointerOf` is the pointer to the item of a body that gives a key to a workspace. */
+type KeysInBody = { keys: readonly string[]; pointerOf: (key: string, workspaceId: string) => string }
 
 /** Binds keys without a value to workspaces; bound keys keep their values. */
 export async function addTagKeys(
   ctx: TransactionCtx,
   { organizationId, workspaceIds }: WorkspaceTargets,
-  { keys, pointer }: KeysInBody,
+  { keys, pointerOf }: KeysInBody,
 ) {
-  await checkFixedKeys(ctx, workspaceIds, { keys, pointer })
+  await checkFixedKeys(ctx, workspaceIds, { keys, pointerOf })
   const bindings = [...new Set(keys)].map((key) => ({ key, value: '' }))
   const flat = workspaceIds.flatMap((workspaceId) => rows(ctx, { organizationId, workspaceId }, bindings))
   const unbound = flat.map((row) => ({ ...row, is_binding: false }))
@@ -71,20 +72,20 @@ async function writeTagBindings(
   const keys = bindings.map((binding) => binding.key)
   const repeated = keys.findIndex((key, index) => keys.indexOf(key) < index)
   if (repeated >= 0) throw invalid(`key ${keys[repeated]} is repeated`, `${pointer}/${repeated}/attributes/key`)
-  if ('workspaceId' in target) await checkFixedKeys(ctx, [target.workspaceId], { keys, pointer })
+  const pointerOf = (key: string) => `${pointer}/${keys.indexOf(key)}/attributes/key`
+  if ('workspaceId' in target) await checkFixedKeys(ctx, [target.workspaceId], { keys, pointerOf })
   if (change === 'replace') await store.deleteOtherTagBindings(ctx.db, target, keys)
   await store.upsertTagBindings(ctx.db, rows(ctx, target, bindings), { keep })
 }
 
 /** Throws `invalid` for a reserved key whose value the project sets. */
-async function checkFixedKeys(ctx: Ctx, workspaceIds: readonly string[], { keys, pointer }: KeysInBody) {
+async function checkFixedKeys(ctx: Ctx, workspaceIds: readonly string[], { keys, pointerOf }: KeysInBody) {
   if (keys.length === 0) return
-  const [fixed] = await store.listFixedKeys(ctx.db, workspaceIds, keys)
+  const fixed = await store.findFixedKey(ctx.db, workspaceIds, keys)
   if (!fixed) return
-  throw invalid(
-    `key ${fixed.key} is reserved: the project sets its value, and workspaces can't override it`,
-    `${pointer}/${keys.indexOf(fixed.key)}/attributes/key`,
-  )
+  const { key, workspace_id: id, workspace_name: name } = fixed
+  const detail = `key ${key} is reserved: the project of workspace ${name} sets its value, and workspaces can't override it`
+  throw invalid(detail, pointerOf(key, id))
 }
 
 function rows(ctx: Ctx, target: store.TagTarget, bindings: Bindings) {
@@ -187,7 +188,8 @@ export async function addFlatTags(
 ) {
   const { organizationId, workspaceId } = target
   const keys = await readTagKeys(ctx, organizationId, { tags, pointer })
-  await addTagKeys(ctx, { organizationId, workspaceIds: [workspaceId] }, { keys, pointer })
+  const pointerOf = (key: string) => `${pointer}/${keys.indexOf(key)}`
+  await addTagKeys(ctx, { organizationId, workspaceIds: [workspaceId] }, { keys, pointerOf })
 }
 
 type TagsInBody = { tags: readonly TagLinkage[]; pointer: string }

@@ -35,19 +35,20 @@ export async function listProjectsTagBindings(db: Db, projectIds: readonly strin
   return rows
 }
 
-/** Keys among `keys` whose value the workspaces, or one of them, cannot override. */
-export async function listFixedKeys(db: Db, workspaceIds: readonly string[], keys: readonly string[]) {
+/** A key among `keys` whose value a workspace, which is returned with it, cannot override. */
+export async function findFixedKey(db: Db, workspaceIds: readonly string[], keys: readonly string[]) {
   return db
     .selectFrom('workspaces as w')
     .innerJoin('tag_bindings as b', 'b.project_id', 'w.project_id')
     .innerJoin('reserved_tag_keys as r', (join) =>
       join.onRef('r.organization_id', '=', 'w.organization_id').onRef('r.key', '=', 'b.key'),
     )
-    .select('b.key')
+    .select(['b.key', 'w.id as workspace_id', 'w.name as workspace_name'])
     .where(sql<boolean>`w.id = any(${workspaceIds})`)
     .where('r.disable_overrides', '=', true)
     .where(sql<boolean>`b.key = any(${keys})`)
-    .execute()
+    .limit(1)
+    .executeTakeFirst()
 }
 
 /** Inserts bindings. Those in `keep` stay unchanged: all with that key, or flat tags that get no value. Others get the new value. */

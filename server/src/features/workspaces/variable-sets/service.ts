@@ -213,8 +213,9 @@ async function changeVariables(ctx: TransactionCtx, set: Scoped, changes: readon
   const changed = placed.flatMap(({ change: { id, attributes }, pointer }) =>
     id === undefined ? [] : { id, input: attributes, pointer },
   )
-  await createVariables(ctx, owner, added)
+  // Changes may give up the keys of new variables.
   await updateVariables(ctx, owner, changed)
+  await createVariables(ctx, owner, added)
 }
 
 export async function listSetVariables(ctx: Ctx, variableSetId: string) {

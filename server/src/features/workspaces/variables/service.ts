@@ -123,23 +123,24 @@ export async function updateVariables(ctx: TransactionCtx, owner: AuditedOwner, 
 
 type LockedChanges = { existing: readonly store.VariableRow[]; changes: readonly VariableChange[] }
 
-/** Returns the changed rows. A variable that is changed twice is written once. */
+/** Returns the changed rows. Several changes of a variable are one row, whose key is that of the last. */
 async function writeChanges(ctx: TransactionCtx, owner: AuditedOwner, { existing, changes }: LockedChanges) {
   const { organizationId, set } = owner
   const rows = new Map(existing.map((row) => [row.id, row]))
   const changed = new Map<string, store.VariableRow>()
-  const keys: PlacedKey[] = []
+  const keys = new Map<string, PlacedKey>()
   const events: AuditEvent[] = []
   for (const { id, input, pointer } of changes) {
     const current = changed.get(id) ?? rows.get(id)
     if (!current || !input) continue
     const row = changedRow(ctx, current, { input, pointer: `${pointer}/attributes` })
     changed.set(id, row)
-    keys.push({ ...row, pointer: `${pointer}/attributes` })
+    const isRenamed = row.key !== current.key || row.category !== current.category
+    if (isRenamed) keys.set(id, { ...row, pointer: `${pointer}/attributes` })
     events.push(variableAudit(organizationId, 'update', { changes: input, set })(row))
   }
   const written = [...changed.values()]
-  await rejectTakenKey(keys, () => store.updateVariables(ctx.db, written))
+  await rejectTakenKey([...keys.values()], () => store.updateVariables(ctx.db, written))
   await recordAudits(ctx, events)
   return written
 }

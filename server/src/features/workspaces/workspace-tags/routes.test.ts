@@ -211,6 +211,32 @@ test('workspaces inherit tags of their project unless they set their own', async
   expect(effective[1].links['inherited-from']).toBe(`/api/v2/projects/${project.id}`)
 })
 
+test('a tag that a project reserves is an error that names the workspace', async () => {
+  const project = await createProject(app, { organization: acme.name, actor: owner.actor, name: 'fixed' })
+  const { status } = await send('PATCH', `projects/${project.id}/tag-bindings`, bindings({ kept: 'by-project' }))
+  await newWorkspace(['kept'])
+  const free = await newWorkspace()
+  const fixed = await newWorkspace([], project.id)
+  const attributes = { key: 'kept', 'disable-overrides': true }
+  const reserved = await app.request({
+    method: 'POST',
+    url: `/api/v2/organizations/${acme.name}/reserved-tag-keys`,
+    token: owner.token,
+    body: { data: { type: 'reserved-tag-keys', attributes } },
+  })
+  const [tag] = await show(`organizations/${acme.name}/tags?q=kept`)
+
+  const response = await send('POST', `tags/${tag.id}/relationships/workspaces`, [
+    { type: 'workspaces', id: free.id },
+    { type: 'workspaces', id: fixed.id },
+  ])
+
+  expect([status, reserved.status, response.status]).toEqual([200, 201, 422])
+  expect(response.json().errors).toMatchObject([
+    { detail: expect.stringContaining(fixed.name), source: { pointer: '/data/1/id' } },
+  ])
+})
+
 test("a reserved key that workspaces may not override has the project's value", async () => {
   const project = await createProject(app, { organization: acme.name, actor: owner.actor })
   const workspace = await newWorkspace([], project.id)

@@ -94,8 +94,9 @@ export async function addWorkspacesToTag(ctx: Ctx, tagId: string, identifiers: r
   const { organization_id: organizationId } = tag
   const workspaces = await requireWorkspaces(ctx, { organizationId, permission: 'tags:manage' }, identifiers)
   await transact(ctx, async (ctx) => {
-    const targets = { organizationId, workspaceIds: workspaces.map(({ id }) => id) }
-    await addTagKeys(ctx, targets, { keys: [tag.key], pointer: '/data' })
+    const workspaceIds = workspaces.map(({ id }) => id)
+    const pointerOf = (_: string, id: string) => `/data/${workspaceIds.indexOf(id)}/id`
+    await addTagKeys(ctx, { organizationId, workspaceIds }, { keys: [tag.key], pointerOf })
     const events = workspaces.map((workspace) => tagsAudit(tagged(workspace), 'add_tags', [tag.key]))
     await recordAudits(ctx, events)
   })

@@ -56,9 +56,11 @@ function triggerColumns(attributes: Attributes, current: Workspace | undefined) 
     trigger_patterns: patterns === undefined && prefixes ? [] : withDefault(patterns, []),
   }
   const isDisabled = (columns.file_triggers_enabled ?? current?.file_triggers_enabled) === false
-  const isUsed = (name: 'prefixes' | 'patterns') =>
-    (columns[`trigger_${name}`] ?? current?.[`trigger_${name}`] ?? []).length > 0
-  const used = isUsed('prefixes') ? 'trigger-prefixes' : isUsed('patterns') ? 'trigger-patterns' : undefined
+  const triggers = [
+    { name: 'trigger-prefixes', list: columns.trigger_prefixes ?? current?.trigger_prefixes },
+    { name: 'trigger-patterns', list: columns.trigger_patterns ?? current?.trigger_patterns },
+  ] as const
+  const used = triggers.find(({ list }) => list?.length)?.name
   if (isDisabled && used && (enabled !== undefined || attributes[used])) {
     throw invalid(
       `file-triggers-enabled is false and ${used} is not empty: enable file triggers or empty ${used}`,

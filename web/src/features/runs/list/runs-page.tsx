@@ -15,7 +15,7 @@ import { useOpenWorkspace } from '../../workspaces/workspace.ts'
 import { findWorkspaces } from '../../workspaces/workspaces.ts'
 import { ORIGINS } from '../run-origin.tsx'
 import { RUN_GROUP_STYLE } from '../run-status.tsx'
-import { FILTERS, OPERATIONS, type RunSearch, type RunsScope, useQueuePositions, useRuns } from './runs-query.ts'
+import { OPERATIONS, RUN_FILTERS, type RunSearch, type RunsScope, useQueuePositions, useRuns } from './runs-query.ts'
 import { RunsTable } from './runs-table.tsx'
 
 const organizationRoute = getRouteApi('/frame/app/$organization/runs')
@@ -135,10 +135,10 @@ function RunsList({ scope, workspace, search, onSearch, children }: RunsListProp
 /** `isTyping` changes replace the history entry. */
 type ChangeSearch = (change: Partial<RunSearch>, options?: { isTyping?: boolean }) => void
 
-const NO_FILTER: Partial<RunSearch> = Object.fromEntries(FILTERS.map((name) => [name, undefined]))
+const NO_FILTER: Partial<RunSearch> = Object.fromEntries(Object.keys(RUN_FILTERS).map((name) => [name, undefined]))
 
 function isFiltered(search: RunSearch) {
-  return FILTERS.some((name) => search[name] !== undefined)
+  return Object.keys(NO_FILTER).some((name) => search[name as keyof RunSearch] !== undefined)
 }
 
 /** `hasWorkspaces`: the list contains runs of several workspaces. */

@@ -1,19 +1,16 @@
 import type { organizationCapacitySchema } from '@groundstate/contract/organization-overviews'
 import type { applySchema, planSchema } from '@groundstate/contract/plans'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import type { queuedRunSchema, runSchema } from '@groundstate/contract/runs'
 import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { get, getData, queryString } from '../../../api/client.ts'
 import { includedOf, isOfScope } from '../../../api/queries.ts'
-import { ORIGINS, type Origin, type RunAuthor } from '../run-origin.tsx'
+import type { SearchParams } from '../../../search-params.ts'
+import { ORIGINS, type RunAuthor } from '../run-origin.tsx'
 import type { Plan, Run } from '../run.ts'
-
-export const FILTERS = ['q', 'status', 'source', 'operation', 'user', 'workspace'] as const
-
-/** Filters of a run list in the URL. `status` and `source` may be comma-separated lists. */
-export type RunSearch = { [Filter in (typeof FILTERS)[number]]?: string | undefined } & { page?: number | undefined }
 
 export type ListedRun = {
   id: string
@@ -38,6 +35,17 @@ export const OPERATIONS: Readonly<Record<string, string>> = {
   destroy: 'Destroy',
   empty_apply: 'Empty apply',
 }
+
+/** Filters of a run list in the URL. */
+export const RUN_FILTERS = {
+  q: 'text',
+  status: RUN_GROUP_NAMES,
+  source: Object.keys(ORIGINS),
+  operation: Object.keys(OPERATIONS),
+  user: 'text',
+  workspace: 'text',
+} as const
+export type RunSearch = SearchParams<typeof RUN_FILTERS & { page: 'number' }>
 
 export function useRuns({ organization, workspaceId }: RunsScope, search: RunSearch) {
   const query = queryString({
@@ -76,11 +84,11 @@ export function listedRuns(
   }))
 }
 
-/** The API sources of comma-separated origins; the server rejects an unknown origin. */
+/** The API sources of comma-separated origins. */
 function apiSources(origins: string | undefined) {
-  return origins
-    ?.split(',')
-    .flatMap((origin) => (origin in ORIGINS ? ORIGINS[origin as Origin].sources : [origin]))
+  const names = origins?.split(',') ?? []
+  return Object.entries(ORIGINS)
+    .flatMap(([name, { sources }]) => (names.includes(name) ? sources : []))
     .join(',')
 }
 
