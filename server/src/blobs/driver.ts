@@ -3,6 +3,13 @@ import type { Readable } from 'node:stream'
 /** Metadata of a stored blob. `storedSize` is its sealed size in bytes. */
 type StoredBlob = { key: string; storedSize: number; modifiedAt: Date }
 
+const OWN_KEY = /^[a-z-]+\/[a-z]+-[A-Za-z0-9]{16}\//
+
+/** Whether a key is of our format, `<kind>/<id of its owner>/…`: other applications may use the same bucket. */
+export function isOwnKey(key: string) {
+  return OWN_KEY.test(key)
+}
+
 /**
  * A page of keys, unordered. A listing from `cursor` on has every key not listed before, and may repeat some. It may or may not have blobs
  * that were put or deleted during the listing.

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
+import { newId } from '../ids.ts'
 import { createBlobs } from './blobs.ts'
 import { BlobExistsError } from './errors.ts'
 import { describeBlobs } from './testing/driver-suite.ts'
@@ -72,13 +73,26 @@ test.each(['unavailable', 'unsupported', 'cut-before', 'cut-after'] as const)(
 test('parts that a killed process left are deleted after a day, and not while an upload may still be running', async () => {
   const { server, blobs } = await openStore()
   const signal = new AbortController().signal
-  server.uploads.set('left', { key: 'runs/killed', initiatedAt: new Date(), headers: {}, parts: new Map() })
+  const key = `runs/${newId('run')}/${newId('job')}/plan-file`
+  server.uploads.set('left', { key, initiatedAt: new Date(), headers: {}, parts: new Map() })
 
   await blobs.settle(new Date(Date.now() + 23 * 3_600_000), signal)
   const early = server.uploads.size
   await blobs.settle(new Date(Date.now() + 25 * 3_600_000), signal)
 
   expect([early, server.uploads.size]).toEqual([1, 0])
+})
+
+test('abandoned uploads of other applications in the bucket stay, and those listed after them are deleted', async () => {
+  const { server, blobs } = await openStore()
+  const begun = (key: string) => ({ key, initiatedAt: new Date(), headers: {}, parts: new Map() })
+  const foreign = Array.from({ length: 250 }, (_, n) => `backups/db-${n}.dump`)
+  for (const key of [...foreign, 'Ünicode', 'runs/nightly/report']) server.uploads.set(key, begun(key))
+  for (const id of ['first', 'second']) server.uploads.set(id, begun(`state-versions/${newId('sv')}/raw-${id}`))
+
+  await blobs.settle(new Date(Date.now() + 25 * 3_600_000), new AbortController().signal)
+
+  expect([...server.uploads.keys()]).toEqual([...foreign, 'Ünicode', 'runs/nightly/report'])
 })
 
 test('a put that loses a race between its check and its write fails, and the other blob stays', async () => {

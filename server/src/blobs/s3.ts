@@ -5,7 +5,7 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import { XmlElement, parseXml } from '@rgrove/parse-xml'
 import { AwsClient } from 'aws4fetch'
 import { prepend, slices } from './content.ts'
-import { type BlobDriver, SMALL_BYTES } from './driver.ts'
+import { type BlobDriver, SMALL_BYTES, isOwnKey } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
 
 /** A bucket of Amazon S3 or a compatible store, addressed path-style. */
@@ -227,15 +227,24 @@ export function openS3Driver(config: S3Config): BlobDriver {
       }
     },
 
-    async settle(before) {
+    async settle(before, signal) {
       const root = config.prefix ?? ''
-      const response = await request({ method: 'GET', query: { uploads: '', prefix: root } })
-      const text = await response.text()
-      // Some stores have no such list, and delete the parts themselves.
-      for (const upload of response.ok ? childrenOf(parseResponse(text), 'Upload') : []) {
-        const [key = '', uploadId = '', initiated = ''] = UPLOAD_FIELDS.map((name) => textOf(upload, name))
-        if (Date.parse(initiated) < before.getTime() - ABANDONED_AFTER_MS)
-          await request({ method: 'DELETE', key: key.slice(root.length), query: { uploadId } })
+      let from: Record<string, string> | undefined = {}
+      while (from && !signal.aborted) {
+        const response = await request({ method: 'GET', query: { uploads: '', prefix: root, ...from } })
+        const page = parseResponse(await response.text())
+        // Some stores have no such list, and delete the parts themselves.
+        if (!response.ok) break
+        for (const upload of childrenOf(page, 'Upload')) {
+          const [name = '', uploadId = '', initiated = ''] = UPLOAD_FIELDS.map((field) => textOf(upload, field))
+          const key = name.slice(root.length)
+          if (isOwnKey(key) && Date.parse(initiated) < before.getTime() - ABANDONED_AFTER_MS)
+            await request({ method: 'DELETE', key, query: { uploadId } })
+        }
+        const keyMarker = textOf(page, 'IsTruncated') === 'true' && textOf(page, 'NextKeyMarker')
+        from = keyMarker
+          ? { 'key-marker': keyMarker, 'upload-id-marker': textOf(page, 'NextUploadIdMarker') ?? '' }
+          : undefined
       }
       return 0
     },

@@ -10,9 +10,11 @@ async function keysOf(app: TestApp) {
   return keys
 }
 
+const keyOf = (number: number) => `orphans/x-${String(number).padStart(16, '0')}/x`
+
 test('an interrupted sweep is continued by the next one, and the one after that starts over', async () => {
   const app = await createTestApp()
-  await Promise.all(Array.from({ length: 700 }, (_, n) => app.blobs.put(`orphans/${n}/x`, Buffer.from('x'))))
+  await Promise.all(Array.from({ length: 700 }, (_, n) => app.blobs.put(keyOf(n), Buffer.from('x'))))
   app.clock.advance(3 * DAY_MS)
   const looked: string[] = []
   const sweep = async (signal: AbortSignal, onLook?: () => void) =>
@@ -22,7 +24,7 @@ test('an interrupted sweep is continued by the next one, and the one after that 
       async (keys) => {
         looked.push(...keys)
         onLook?.()
-        return new Set(['orphans/7/x'])
+        return new Set([keyOf(7)])
       },
       signal,
     )
@@ -40,5 +42,15 @@ test('an interrupted sweep is continued by the next one, and the one after that 
   // Except for one directory, it lists only what the first sweep did not.
   expect(atSecond).toBeLessThan(300)
   expect(third).toBe(0)
-  expect(await keysOf(app)).toEqual(['orphans/7/x'])
+  expect(await keysOf(app)).toEqual([keyOf(7)])
+})
+
+test('objects of other applications in the bucket are not swept', async () => {
+  const app = await createTestApp()
+  for (const key of ['orphans/app.log', 'orphans/web-1/2026.log', keyOf(1)]) await app.blobs.put(key, Buffer.from('x'))
+  app.clock.advance(3 * DAY_MS)
+
+  await sweepBlobs(app, 'orphans/', async () => new Set(), new AbortController().signal)
+
+  expect((await keysOf(app)).toSorted()).toEqual(['orphans/app.log', 'orphans/web-1/2026.log'])
 })

@@ -1,5 +1,6 @@
 import type { Db } from '../db/db.ts'
 import type { Blobs } from './blobs.ts'
+import { isOwnKey } from './driver.ts'
 
 /** Minimum age of an orphaned blob, in ms: a blob exists before the row that names it, and upload URLs are valid for a day. */
 const ORPHAN_AGE_MS = 48 * 3_600_000
@@ -24,7 +25,8 @@ export async function sweepBlobs(
   const saved = await db.selectFrom('blob_sweeps').select('cursor').where('prefix', '=', prefix).executeTakeFirst()
   let position = saved?.cursor
   let swept = 0
-  for await (const { keys, cursor } of blobs.list(prefix, position)) {
+  for await (const { keys: listed, cursor } of blobs.list(prefix, position)) {
+    const keys = listed.filter(isOwnKey)
     const retained = keys.length === 0 ? new Set() : await named(keys)
     const orphans = keys.filter((key) => !retained.has(key))
     await forEachConcurrently(orphans, async (key) => {

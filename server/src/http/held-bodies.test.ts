@@ -8,7 +8,7 @@ const MB = 1024 * 1024
 const app = await createTestApp()
 const url = await app.listen()
 
-/** Sends the beginning of a document, by default with an inline state, and returns the status of a response before its end. */
+/** Sends the beginning of a document, by default with an inline state, and returns the status of a response before its end, with `disconnect`. */
 async function begin(
   { workspaceId, user }: RunSetting,
   megabytes: number,
@@ -28,7 +28,7 @@ async function begin(
   const chunk = Buffer.alloc(MB, 'A')
   for (let sent = 0; sent < megabytes && response.status === undefined; sent += 1)
     await new Promise((resolve) => socket.write(chunk, resolve))
-  return () => response.status
+  return Object.assign(() => response.status, { disconnect: () => socket.destroy() })
 }
 
 test('unfinished bodies of one caller take limited memory, and others can still send theirs', async () => {
@@ -77,4 +77,17 @@ test('short documents count too', async () => {
 
   await expect.poll(() => responses.filter((status) => status() !== undefined).length).toBeGreaterThan(5)
   expect(responses.filter((status) => status() === undefined).length).toBeGreaterThan(180)
+})
+
+test('the memory of bodies is released when their clients disconnect', async () => {
+  const setting = await createRunSetting(app)
+
+  const statuses: (string | undefined)[] = []
+  for (let number = 0; number < 4; number += 1) {
+    const status = await begin(setting, 90)
+    statuses.push(status())
+    status.disconnect()
+  }
+
+  expect(statuses).toEqual([undefined, undefined, undefined, undefined])
 })

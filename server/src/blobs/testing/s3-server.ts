@@ -152,12 +152,21 @@ function listing(objects: Map<string, StoredObject>, query: URLSearchParams) {
 }
 
 function uploadListing(uploads: Map<string, Upload>, query: URLSearchParams) {
-  const listed = [...uploads].filter(([, { key }]) => key.startsWith(query.get('prefix') ?? ''))
-  const items = listed.map(
-    ([id, { key, initiatedAt }]) =>
-      `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${initiatedAt.toISOString()}</Initiated></Upload>`,
+  const [prefix, key, id] = ['prefix', 'key-marker', 'upload-id-marker'].map((name) => query.get(name) ?? '')
+  const listed = [...uploads]
+    .map(([uploadId, upload]) => ({ ...upload, uploadId, position: `${upload.key}\0${uploadId}` }))
+    .filter((upload) => upload.key.startsWith(prefix ?? '') && upload.position > `${key}\0${id}`)
+    .sort((a, b) => (a.position < b.position ? -1 : 1))
+  const page = listed.slice(0, PAGE)
+  const items = page.map(
+    ({ key, uploadId, initiatedAt }) =>
+      `<Upload><Key>${key}</Key><UploadId>${uploadId}</UploadId><Initiated>${initiatedAt.toISOString()}</Initiated></Upload>`,
   )
-  return `<ListMultipartUploadsResult>${items.join('')}</ListMultipartUploadsResult>`
+  const last = listed.length > PAGE ? page.at(-1) : undefined
+  const next = last
+    ? `<NextKeyMarker>${last.key}</NextKeyMarker><NextUploadIdMarker>${last.uploadId}</NextUploadIdMarker>`
+    : ''
+  return `<ListMultipartUploadsResult><IsTruncated>${last !== undefined}</IsTruncated>${next}${items.join('')}</ListMultipartUploadsResult>`
 }
 
 function metadata(request: IncomingMessage): Record<string, string> {

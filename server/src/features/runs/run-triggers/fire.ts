@@ -110,9 +110,16 @@ async function announceSources(ctx: TransactionCtx, firings: readonly WaitingFir
   await announceRuns(ctx, ids)
 }
 
-/** Starts the runs that a workspace has triggered without waiting for the delay: its firings are deleted with it. */
-export async function fireOutbound(ctx: Ctx, sourceId: string) {
-  for (const workspaceId of await store.listWaitingDestinations(ctx.db, sourceId)) await fireTriggers(ctx, workspaceId)
+/** Starts the runs that a workspace has triggered without waiting for the delay, except in `skipped` workspaces: its firings are deleted with it. */
+export async function fireOutbound(ctx: Ctx, sourceId: string, skipped: readonly string[] = []) {
+  const workspaceIds = await store.listWaitingDestinations(ctx.db, sourceId)
+  for (const workspaceId of workspaceIds) if (!skipped.includes(workspaceId)) await fireOrLog(ctx, workspaceId)
+}
+
+async function fireOrLog(ctx: Ctx, workspaceId: string) {
+  await fireTriggers(ctx, workspaceId).catch((error: unknown) => {
+    ctx.log.error({ err: error, workspace: workspaceId }, 'a run trigger could not be fired')
+  })
 }
 
 /** A firing that still waits after this time, in ms, has lost its job. */
@@ -124,9 +131,7 @@ export async function fireOverdue(ctx: Ctx, signal: AbortSignal) {
   const before = new Date(ctx.now().getTime() - OVERDUE_MS)
   for (const workspaceId of await store.listOverdueWorkspaces(ctx.db, { before, limit: BATCH })) {
     if (signal.aborted) return
-    await fireTriggers(ctx, workspaceId).catch((error: unknown) => {
-      ctx.log.error({ err: error, workspace: workspaceId }, 'a run trigger could not be fired')
-    })
+    await fireOrLog(ctx, workspaceId)
   }
 }
 

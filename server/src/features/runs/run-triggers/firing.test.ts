@@ -256,51 +256,6 @@ describe('a firing that cannot start a run is skipped with a reason:', () => {
   })
 })
 
-describe('the source is deleted within the delay:', () => {
-  const deleteSource = async () =>
-    app.request({ method: 'DELETE', url: `/api/v2/workspaces/${network.workspaceId}`, token: user.token })
-
-  test('the run starts when the source is deleted', async () => {
-    await connect(app, network, web)
-    await connect(app, network, dns)
-    const cause = await applyRun(app, agent, network)
-
-    expect((await deleteSource()).status).toBe(204)
-
-    for (const destination of [web, dns]) {
-      const messages = (await listTriggered(app, destination)).map(({ attributes }) => attributes.message)
-      expect(messages).toEqual([`Triggered by ${cause} in ${network.workspaceName}`])
-    }
-    await fire(app)
-    expect(await listTriggered(app, web)).toHaveLength(1)
-  })
-
-  test('it is deleted even if no run can start', async () => {
-    const { id: workspaceId } = await createWorkspace(app, { organization, actor: user.actor })
-    await connect(app, network, { user, workspaceId })
-    await applyRun(app, agent, network)
-
-    expect((await deleteSource()).status).toBe(204)
-
-    expect(await listTriggered(app, { user, workspaceId })).toEqual([])
-  })
-
-  test('workspaces that trigger each other are deleted together', async () => {
-    await connect(app, network, web)
-    await connect(app, web, network)
-    await applyRun(app, agent, network)
-    await applyRun(app, agent, web)
-
-    const responses = await Promise.all(
-      [network, web].map(async ({ workspaceId }) =>
-        app.request({ method: 'DELETE', url: `/api/v2/workspaces/${workspaceId}`, token: user.token }),
-      ),
-    )
-
-    expect(responses.map(({ status }) => status)).toEqual([204, 204])
-  })
-})
-
 test('a run in a cycle triggers its cause again', async () => {
   const [one, two] = [await add({ 'auto-apply-run-trigger': true }), await add({ 'auto-apply-run-trigger': true })]
   await connect(app, one, two)

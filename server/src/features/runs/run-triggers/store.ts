@@ -97,11 +97,12 @@ function selectWaiting(db: Db, workspaceId: string) {
 }
 export type WaitingFiring = Awaited<ReturnType<typeof listWaitingFirings>>[number]
 
-/** The workspaces for which firings of a source wait, in a fixed order, since callers lock them. */
+/** The workspaces for which firings of a source wait, except deleted ones. */
 export async function listWaitingDestinations(db: Db, sourceId: string) {
   const { rows } = await sql<{ workspace_id: string }>`
-    select distinct f.workspace_id from trigger_firings f join runs r on r.id = f.source_run_id
-     where f.status = 'waiting' and r.workspace_id = ${sourceId} order by f.workspace_id`.execute(db)
+    select distinct f.workspace_id
+      from trigger_firings f join runs r on r.id = f.source_run_id join workspaces w on w.id = f.workspace_id
+     where f.status = 'waiting' and r.workspace_id = ${sourceId}`.execute(db)
   return rows.map((row) => row.workspace_id)
 }
 

@@ -1,10 +1,13 @@
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createUser, createWorkspace } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { addWorkspace } from '../../../testing/runs.ts'
 import { rawState, stateClient } from '../../../testing/state-versions.ts'
 import { addMember } from '../../../testing/teams.ts'
+import { applyRun, connect, listTriggered } from '../../runs/run-triggers/testing/triggers.ts'
 import {
   BARE,
   createOwner,
@@ -12,6 +15,7 @@ import {
   listAll,
   MADE,
   makeSample,
+  read,
   readSample,
   removeSample,
   send,
@@ -69,6 +73,39 @@ describe('the removal of a sample', () => {
 
     expect([made.status, single.status, removed.status]).toEqual([201, 403, 204])
     expect(await listAll(owner)).toEqual(BARE)
+  })
+
+  test('starts the runs that were triggered in other workspaces, before it locks anything', async () => {
+    const owner = await createOwner(app)
+    await makeSample(owner)
+    await app.runJobs()
+    const sample = await readSample(owner)
+    const agent = await createFakeAgent(app)
+    let job = await agent.take()
+    while (job.runId !== idOf(sample, 'run')) job = await agent.take()
+    await job.finish({ status: 'errored', exitCode: 1 })
+    const network = { user: owner.user, workspaceId: idOf(sample, 'network') }
+    const [attached] = await read(owner, `/workspaces/${network.workspaceId}/tasks`)
+    await send(owner, ['DELETE', `/workspaces/${network.workspaceId}/tasks/${attached.id}`])
+    const other = await addWorkspace(app, { user: owner.user, organization: owner.organization })
+    await connect(app, network, other)
+    await applyRun(app, agent, network)
+
+    const removal = await app.db.transaction().execute(async (holder) => {
+      await sql`set local idle_in_transaction_session_timeout = 0`.execute(holder)
+      const lock = async ({ workspaceId }: { workspaceId: string }) =>
+        sql`select from workspaces where id = ${workspaceId} for update nowait`.execute(holder)
+      await lock(other)
+      const sent = removeSample(owner)
+      const waiting = sql`select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`
+      await expect.poll(async () => (await waiting.execute(app.db)).rows.length).toBeGreaterThan(0)
+      for (const part of ['app', 'network']) await lock({ workspaceId: idOf(sample, part) })
+      return { sent }
+    })
+
+    expect((await removal.sent).status).toBe(204)
+    expect(await listTriggered(app, other)).toHaveLength(1)
   })
 
   test('is previewed: the deleted parts, and those kept because others use them', async () => {

@@ -13,6 +13,7 @@ import { deleteProject } from '../../organizations/projects/service.ts'
 import { findConfigurationVersionRow } from '../../runs/configuration-versions/store.ts'
 import { uploadConfiguration } from '../../runs/configuration-versions/upload.ts'
 import { uploadUrl } from '../../runs/configuration-versions/urls.ts'
+import { fireOutbound } from '../../runs/run-triggers/fire.ts'
 import { deleteWorkspace } from '../../runs/workspace-deletion/service.ts'
 import { deleteTask, updateTask } from '../../tasks/run-tasks/service.ts'
 import { deleteWorkspaceTask } from '../../tasks/workspace-tasks/service.ts'
@@ -132,13 +133,16 @@ export function counted(count: number, noun: string) {
 
 /** Removes the sample, including active runs and resources, through the services. A project with other contents is kept. */
 export async function deleteSample(ctx: Ctx, organizationName: string) {
-  const { organization } = await requireSample(ctx, organizationName)
+  const { organization, sample } = await requireSample(ctx, organizationName)
   checkSampleMaker(organization)
+  const { network, app } = await store.findContents(ctx.db, sample)
+  const ids = [app, network].flatMap((workspace) => workspace?.id ?? [])
+  for (const id of ids) await fireOutbound(ctx, id, ids)
   await transact(ctx, async (ctx) => {
     const sample = await store.lockSample(ctx.db, organization.id)
     if (!sample) throw notFound('sample')
     const { network, app, task, set, project, attachments } = await store.findContents(ctx.db, sample)
-    // Downstream first, so that the deletion of the source starts no run of the app.
+    // Downstream first, so that no trigger between them counts as unfired.
     const workspaces = [app, network].flatMap((workspace) => workspace ?? [])
     for (const { id } of workspaces) await deleteWorkspace(ctx, { id }, { isForced: true })
     for (const { id, workspace_id: workspaceId } of attachments) {

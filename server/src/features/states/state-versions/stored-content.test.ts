@@ -28,7 +28,8 @@ describe('maintenance', () => {
     const workspace = await lockedWorkspace(app, (await createOrganization(app, user)).name, user)
     const raw = rawState({ resources: ['big'], padding: 400_000 })
     const { id } = await workspace.create(raw)
-    await app.blobs.put('state-versions/sv-nothing/raw-lost', raw)
+    const lost = `state-versions/${app.newId('sv')}/raw-lost`
+    await app.blobs.put(lost, raw)
     const pending = await workspace.create(rawState({ serial: 2, resources: ['big'], padding: 400_000 }), {
       state: undefined,
     })
@@ -43,7 +44,7 @@ describe('maintenance', () => {
     expect(
       (await app.request({ url: new URL(attributes['hosted-state-download-url']).pathname })).bytes.equals(raw),
     ).toBe(true)
-    expect(await app.blobs.stat('state-versions/sv-nothing/raw-lost')).toBeUndefined()
+    expect(await app.blobs.stat(lost)).toBeUndefined()
   })
 
   test('verifies a sample and reports damage', async () => {
