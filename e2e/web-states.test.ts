@@ -310,6 +310,19 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     expect(rows).toBeLessThan(150)
   })
 
+  test('are loaded again with a new URL after the old one expired', async () => {
+    const own = await openAdminPage(server, '/app')
+    await own.route('**/_objects/**', async (route) => route.fulfill({ status: 404, body: '{}' }))
+    await own.goto(`${server.url}/app/main/workspaces/shop/states?version=${version(2)}&show=raw`)
+    await own.getByText('expired').waitFor()
+    await own.unrouteAll()
+    const reread = own.waitForResponse((response) => response.url().includes(`/state-versions/${version(2)}?`))
+    await button(own, 'Try again').click()
+    await own.getByText('"serial": 2').waitFor()
+
+    expect((await reread).status()).toBe(200)
+  })
+
   test('have no axe violations, and fit a phone', async () => {
     const found: string[] = []
     const wide: number[] = []

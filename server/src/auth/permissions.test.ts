@@ -145,7 +145,11 @@ describe('a project', () => {
     ['custom create', onProject('custom', { workspace_create: true }), 'project:read workspaces:create'],
     ['custom move', onProject('custom', { workspace_move: true }), 'project:read workspaces:move'],
     ['all workspaces read', access('read_workspaces'), 'project:read'],
-    ['all workspaces managed', access('manage_workspaces'), 'project:read workspaces:create'],
+    [
+      'all workspaces managed',
+      access('manage_workspaces'),
+      'project:read workspaces:create variable-sets:read variable-sets:manage',
+    ],
     ['all projects managed', access('manage_workspaces', 'manage_projects'), PROJECT_PERMISSIONS.join(' ')],
   ])('%s', (_, accessContext, expected) => {
     const can = projectPermissions(accessContext)

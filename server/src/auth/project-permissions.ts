@@ -14,7 +14,8 @@ function granted(accessContext: AccessContext): ReadonlySet<ProjectPermission> {
   const permissions = new Set<ProjectPermission>()
   const add = (...names: ProjectPermission[]) => names.forEach((name) => permissions.add(name))
   if (organizationAccess.has('read_projects') || organizationAccess.has('read_workspaces')) add('project:read')
-  if (organizationAccess.has('manage_workspaces')) add('project:read', 'workspaces:create')
+  if (organizationAccess.has('manage_workspaces'))
+    add('project:read', 'workspaces:create', 'variable-sets:read', 'variable-sets:manage')
   for (const grant of accessContext.projectGrants) {
     if (grant.access === 'admin') return ALL
     const level = impliedGrant(grant)

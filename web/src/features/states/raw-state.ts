@@ -23,10 +23,10 @@ type Status =
   | { kind: 'loading' }
   /** At least the first rows are available. */
   | { kind: 'open'; rows: number; lines: number; received: number; isComplete: boolean }
-  | { kind: 'failed'; detail: string; isDeleted: boolean }
+  | { kind: 'failed'; detail: string; isMissing: boolean }
   | { kind: 'canceled' }
 
-/** Loads and searches a raw state in a worker. Ignores changes of `url` until a retry: each API response has a new one. */
+/** Loads and searches a raw state in a worker. Ignores changes of `url`, since each API response has a new one. */
 export function useRawState({ url, size }: { url: string; size: number }) {
   const [source, setSource] = useState({ url, size })
   const [status, setStatus] = useState<Status>({ kind: 'loading' })
@@ -45,7 +45,7 @@ export function useRawState({ url, size }: { url: string; size: number }) {
         for (const [block, rows] of cache) if ((rows?.length ?? 0) < BLOCK_ROWS) cache.delete(block)
         setStatus({ ...data, kind: 'open' })
       } else if (data.kind === 'failed')
-        setStatus({ kind: 'failed', detail: data.detail, isDeleted: data.status === 404 })
+        setStatus({ kind: 'failed', detail: data.detail, isMissing: data.status === 404 })
       else if (data.kind === 'found') setMatches({ query: data.query, rows: data.rows })
       else {
         const rows = data.texts.map((text, at) => ({ text, number: data.numbers[at] ?? 0 }))
@@ -54,7 +54,7 @@ export function useRawState({ url, size }: { url: string; size: number }) {
       }
     })
     own.addEventListener('error', () =>
-      setStatus({ kind: 'failed', detail: 'the browser cannot read the state', isDeleted: false }),
+      setStatus({ kind: 'failed', detail: 'the browser cannot read the state', isMissing: false }),
     )
     send(own, { kind: 'open', ...source, url: new URL(source.url, document.baseURI).href })
     return () => {
@@ -90,7 +90,7 @@ export function useRawState({ url, size }: { url: string; size: number }) {
       worker.current?.terminate()
       setStatus({ kind: 'canceled' })
     },
-    retry: () => {
+    load: (url: string) => {
       setStatus({ kind: 'loading' })
       setSource({ url, size })
     },

@@ -7,25 +7,34 @@ import { byteSize, counted } from '../../components/numbers.ts'
 import { Pane } from '../../components/pane.tsx'
 import { MarkedText } from '../../components/text-search.tsx'
 import { type Row, useRawState } from './raw-state.ts'
+import { useStateVersion } from './states.ts'
 
-type RawViewProps = { url: string; size: number; query: string; onQuery: (query: string) => void }
+type RawViewProps = { id: string; url: string; size: number; query: string; onQuery: (query: string) => void }
 
-export function RawView({ url, size, query, onQuery }: RawViewProps) {
+export function RawView({ id, url, size, query, onQuery }: RawViewProps) {
   const state = useRawState({ url: ownPath(url), size })
+  const { refetch } = useStateVersion(id)
   const { status, find } = state
   const isComplete = status.kind === 'open' && status.isComplete
   useEffect(() => {
     if (isComplete) find(query)
   }, [isComplete, find, query])
 
+  async function reload() {
+    const { data } = await refetch()
+    state.load(ownPath(data?.version.attributes['hosted-state-download-url'] ?? url))
+  }
+
   if (status.kind === 'loading') return <Progress received={0} size={size} onCancel={state.cancel} />
   if (status.kind === 'canceled')
-    return <Notice actions={<Button size="small" label="Load" onClick={state.retry} />}>Loading was canceled.</Notice>
+    return <Notice actions={<Button size="small" label="Load" onClick={reload} />}>Loading was canceled.</Notice>
   if (status.kind === 'failed')
-    return status.isDeleted ? (
-      <Notice tone="warn">The data of this state is no longer available.</Notice>
+    return status.isMissing ? (
+      <Notice tone="warn" actions={<Button size="small" label="Try again" onClick={reload} />}>
+        The link to this state has expired, or its data was deleted.
+      </Notice>
     ) : (
-      <ErrorNote error={new Error(status.detail)} onRetry={state.retry} />
+      <ErrorNote error={new Error(status.detail)} onRetry={reload} />
     )
   return (
     <div className="space-y-2">

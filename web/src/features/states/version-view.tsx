@@ -87,7 +87,7 @@ function Version({ own }: { own: AuthoredVersion }) {
             <Notice role="status">Resources and outputs are being extracted. This page updates automatically.</Notice>
           )}
           <VersionTabs version={version} />
-          {show === 'raw' && <RawView url={url} size={attributes.size} query={q} onQuery={search} />}
+          {show === 'raw' && <RawView id={version.id} url={url} size={attributes.size} query={q} onQuery={search} />}
           {show === 'outputs' && <VersionOutputs id={version.id} />}
           {show !== 'raw' && show !== 'outputs' && <VersionResources version={version} />}
           <DeleteStateData version={version} />

@@ -100,9 +100,9 @@ const hideTokens = () => notFound('token')
 /** As `requireTeamForTokens`, to create a token. It gets the team's access, which the actor must have too. */
 async function requireTeamForNewToken(ctx: Ctx, teamId: string) {
   const team = await requireTeamForTokens(ctx, teamId)
-  // Tokens of other teams could create one for the team of the actor, except if that is the owners team.
+  // The token of another team could in turn create one of the actor's team, unless that is the owners team, which only owners manage.
   if (team.access.role !== 'owner' || team.is_member) checkNoTeamToken(ctx)
-  await checkHoldsAccess(ctx, team)
+  await checkHoldsAccess(ctx, [team])
   return team
 }
 

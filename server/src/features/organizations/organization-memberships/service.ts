@@ -79,8 +79,8 @@ async function requireTeams(ctx: Ctx, organizationId: string, ids: readonly stri
     const team = teams.find((team) => team.id === id && team.organization_id === organizationId)
     if (!team) throw invalid(`there is no team ${id} in the organization`, `/data/relationships/teams/data/${index}/id`)
     if (!team.can.has('members:manage')) throw refusal('members:manage', `on the team ${team.name}`)
-    await checkHoldsAccess(ctx, team)
   }
+  await checkHoldsAccess(ctx, teams)
   return teams
 }
 

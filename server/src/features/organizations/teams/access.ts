@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
 import { type AccessContext, listedAccess, readAccessContext } from '../../../auth/access-context.ts'
-import type { Actor } from '../../../auth/actor.ts'
+import { type Actor, actorUserId } from '../../../auth/actor.ts'
 import { projectPermissions } from '../../../auth/project-permissions.ts'
 import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import {
@@ -47,20 +47,27 @@ export async function listReadableTeams(ctx: Ctx, ids: readonly string[]): Promi
 type HeldTeam = AccessColumns & Pick<Team, 'name' | 'access'> & Partial<Pick<Team, 'id' | 'is_member'>>
 
 /**
- * Throws `forbidden` for a member of the organization that would gain access by managing a team: adding somebody, creating a token, or changing
- * its name, single sign-on or access. `team` has its access to the organization after the change, and no id before its creation.
+ * Throws `forbidden` for a member of the organization that would gain access by managing its `teams`: adding somebody, creating a token, or
+ * changing a name, single sign-on or access. A team has its access to the organization after the change, and no id before its creation.
  */
-export async function checkHoldsAccess(ctx: Ctx, team: HeldTeam) {
-  const missing = missingAccess(team.access, team)
-  if (missing.length > 0) {
+export async function checkHoldsAccess(ctx: Ctx, teams: readonly HeldTeam[]) {
+  for (const team of teams) {
+    const missing = missingAccess(team.access, team)
+    if (missing.length === 0) continue
     const names = missing.map((name) => name.replaceAll('_', '-')).join(', ')
     throw forbidden(`the team ${team.name} has organization access that you lack: ${names}`)
   }
-  const { role, organizationAccess } = team.access
-  if (role !== 'member' || organizationAccess.has('manage_projects') || team.is_member || team.id === undefined) return
-  for (const { noun, name, grant, held } of await store.listGrantsOfTeam(ctx.db, ctx.actor, team.id)) {
-    const access = listedAccess(team.access, held)
-    if (holdsGrant(access, grant)) continue
+  const limited = teams.filter(
+    ({ access: { role, organizationAccess }, is_member: isMember }) =>
+      role === 'member' && !organizationAccess.has('manage_projects') && !isMember,
+  )
+  const ids = limited.flatMap(({ id }) => id ?? [])
+  if (ids.length === 0) return
+  for (const { first, noun, grant, held } of await store.listGrantsOfTeams(ctx.db, actorUserId(ctx.actor), ids)) {
+    const [teamId, name] = first
+    const team = limited.find(({ id }) => id === teamId)
+    const access = team && listedAccess(team.access, held)
+    if (!access || holdsGrant(access, grant)) continue
     const isVisible = (noun === 'project' ? projectPermissions(access) : workspacePermissions(access)).size > 0
     const where = isVisible ? `the ${noun} ${name}` : `a ${noun} that you may not see`
     throw forbidden(`the team ${team.name} has more access than you on ${where}`)

@@ -151,6 +151,20 @@ describe('a team with more access than the caller', () => {
     expect(removed.status).toBe(204)
   })
 
+  test('keeps its name, SSO id and access when the caller changes other settings', async () => {
+    const { name } = (await show(strong)).json().data.attributes
+    const unchanged = { name, 'sso-team-id': null, 'organization-access': { 'manage-workspaces': true } }
+    const settings = { description: 'On call', 'allow-member-token-management': false }
+
+    const [alone, repeated] = [
+      await update(strong, settings, manager.token),
+      await update(strong, { ...unchanged, ...settings, visibility: 'organization' }, manager.token),
+    ]
+
+    expect([alone.status, repeated.status]).toEqual([200, 200])
+    expect((await update(strong, { ...unchanged, name: `${name}-x` }, manager.token)).status).toBe(403)
+  })
+
   test('is distinguished from one with equal or less access', async () => {
     const passed = [
       await users('POST', equal, [colleague.username], manager.token),
@@ -190,14 +204,16 @@ describe('a team with access to projects and workspaces', () => {
     createTeamWithAccess(app, { members: [], organizationId: organization.id, ...access })
   const send = (path: string, body: unknown, token = manager.token) =>
     app.request({ method: 'POST', url: `/api/v2/${path}`, token, body })
+  const invite = (email: string, ids: readonly string[]) => {
+    const relationships = { teams: { data: ids.map((id) => ({ type: 'teams', id })) } }
+    return send(`organizations/${organization.name}/organization-memberships`, {
+      data: { type: 'organization-memberships', attributes: { email }, relationships },
+    })
+  }
   const attempts = async (id: string, name: string) => {
-    const relationships = { teams: { data: [{ type: 'teams', id }] } }
-    const email = `${name}@example.com`
     return [
       await users('POST', id, [manager.username], manager.token),
-      await send(`organizations/${organization.name}/organization-memberships`, {
-        data: { type: 'organization-memberships', attributes: { email }, relationships },
-      }),
+      await invite(`${name}@example.com`, [id]),
       await send(`teams/${id}/authentication-token`, {}),
       await send(`teams/${id}/authentication-tokens`, {
         data: { type: 'authentication-tokens', attributes: { description: name } },
@@ -235,6 +251,36 @@ describe('a team with access to projects and workspaces', () => {
     const responses = await attempts(equal, 'equal')
 
     expect(responses.map((response) => response.status)).toEqual([204, 201, 201, 201, 200, 200])
+  })
+
+  test.each([
+    ['read', 204],
+    ['write', 204],
+    ['maintain', 204],
+    ['admin', 403],
+  ] as const)(
+    'with the level %s on a project is managed by those who manage all workspaces: %i',
+    async (level, status) => {
+      const everywhere = await createUser(app)
+      const all = { manage_teams: true, access_secret_teams: true, manage_workspaces: true }
+      await createTeam(app, organization.id, { members: [everywhere], columns: all })
+      const id = await teamWith({ projects: { [projectId]: level } })
+
+      expect((await users('POST', id, [everywhere.username], everywhere.token)).status).toBe(status)
+    },
+  )
+
+  test('blocks an invitation into several teams, of which another has less access', async () => {
+    const equal = await teamWith({ projects: { [projectId]: 'read' }, workspaces: { [workspaceId]: 'plan' } })
+    const strong = await teamWith({ projects: { [projectId]: 'write' }, workspaces: { [workspaceId]: 'admin' } })
+
+    const response = await invite('several@example.com', [equal, strong])
+
+    expect(response.status).toBe(403)
+    const { name } = (await show(strong)).json().data.attributes
+    expect(response.json().errors[0].detail).toBe(
+      `the team ${name} has more access than you on the workspace production`,
+    )
   })
 
   test('is managed by owners, the organization token and managers of projects', async () => {

@@ -43,7 +43,7 @@ export async function createTeam(ctx: Ctx, organizationName: string, input: Crea
   if (Object.values(access).includes(true) && !organization.can.has('teams:manage-access')) {
     throw refusal('teams:manage-access', `in the organization ${organization.name}`)
   }
-  await checkHoldsAccess(ctx, { ...access, name: input.name, access: organization.access })
+  await checkHoldsAccess(ctx, [{ ...access, name: input.name, access: organization.access }])
   return rejectTakenName(UNIQUE_NAME, async () =>
     transact(ctx, async (ctx) => {
       const { name, visibility = 'secret' } = input
@@ -126,12 +126,16 @@ export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promi
     required.push('team:update')
   const missing = required.find((name) => !team.can.has(name))
   if (missing) throw refusal(missing, `on the team ${team.name}`)
-  const beforeOrAfter = Object.fromEntries(ORGANIZATION_ACCESS.map((name) => [name, team[name] || access[name]]))
-  await checkHoldsAccess(ctx, { ...team, ...beforeOrAfter })
+  const columns = { ...teamSettingColumns(input), ...access, name: input.name }
+  // Names and SSO ids determine whom single sign-on adds.
+  const guarded = ['name', 'sso_team_id', ...ORGANIZATION_ACCESS] as const
+  if (guarded.some((name) => columns[name] !== undefined && columns[name] !== team[name])) {
+    const beforeOrAfter = Object.fromEntries(ORGANIZATION_ACCESS.map((name) => [name, team[name] || access[name]]))
+    await checkHoldsAccess(ctx, [{ ...team, ...beforeOrAfter }])
+  }
   return rejectTakenName(UNIQUE_NAME, async () =>
     transact(ctx, async (ctx) => {
-      const columns = { ...teamSettingColumns(input), ...access, name: input.name, updated_at: ctx.now() }
-      await store.updateTeam(ctx.db, id, columns)
+      await store.updateTeam(ctx.db, id, { ...columns, updated_at: ctx.now() })
       const audited = { ...team, visibility: input.visibility ?? team.visibility }
       await recordAudit(ctx, teamAudit(audited, 'update', { changes: input }))
       const changed = await store.findTeam(ctx.db, ctx.actor, id)
@@ -198,7 +202,7 @@ type Members = { userIds: string[]; membershipIds: string[] }
 /** Adds members by usernames, or by ids of memberships; only these include invited users, who join once they have an account. */
 export async function addTeamMembers(ctx: Ctx, teamId: string, identifiers: readonly Identifier[]) {
   const team = await requireTeam(ctx, teamId, 'members:manage')
-  await checkHoldsAccess(ctx, team)
+  await checkHoldsAccess(ctx, [team])
   const { userIds, membershipIds } = await findMembers(ctx, team, identifiers)
   await audited(ctx, teamAudit(team, 'add_member', { members: [...userIds, ...membershipIds] }), async (ctx) => {
     const now = ctx.now()

@@ -1,8 +1,8 @@
 import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import type { GrantsColumn } from '../../../auth/access-context.ts'
-import { accessColumn, grantsColumn } from '../../../auth/access-sql.ts'
+import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
-import type { ProjectGrant, WorkspaceGrant } from '../../../auth/grants.ts'
+import { CUSTOM_PROJECT, CUSTOM_WORKSPACE, type ProjectGrant, type WorkspaceGrant } from '../../../auth/grants.ts'
 import type { Db, Page, Tx } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -62,24 +62,43 @@ export async function listTeams(db: Db, actor: Actor, filter: TeamFilter, page: 
 }
 
 type TeamGrant = {
+  /** The id of a team with this grant, and the name of its project or workspace. */
+  first: [teamId: string, name: string]
   noun: 'project' | 'workspace'
-  name: string
   grant: ProjectGrant | WorkspaceGrant
   held: GrantsColumn
 }
 
-/** What a team may do on single projects and workspaces, with the actor's own grants there. */
-export async function listGrantsOfTeam(db: Db, actor: Actor, teamId: string) {
-  const heldOnProject = grantsColumn(actor, { projectId: sql`p.id`, workspaceId: sql`null` })
-  const heldOnWorkspace = grantsColumn(actor, { projectId: sql`w.project_id`, workspaceId: sql`w.id` })
+/**
+ * What teams of one organization may do on single projects and workspaces, with the actor's own grants there. Equal ones are one row, since
+ * teams may have thousands of grants. The actor's are materialized: with stale statistics, PostgreSQL would read them again for each grant.
+ */
+export async function listGrantsOfTeams(db: Db, userId: string | null, teamIds: readonly string[]) {
+  const held = (noun: 'project' | 'workspace') => sql`
+    select ${sql.ref(`g.${noun}_id`)} as id, jsonb_agg(distinct (select to_jsonb(c) from (select ${PARTS[noun]}) c))::text as grants
+      from team_members m join ${sql.table(`team_${noun}s`)} g on g.team_id = m.team_id
+     where m.user_id = ${userId} group by 1`
   const { rows } = await sql<TeamGrant>`
-    select 'project' as noun, p.name, to_jsonb(g) as "grant", ${heldOnProject} as held
-      from team_projects g join projects p on p.id = g.project_id where g.team_id = ${teamId}
+    with held_projects as materialized (${held('project')}), held_workspaces as materialized (${held('workspace')})
+    select min(array[g.team_id, p.name] collate "C") as first, 'project' as noun,
+           (select to_jsonb(c) from (select ${PARTS.project}) c) as "grant",
+           jsonb_build_object('projects', hp.grants::jsonb) as held
+      from team_projects g join projects p on p.id = g.project_id
+      left join held_projects hp on hp.id = g.project_id
+     where g.team_id = any(${teamIds}) group by ${PARTS.project}, hp.grants
     union all
-    select 'workspace', w.name, to_jsonb(g), ${heldOnWorkspace}
-      from team_workspaces g join workspaces w on w.id = g.workspace_id where g.team_id = ${teamId}`.execute(db)
+    select min(array[g.team_id, w.name] collate "C"), 'workspace',
+           (select to_jsonb(c) from (select ${PARTS.workspace}) c),
+           jsonb_build_object('projects', hp.grants::jsonb, 'workspaces', hw.grants::jsonb)
+      from team_workspaces g join workspaces w on w.id = g.workspace_id
+      left join held_projects hp on hp.id = w.project_id
+      left join held_workspaces hw on hw.id = g.workspace_id
+     where g.team_id = any(${teamIds}) group by ${PARTS.workspace}, hp.grants, hw.grants`.execute(db)
   return rows
 }
+
+const parts = (custom: object) => sql.join(['access', ...Object.keys(custom)].map((name) => sql.ref(`g.${name}`)))
+const PARTS = { project: parts(CUSTOM_PROJECT), workspace: parts(CUSTOM_WORKSPACE) }
 
 export async function insertTeam(db: Db, row: Insertable<Schema['teams']>) {
   return db.insertInto('teams').values(row).returningAll().executeTakeFirstOrThrow()

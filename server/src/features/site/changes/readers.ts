@@ -27,10 +27,7 @@ const READERS = {
   tasks: { organization: ['run-tasks:read'] },
   agents: { organization: ['agent-pools:read'] },
   'agent-pools': { organization: ['agent-pools:read'] },
-  varsets: {
-    organization: ['variable-sets:read'],
-    ofTeams: { organization: ['variable-sets:manage'], project: ['variable-sets:read', 'variable-sets:manage'] },
-  },
+  varsets: { organization: ['variable-sets:read'], ofTeams: { project: ['variable-sets:read'] } },
   projects: { organization: [], ofTeams: { project: ['project:read'] } },
   organizations: { organization: ['organization:read'] },
   teams: { organization: ['organization:read'], ofTeams: { organization: ['teams:read-all'] } },

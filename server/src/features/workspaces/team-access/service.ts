@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
-import type { ProjectGrant, WorkspaceGrant } from '../../../auth/grants.ts'
+import { CUSTOM_PROJECT } from '../../../auth/grants.ts'
 import { holdsGrant } from '../../../auth/team-permissions.ts'
 import { type Page, type Paged, isUniqueViolation, transact } from '../../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
@@ -65,11 +65,13 @@ export async function createGrant(ctx: Ctx, kind: GrantKind, { attributes, relat
   }
 }
 
-/** Throws `forbidden` for more access than the caller has: one that manages the teams of a project need not be its administrator. */
+/**
+ * Throws `forbidden` for more access to a project than the caller has: one that manages its teams need not be its administrator. Those who manage
+ * the teams of a workspace have all that a grant on it can contain.
+ */
 function checkHolds({ noun }: GrantKind, { access }: store.GrantSubject, grant: store.NewAccess) {
-  // `grantColumns` returns all columns of the kind.
-  if (holdsGrant(access, grant as ProjectGrant | WorkspaceGrant)) return
-  throw forbidden(`the access level ${grant.access} would give more access to the ${noun} than you have`)
+  if (noun === 'workspace' || holdsGrant(access, { ...CUSTOM_PROJECT, ...grant })) return
+  throw forbidden(`the access level ${grant.access} would give more access to the project than you have`)
 }
 
 /** Administrators see all grants, members those of their own teams (public documentation, "Team access", "Project team access"). */

@@ -29,14 +29,12 @@ export async function readableSets(ctx: Ctx, organizationId: string, rows: reado
   ])
   const byId = new Map(projects.map((project) => [project.id, project.can]))
   return rows.flatMap((row): store.VariableSet[] => {
-    const project = row.project_id === null ? undefined : byId.get(row.project_id)
-    const manage = organization?.can.has('variable-sets:manage') || project?.has('variable-sets:manage')
-    const read =
-      row.project_id === null ? organization?.can.has('variable-sets:read') : project?.has('variable-sets:read')
-    if (!read && !manage) return []
+    const can = row.project_id === null ? organization?.can : byId.get(row.project_id)
+    if (!can?.has('variable-sets:read')) return []
+    const canManage = can.has('variable-sets:manage')
     const isInReach =
       row.project_id !== null || row.is_inherited || row.workspace_ids.length + row.project_ids.length > 0
-    return [{ ...row, variable_ids: manage || isInReach ? row.variable_ids : [], canManage: manage ?? false }]
+    return [{ ...row, variable_ids: canManage || isInReach ? row.variable_ids : [], canManage }]
   })
 }
 

@@ -387,6 +387,19 @@ test('a member of one workspace of a project reads the variables that the projec
   expect([direct.json().data.length, inWorkspace.json().data.length]).toEqual([1, 1])
 })
 
+test('managers of all workspaces create and change the sets of projects', async () => {
+  const project = await createProject(app, { organization: acme.name, actor: owner.actor })
+  const manager = await createUser(app)
+  const organization = { manage_workspaces: true }
+  await createTeamWithAccess(app, { members: [manager], organizationId: acme.id, organization })
+  const data = { type: 'varsets', attributes: { description: 'theirs' } }
+
+  const created = await create({}, { parent: { data: { type: 'projects', id: project.id } } }, manager.token)
+  const changed = await send('PATCH', `varsets/${created.json().data?.id}`, { data }, manager.token)
+
+  expect([created.status, changed.status]).toEqual([201, 200])
+})
+
 test('resources of another organization are rejected', async () => {
   const other = await createOrganization(app, owner)
   const foreign = await createWorkspace(app, { organization: other.name })
