@@ -107,7 +107,9 @@ describe('refused', () => {
 
 /** `ab…` with a capital for each bit of a number. */
 const spelling = (n: number) =>
-  [...'abcdefghijk'].map((letter, bit) => ((n >> bit) & 1 ? letter.toUpperCase() : letter)).join('')
+  Array.from('abcdefghijk')
+    .map((letter, bit) => ((n >> bit) & 1 ? letter.toUpperCase() : letter))
+    .join('')
 
 test.each([
   ['names', (n: number) => `d${n}`],
