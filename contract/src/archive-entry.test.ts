@@ -105,9 +105,18 @@ describe('refused', () => {
   })
 })
 
-test('archives of more than a hundred thousand directories are rejected', () => {
+/** `ab…` with a capital for each bit of a number. */
+const spelling = (n: number) =>
+  Array.from('abcdefghijk')
+    .map((letter, bit) => ((n >> bit) & 1 ? letter.toUpperCase() : letter))
+    .join('')
+
+test.each([
+  ['names', (n: number) => `d${n}`],
+  ['spellings of a name', spelling],
+])('archives of more than a hundred thousand directories are rejected: %s', (_label, name) => {
   const seen = newSeenEntries()
-  for (let n = 0; n < 1100; n++) entryProblem(file(`d${n}/${'a/'.repeat(90)}b`), seen)
+  for (let n = 0; n < 1100; n++) entryProblem(file(`${name(n)}/${'a/'.repeat(90)}b`), seen)
 
   expect(entryProblem(file('c'), seen)).toBe('comes after more than 100000 directories')
 })

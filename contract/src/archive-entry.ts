@@ -3,15 +3,15 @@ export type ArchiveEntry = { path: string; type: string; linkpath?: string | und
 
 export type SeenEntries = ReturnType<typeof newSeenEntries>
 
-/** State collected from earlier entries of an archive; all paths are folded, except in `kinds`. */
+/** State collected from earlier entries of an archive; paths are folded unless stated otherwise. */
 export function newSeenEntries() {
   return {
     links: new Map<string, { path: string; target: string }>(),
     /** Paths, with their parents, that a link's target leaves by `..`; they must not become links. */
     pinned: new Set<string>(),
     directories: new Set<string>(),
-    /** By path as spelled, since most file systems distinguish case; hard links are files. */
-    kinds: new Map<string, 'file' | 'directory'>(),
+    /** As spelled, since most file systems distinguish case; hard links are files. */
+    spelled: { files: new Set<string>(), directories: new Set<string>() },
   }
 }
 
@@ -37,23 +37,29 @@ export function entryProblem(entry: ArchiveEntry, seen: SeenEntries): string | u
   const problem = pathProblem(entry.path)
   if (problem !== undefined) return problem
   // Limits the memory for archives with many deep paths.
-  if (seen.directories.size + seen.pinned.size > MAX_DIRECTORIES)
+  if (seen.spelled.directories.size + seen.pinned.size > MAX_DIRECTORIES)
     return `comes after more than ${MAX_DIRECTORIES} directories`
   const names = namesOf(entry.path)
   const through = linkInPath(folded(names.join('/')), seen)
   if (through === 'is') return 'replaces an earlier link'
   if (through === 'passes') return 'passes through an earlier link'
   const path = names.join('/')
-  const parents = [...withParents(names.slice(0, -1).join('/'))]
-  const file = parents.find((parent) => seen.kinds.get(parent) === 'file')
-  if (file !== undefined) return `is in ${file}, which is an earlier file`
-  if (entry.type !== 'Directory' && seen.kinds.get(path) === 'directory') return 'replaces an earlier directory'
+  const { files, directories } = seen.spelled
+  const parent = names.slice(0, -1).join('/')
+  for (const each of withParents(parent)) {
+    // The parents of a known directory are directories too.
+    if (directories.has(each)) break
+    if (files.has(each)) return `is in ${each}, which is an earlier file`
+  }
+  const isDirectory = entry.type === 'Directory'
+  if (!isDirectory && directories.has(path)) return 'replaces an earlier directory'
   const typeReason = typeProblem(entry, names, seen)
   if (typeReason !== undefined) return typeReason
-  addWithParents(seen.directories, folded((entry.type === 'Directory' ? names : names.slice(0, -1)).join('/')))
-  for (const parent of parents) seen.kinds.set(parent, 'directory')
-  if (entry.type === 'SymbolicLink') seen.kinds.delete(path)
-  else seen.kinds.set(path, entry.type === 'Directory' ? 'directory' : 'file')
+  const directory = isDirectory ? path : parent
+  addWithParents(seen.directories, folded(directory))
+  addWithParents(directories, directory)
+  if (isDirectory || entry.type === 'SymbolicLink') files.delete(path)
+  else files.add(path)
   return undefined
 }
 
@@ -167,6 +173,6 @@ function hardLinkProblem(path: string, target: string, seen: SeenEntries) {
   if (problem !== undefined) return `links to ${target}, which ${problem}`
   const file = namesOf(target).join('/')
   if (linkInPath(folded(file), seen) !== undefined) return `links to ${target}, which is or passes through a link`
-  if (file === path || seen.kinds.get(file) !== 'file') return `links to ${target}, which is not an earlier file`
+  if (file === path || !seen.spelled.files.has(file)) return `links to ${target}, which is not an earlier file`
   return undefined
 }

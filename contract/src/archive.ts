@@ -44,7 +44,8 @@ export async function readArchive(
   let hasEnded = false
   let padding = 0
   const parser = open({ zstd: false, brotli: false, filter: (_path, entry) => accepts(entry as ReadEntry) })
-  const closed = new Promise((resolve) => parser.once('close', resolve))
+  const closed = Promise.withResolvers<void>()
+  parser.once('close', closed.resolve)
   // Entries that this parser ignores might be unpacked by another one.
   parser.on('ignoredEntry', accepts)
   parser.on('eof', () => {
@@ -54,7 +55,12 @@ export async function readArchive(
     if (code === 'TAR_ENTRY_ERROR') problem ??= new Error(`the archive cannot be unpacked: ${message}`, { cause })
     else failTar(message)
   })
-  parser.on('error', (error: Error) => failTar(error.message))
+  parser.on('error', (error: Error) => {
+    if (error.name !== 'CwdError') return failTar(error.message)
+    // Without the directory to unpack into, the parser neither drains nor closes.
+    problem ??= new Error(`the archive cannot be unpacked: ${error.message}`, { cause: error })
+    closed.resolve()
+  })
 
   /** Only the first problem counts; the parser still reports the rest of its chunk. */
   function fail(message: string) {
@@ -85,7 +91,7 @@ export async function readArchive(
     if (unpackedBytes > maxBytes) throw new ArchiveError(`the archive unpacks to more than ${maxBytes} bytes`)
     if (hasEnded) padding += chunk.length
     else if (!parser.write(chunk) && problem === undefined)
-      await new Promise((resolve) => void parser.once('drain', resolve))
+      await Promise.race([new Promise((resolve) => void parser.once('drain', resolve)), closed.promise])
     if (padding > MAX_PADDING)
       throw new ArchiveError(`the archive has more than ${MAX_PADDING} bytes after its end marker`)
     if (problem) throw problem
@@ -104,7 +110,7 @@ export async function readArchive(
   } finally {
     // Completes and closes the file that is being written.
     parser.end()
-    await closed
+    await closed.promise
   }
   if (unpackedBytes === 0) throw new ArchiveError('the archive is empty, not even a tar without entries')
   if (problem) throw problem

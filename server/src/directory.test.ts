@@ -1,8 +1,10 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { makeDirectory } from './directory.ts'
+import { fileError, makeDirectory } from './directory.ts'
 
 async function newDirectory() {
   const directory = await mkdtemp(join(tmpdir(), 'groundstate-directory-'))
@@ -39,4 +41,20 @@ test('a file in the path is an error', async () => {
 
   await expect(makeDirectory(file)).rejects.toThrow(`${file} is a file, not a directory`)
   await expect(makeDirectory(join(file, 'data'))).rejects.toThrow(`${file} is a file, not a directory`)
+})
+
+test('the advice of a file error names the data directory only for files in it', async () => {
+  const dataDir = await newDirectory()
+  const messageAt = async (path: string) => readFile(path).catch((error: unknown) => fileError(error, dataDir)?.message)
+
+  const reason = 'there is no such file or directory'
+  expect(await messageAt(join(dataDir, 'a'))).toBe(`can't use ${dataDir}/a: ${reason}; check GROUNDSTATE_DATA_DIR`)
+  expect(await messageAt(`${dataDir}2/a`)).toBe(`can't use ${dataDir}2/a: ${reason}`)
+})
+
+test('a program that cannot start is not a file error', async () => {
+  const [error] = await once(spawn('/no/program'), 'spawn').catch((error: unknown) => [error])
+
+  expect(error).toMatchObject({ path: '/no/program', code: 'ENOENT' })
+  expect(fileError(error, '/no')).toBeUndefined()
 })

@@ -1,5 +1,5 @@
 import { access, mkdir, mkdtemp, rmdir, stat } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve, sep } from 'node:path'
 import { codeOf, messageOf } from './error-code.ts'
 import { StartError } from './start-error.ts'
 
@@ -58,7 +58,10 @@ function directoryError(path: string, cause: unknown, advice: string) {
 /** Describes an error of the file system with its path; undefined for any other error. */
 export function fileError(cause: unknown, dataDir: string | undefined): StartError | undefined {
   if (!(cause instanceof Error && 'path' in cause && typeof cause.path === 'string')) return undefined
-  const isData = dataDir !== undefined && resolve(cause.path).startsWith(resolve(dataDir))
+  // A failed spawn has a path too.
+  const { syscall } = cause as NodeJS.ErrnoException
+  if (REASONS[codeOf(cause) ?? ''] === undefined || syscall?.startsWith('spawn') === true) return undefined
+  const isData = dataDir !== undefined && `${resolve(cause.path)}${sep}`.startsWith(`${resolve(dataDir)}${sep}`)
   const advice = isData ? { advice: 'check GROUNDSTATE_DATA_DIR' } : {}
   return new StartError(`can't use ${cause.path}: ${reasonOf(cause)}`, { cause, ...advice })
 }

@@ -145,12 +145,12 @@ describeAsRoot('a run whose agent root has started', () => {
     await expect.poll(() => existsSync(path)).toBe(false)
   })
 
-  test('whose files cannot be removed keeps its user id', async () => {
+  test('whose files cannot be removed keeps its user id until they can', async () => {
     const firstRunUser = 1_830_000_000
     const path = `/tmp/groundstate-left-${randomUUID()}`
     await mkdir(join(path, 'of-root/in-use'), { recursive: true })
     await chown(path, firstRunUser + 1, firstRunUser)
-    onTestFinished(() => rm(path, { recursive: true }))
+    onTestFinished(() => rm(path, { recursive: true, force: true }))
     const site = {
       workDir: await temporaryDirectory(),
       enginePath: undefined,
@@ -165,6 +165,9 @@ describeAsRoot('a run whose agent root has started', () => {
     await confinement.users?.releaseUnused()
 
     expect(confinement.users?.reserve(firstRunUser + 1)).toBe(false)
+    await rm(join(path, 'of-root'), { recursive: true })
+    await confinement.users?.release(confinement.users.take())
+    expect(confinement.users?.reserve(firstRunUser + 1)).toBe(true)
   })
 
   test('cannot make the agent upload another file with a link', async () => {

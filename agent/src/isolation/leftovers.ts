@@ -23,6 +23,16 @@ export type RunUsers = ReturnType<typeof openRunUsers>
 export function openRunUsers(block: IdBlock, services: Services, held: Iterable<number>) {
   const pool = createIdPool(block, held)
   const { launcher, log } = services
+  /** Ids whose leftovers could not be removed. */
+  const blocked = new Set<number>()
+
+  /** Frees an id once nothing of it is left. */
+  async function tryToFree(uid: number) {
+    if (await isCleared(uid)) {
+      blocked.delete(uid)
+      pool.free(uid)
+    } else blocked.add(uid)
+  }
 
   async function isCleared(uid: number) {
     const [left] = await removeLeftovers(services, uid)
@@ -35,14 +45,19 @@ export function openRunUsers(block: IdBlock, services: Services, held: Iterable<
     reserve: pool.reserve,
     /** Kills the user's processes. An id of an earlier agent's block may now belong to another agent. */
     clear: async (uid: number) => (isInBlock(block, uid) ? launcher.clear(uid) : undefined),
-    /** Removes what a user without processes has left; frees the id if that succeeds. */
+    /** Removes what a user without processes has left, and one whose removal has failed; frees the ids of those that succeed. */
     async release(uid: number) {
-      if (isInBlock(block, uid) && (await isCleared(uid))) pool.free(uid)
+      const [next] = blocked
+      if (isInBlock(block, uid)) await tryToFree(uid)
+      if (next !== undefined && next !== uid) await tryToFree(next)
     },
     /** Removes what runs of killed agents have left, except those whose ids are in use. */
     async releaseUnused() {
       const uids = new Set((await listLeftovers(pool.isFree)).map(({ uid }) => uid))
-      for (const uid of uids) if (!(await isCleared(uid))) pool.reserve(uid)
+      for (const uid of uids) {
+        pool.reserve(uid)
+        await tryToFree(uid)
+      }
     },
   }
 }

@@ -8,9 +8,11 @@ import {
   applied,
   configuration,
   describeWithTerraform,
+  hooksDirectory,
   scripted,
   startAgent,
   startServer,
+  temporaryDirectory,
 } from '../testing/agent-fixture.ts'
 
 describeWithTerraform('the directory of a plan', () => {
@@ -50,7 +52,7 @@ describeWithTerraform('the directory of a plan', () => {
     await expect.poll(() => readdir(join(workDir, 'runs'))).toHaveLength(1)
   })
 
-  test('is replaced by that of the next run of the workspace, since only one run waits for its apply', async () => {
+  test('is replaced by that of the next run of the workspace, even if it could still be applied', async () => {
     const server = await startServer()
     const { workDir } = await startAgent(server)
 
@@ -58,6 +60,23 @@ describeWithTerraform('the directory of a plan', () => {
 
     const kept = async () => (await readdir(join(workDir, 'runs'))).map((name) => name.slice(0, 5))
     await expect.poll(kept).toEqual(['run-b'])
+  })
+
+  test('keeps no temporary files outside the working directory of the agent', async () => {
+    const server = await startServer()
+    const workDir = join(await temporaryDirectory(), 'w'.repeat(80))
+    const hooks = await hooksDirectory({ 'post-plan': 'touch "$TMPDIR/left" && echo "tmp=$TMPDIR"' })
+    await startAgent(server, { workDir, hooks })
+
+    const plan = server.submit({ runId: 'run-a', configuration: planned('kept') })
+    await plan.finished
+
+    const tmp = /tmp=(\S+)/.exec(plan.log())?.[1] ?? ''
+    expect(tmp.startsWith(workDir)).toBe(false)
+    await expect.poll(() => readdir(tmp), { timeout: 5000 }).toEqual([])
+    const apply = server.submit({ kind: 'apply', runId: 'run-a', configuration: planned('kept') })
+    expect(await apply.finished).toMatchObject({ status: 'finished' })
+    expect(apply.fetches()).toBe(0)
   })
 
   test('is not kept if the run cannot be applied', async () => {
@@ -89,7 +108,7 @@ describeWithTerraform('the directory of a plan', () => {
 
     const apply = server.submit(oldest)
 
-    expect(await apply.finished).toMatchObject({ status: 'finished', counts: { additions: 1 } })
+    expect(await apply.finished).toMatchObject({ status: 'finished' })
     expect(apply.fetches()).toBe(1)
   })
 })

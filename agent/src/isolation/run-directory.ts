@@ -106,6 +106,10 @@ export async function openRunDirectories(workDir: string, keepBytes: number, own
   /** Closes a directory to its run, and removes the files of its phase. */
   async function shut(directory: RunDirectory) {
     await clear(directory)
+    // No apply needs them, and outside the root they would not count towards the limit. The run could replace its directory there by a link.
+    await removeTree(directory.tmp)
+    mkdirSync(directory.tmp, { mode: 0o700 })
+    chownToRun(directory.tmp, directory)
     // A later run with the same user id must not have access.
     chmodSync(directory.root, 0o700)
     rmSync(directory.variables, { recursive: true, force: true })
@@ -184,7 +188,7 @@ export async function openRunDirectories(workDir: string, keepBytes: number, own
       return made
     },
 
-    /** Keeps a directory in place of those of other plans of the workspace, whose runs no longer wait for their apply. */
+    /** Keeps a directory in place of those of other plans of the workspace: the applies of saved ones start from the stored plan. */
     async keep(directory: RunDirectory, job: Pick<AgentJob, 'id' | 'runId' | 'workspaceId'>, engineVersion: string) {
       const { id: jobId, runId, workspaceId } = job
       const { tmp, user, cache } = directory

@@ -31,7 +31,7 @@ export async function sendErroredState(client: JobClient, journal: Journal, { wo
     return undefined
   } catch (error) {
     if (!(error instanceof RequestRejectedError)) throw error
-    const kept = await storeErroredState(workDir, journal.record().job.runId, file)
+    const kept = await storeErroredState(workDir, journal)
     return `The state that the engine could not store was rejected with status ${error.status}. It is kept on the agent: ${kept}`
   }
 }

@@ -7,7 +7,7 @@ import type { RunDirectory } from '../isolation/run-directory.ts'
 import type { AgentLog } from '../log.ts'
 import { messageOf } from '../process/errors.ts'
 import { Stopped, untilAborted } from '../process/process.ts'
-import { type Journal, createJournal, storeErroredState } from '../results/journal.ts'
+import { type Journal, createJournal, dropJournal } from '../results/journal.ts'
 import { holdLease } from '../results/lease.ts'
 import { openLogStream } from '../results/log-stream.ts'
 import { prepareColdApply, runApply } from '../run/apply.ts'
@@ -169,7 +169,7 @@ export async function runJob(
   }
   if (isRejected) {
     // Its directory is deleted, and its user id may be reused by then.
-    await journal.update({ directory: undefined })
+    await journal.tryUpdate({ directory: undefined }, log)
     settings.reportLater(journal)
   }
   const onEnd = () => applyEnded.abort()
@@ -221,7 +221,7 @@ export async function runJob(
     const stopped = reached.status === 'finished' ? undefined : stop.reason()
     if (stopped?.kind === 'lease-lost') throw stopped
     const final = stopped === undefined ? reached : stoppedOutcome(reached, stopped)
-    if (job.kind === 'apply') await journal.update({ outcome: final })
+    if (job.kind === 'apply') await journal.tryUpdate({ outcome: final }, log)
     const isRequeued = stopped?.kind === 'agent-stopped' && job.kind === 'plan'
     if (outbox === undefined || isRequeued || !(await reportInOneRequest(final, outbox))) {
       const missing = await logStream.close()
@@ -285,12 +285,11 @@ export async function runJob(
       log.error({ ...fields, error: why }, message)
       return
     }
-    const kept = await storeErroredState(workDir, job.runId, journal.erroredState).catch(() => undefined)
+    // The delivery of pending documents removes it.
+    const kept = reported === undefined ? await dropJournal(workDir, journal, log) : undefined
     log.warn({ ...fields, error: why, kept }, 'job dropped: its outcome did not reach the server')
     // When the server is back it need not wait for the lease of a plan to expire.
     if (job.kind === 'plan') await client.release(settings.forceful).catch(() => {})
-    // The delivery of pending documents removes it.
-    if (reported === undefined) await journal.remove()
   }
 }
 

@@ -5,7 +5,7 @@ import { type EngineSearch, findEngine } from '../engine/engine.ts'
 import { bareEnvironment } from '../engine/environment.ts'
 import type { RunDirectory } from '../isolation/run-directory.ts'
 import type { AgentLog } from '../log.ts'
-import { type Journal, readExit, saveErroredState, storeErroredState } from '../results/journal.ts'
+import { type Journal, dropJournal, readExit, saveErroredState } from '../results/journal.ts'
 import { holdLease } from '../results/lease.ts'
 import type { AgentContext, EngineSite } from '../run/context.ts'
 import { deliverDocuments, noDocuments, planSchemas } from '../run/documents.ts'
@@ -35,6 +35,7 @@ export async function recoverJob(connection: Connection, journal: Journal, recov
   const { job, began, outcome, owesDocuments } = journal.record()
   const fields = { jobId: job.id, runId: job.runId }
   const client = jobClient(connection, job)
+  let isDropped = false
   try {
     if (job.kind === 'apply' && (began === true || outcome !== undefined)) await finishApply(client, journal, recovery)
     else if (owesDocuments === true) await recoverDocuments(client, journal, recovery)
@@ -43,14 +44,15 @@ export async function recoverJob(connection: Connection, journal: Journal, recov
   } catch (error) {
     if (signal.aborted) return
     // The server has abandoned the job. The only copy of a state is still kept.
-    const kept = await storeErroredState(recovery.workDir, job.runId, journal.erroredState).catch(() => undefined)
+    const kept = await dropJournal(recovery.workDir, journal, log)
+    isDropped = true
     if (error instanceof LeaseLost || error instanceof RequestRejectedError)
       log.warn({ ...fields, error, kept }, 'interrupted job dropped')
     else log.error({ ...fields, error, kept }, 'recovery of an interrupted job failed')
   }
   const { directory } = journal.record()
   if (directory !== undefined) await recovery.agent.directories.removeLeft(directory)
-  await journal.remove()
+  if (!isDropped) await journal.remove()
 }
 
 /** Retries while a proxy rejects it: only this agent knows the outcome of the apply. */
@@ -66,18 +68,19 @@ async function finishApply(client: JobClient, journal: Journal, recovery: Recove
   }
 }
 
-async function tryToFinishApply(client: JobClient, journal: Journal, { workDir, log, signal }: Recovery) {
+async function tryToFinishApply(client: JobClient, journal: Journal, recovery: Recovery) {
+  const { workDir, log, signal } = recovery
   const { job, outcome } = journal.record()
   const ignore = () => {}
   const onRejected = (error: unknown) => log.warn({ jobId: job.id, error }, 'heartbeat rejected by a proxy')
   // The engine can store its state only while the lease is held.
   await using lease = holdLease(client, job, { onCommand: ignore, onUnreachable: ignore, onLost: ignore, onRejected })
-  const reached = outcome ?? (await awaitOutcome(journal, signal))
+  const reached = outcome ?? (await awaitOutcome(journal, recovery))
   lease.concluding()
   await deliverApply(client, journal, reached, { workDir, signal })
 }
 
-async function awaitOutcome(journal: Journal, signal: AbortSignal) {
+async function awaitOutcome(journal: Journal, { log, signal }: Recovery) {
   const { directory, workingDirectory } = journal.record()
   const pid = Number(await readFile(journal.pid, 'utf8').catch(() => '0'))
   const deadline = Date.now() + UNREACHABLE_GRACE_MS + EXIT_RECORD_MS
@@ -95,7 +98,7 @@ async function awaitOutcome(journal: Journal, signal: AbortSignal) {
     problem = await saveErroredState(journal, bounds, workingDirectory)
   }
   const outcome = withNotes(await readOutcome(journal, problem === undefined), [problem])
-  await journal.update({ outcome })
+  await journal.tryUpdate({ outcome }, log)
   return outcome
 }
 

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import * as fs from 'node:fs'
-import { chmod, lstat, open, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, link, lstat, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { codeOf } from './errors.ts'
@@ -73,8 +73,27 @@ export async function readWhole({ fd, stats: { size } }: ConfinedFile): Promise<
 
 const readAsync = promisify(fs.read)
 
+/**
+ * Copies a file to a path, whose earlier file is replaced once the copy is complete. Links it there if the disk is full, so that processes with the
+ * file open can still write it.
+ */
+export async function keepFile(file: ConfinedFile, path: string) {
+  const draft = `${path}.draft`
+  try {
+    await copyWhole(file, draft).catch(async (error: unknown) => {
+      if (!['ENOSPC', 'EDQUOT'].includes(codeOf(error)) || process.platform !== 'linux') throw error
+      await rm(draft, { force: true })
+      await link(fs.readlinkSync(`/proc/self/fd/${file.fd}`), draft)
+      if ((await lstat(draft)).ino !== file.stats.ino) throw error
+    })
+    await rename(draft, path)
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
 /** Copies as many bytes as the file had when it was opened. Ranges of zeros become holes: a sparse file stays sparse. */
-export async function copyWhole({ fd, stats: { size } }: ConfinedFile, path: string) {
+async function copyWhole({ fd, stats: { size } }: ConfinedFile, path: string) {
   await using copy = await open(path, 'w', 0o600)
   const [space, zeros] = [Buffer.alloc(COPY_BYTES), Buffer.alloc(COPY_BYTES)]
   let length = 0

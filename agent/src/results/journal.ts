@@ -1,10 +1,11 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { link, mkdir, open, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type AgentJob, agentJobKind, finishBody } from '@groundstate/contract/agent'
 import { MAX_STATE_BYTES } from '@groundstate/contract/state-versions'
 import { z } from 'zod'
-import { type Bounds, copyWhole, openConfined } from '../process/confined-file.ts'
+import type { AgentLog } from '../log.ts'
+import { type Bounds, keepFile, openConfined } from '../process/confined-file.ts'
 import { codeOf, messageOf } from '../process/errors.ts'
 import { parseJson } from '../server/connection.ts'
 
@@ -54,7 +55,7 @@ export async function readJournals(workDir: string): Promise<Journal[]> {
 
 function journalAt(directory: string, start: JournalRecord) {
   let current = start
-  return {
+  const journal = {
     directory,
     log: join(directory, 'log'),
     /** File with the process id of the engine that applies. */
@@ -81,8 +82,15 @@ function journalAt(directory: string, start: JournalRecord) {
         renameSync(draft, join(directory, RECORD))
       }
     },
+    /** Updates the record for a recovery that may not be needed: a full disk must not prevent the report of an outcome. */
+    async tryUpdate(changes: Partial<JournalRecord>, log: AgentLog) {
+      await journal.update(changes).catch((error: unknown) => {
+        log.error({ jobId: current.job.id, error }, 'the progress of a job cannot be recorded')
+      })
+    },
     remove: () => rm(directory, { recursive: true, force: true }),
   }
+  return journal
 }
 
 async function syncDirectory(path: string) {
@@ -109,22 +117,37 @@ export async function saveErroredState(journal: Journal, bounds: Bounds, working
     if (file === undefined) return undefined
     const { size } = file.stats
     if (size > MAX_STATE_BYTES) throw new Error(`it has ${size} bytes, and a state has at most ${MAX_STATE_BYTES}`)
-    await copyWhole(file, journal.erroredState)
+    await keepFile(file, journal.erroredState)
     return undefined
   } catch (error) {
-    await rm(journal.erroredState, { force: true })
     return `${ERRORED_STATE} is not kept: ${messageOf(error)}`
   }
 }
 
-/** Links the only copy of a state in a directory that is never cleaned up, and returns its path. */
-export async function storeErroredState(workDir: string, runId: string, path: string): Promise<string> {
+/** Links the only copy of a state, if any, in a directory that is never cleaned up, and returns its path. */
+export async function storeErroredState(workDir: string, { erroredState, record }: Journal) {
+  using file = openConfined(erroredState, { root: dirname(erroredState), user: undefined })
+  if (file === undefined) return undefined
   const directory = join(workDir, 'errored-states')
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  const kept = join(directory, `${runId}.tfstate`)
-  await link(path, kept).catch((error: unknown) => {
-    // The outcome that names it is sent again.
-    if (codeOf(error) !== 'EEXIST') throw error
+  const kept = join(directory, `${record().job.runId}.tfstate`)
+  await link(erroredState, kept).catch(async (error: unknown) => {
+    // The outcome that names it is sent again. Otherwise, the directory is on another file system, or on one without links.
+    if (codeOf(error) !== 'EEXIST') await keepFile(file, kept)
   })
+  await syncDirectory(directory)
   return kept
+}
+
+/** Removes the journal of a dropped job after its state, if any, is stored; returns the path of that. A journal whose state cannot be stored remains. */
+export async function dropJournal(workDir: string, journal: Journal, log: AgentLog) {
+  try {
+    const kept = await storeErroredState(workDir, journal)
+    await journal.remove()
+    return kept
+  } catch (error) {
+    const path = journal.erroredState
+    log.error({ runId: journal.record().job.runId, path, error }, 'a state cannot be kept: it stays here')
+    return path
+  }
 }

@@ -1,8 +1,9 @@
+import { spawnSync } from 'node:child_process'
 import { appendFileSync } from 'node:fs'
-import { readFile, readdir, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { agentJob } from '@groundstate/contract/agent'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { configuration, startAgent, startServer, temporaryDirectory } from '../testing/agent-fixture.ts'
 import { createJob } from '../testing/protocol-job.ts'
 import { createJournal, saveErroredState } from './journal.ts'
@@ -80,6 +81,59 @@ test('a state is copied as it is when the copy begins', async () => {
   await saving
 
   expect(await readFile(journal.erroredState, 'utf8')).toBe('state')
+})
+
+test.skipIf(process.getuid?.() !== 0)('a state is sent although the disk is full', async () => {
+  const workDir = await temporaryDirectory()
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=6M', 'none', workDir])
+  expect(String(mounted.stderr)).toBe('')
+  onTestFinished(() => void spawnSync('umount', ['--lazy', workDir]))
+  const server = await startServer()
+  const fill = `head -c 4000000 /dev/zero | tr '\\0' x > errored.tfstate; cat /dev/zero > filler; exit 1`
+  await startAgent(server, { workDir, enginePath: await engineWith({ apply: fill }) })
+
+  const apply = server.submit(coldApply())
+
+  expect(await apply.finished).toMatchObject({ status: 'errored', exitCode: 1 })
+  expect(apply.artifacts.get('errored-state')?.length).toBe(4_000_000)
+  await expect.poll(() => readdir(join(workDir, 'jobs'))).toEqual([])
+})
+
+test.skipIf(process.platform !== 'linux')('a rejected state may be kept on another file system', async () => {
+  const server = await startServer()
+  server.refuse(({ kind }) => (kind === 'errored-state' ? 413 : undefined))
+  const workDir = await temporaryDirectory()
+  const elsewhere = await mkdtemp('/dev/shm/groundstate-')
+  onTestFinished(async () => rm(elsewhere, { recursive: true }))
+  await symlink(elsewhere, join(workDir, 'errored-states'))
+  const enginePath = await engineWith({ apply: 'echo kept > errored.tfstate; exit 1' })
+  await startAgent(server, { workDir, enginePath })
+
+  const apply = server.submit(coldApply())
+
+  const kept = `${apply.runId}.tfstate`
+  expect(await apply.finished).toMatchObject({ message: expect.stringContaining(join('errored-states', kept)) })
+  expect(await readdir(elsewhere)).toEqual([kept])
+  expect(await readFile(join(elsewhere, kept), 'utf8')).toBe('kept\n')
+})
+
+test('a state that cannot be kept elsewhere stays in the journal', async () => {
+  const server = await startServer()
+  server.refuse(({ kind }) => (kind === 'errored-state' ? 413 : undefined))
+  const workDir = await temporaryDirectory()
+  await writeFile(join(workDir, 'errored-states'), 'a file')
+  const enginePath = await engineWith({ apply: 'echo kept > errored.tfstate; exit 1' })
+  const { logged, stop, ended } = await startAgent(server, { workDir, enginePath })
+
+  server.submit(coldApply())
+  await expect
+    .poll(() => logged.some(({ message }) => message.includes('it stays here')), { timeout: 10_000 })
+    .toBe(true)
+  stop()
+  await ended
+
+  const [name = ''] = await readdir(join(workDir, 'jobs'))
+  expect(await readFile(join(workDir, 'jobs', name, 'errored.tfstate'), 'utf8')).toBe('kept\n')
 })
 
 test('a plan file that is too large is not uploaded, and the outcome says so', async () => {

@@ -46,6 +46,7 @@ test.each<[label: string, isAccepted: boolean, ...archive: Buffer[]]>([
   ['no entries', true, gzipSync(END)],
   ['no end marker', true, gzipSync(entryOf(plain))],
   ['a link to a link', true, archiveOf(link('a', 'b'), link('c', 'a'), link('d/e', '../c/x'))],
+  ['a link whose path ends in a slash', true, archiveOf(link('d/a/', 'b'))],
   ['a link in place of a file', true, archiveOf({ path: 'a' }, link('a', 'b'))],
   ['a directory in place of a file', true, archiveOf({ path: 'a' }, directory('a/'), { path: 'a/b' })],
   ['a hard link', true, archiveOf({ path: 'a', body: 'x' }, hardLink('b/c', 'a'), { path: 'a', body: 'y' })],
@@ -87,6 +88,13 @@ test.each<[label: string, isAccepted: boolean, ...archive: Buffer[]]>([
 
   expect(await unpacked.then(() => 'accepted', reasonOf)).toBe(checked)
   expect(checked === 'accepted').toBe(isAccepted)
+})
+
+test('a missing directory is reported', async () => {
+  const configuration = join(tmpdir(), 'groundstate-unpack-missing')
+  const large = gzipSync(tarOf({ path: 'a', body: 'x'.repeat(1_000_000) }, { path: 'b' }))
+
+  await expect(unpackArchive(Readable.from([large]), { configuration, user: undefined })).rejects.toThrow(configuration)
 })
 
 test('links, modes and contents are unpacked', async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { lchownSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { readArchive } from '@groundstate/contract/archive'
 import { type ReadEntry, Unpack } from 'tar'
@@ -31,7 +31,7 @@ export async function unpackArchive(archive: Readable, target: Target): Promise<
       onReadEntry: makeUsable,
     })
   })
-  for (const { path, linkpath } of links) makeLink(join(cwd, path), linkpath ?? '', target)
+  for (const { path, linkpath } of links) makeLink(resolve(cwd, path), linkpath ?? '', target)
   return hash.digest('hex')
 
   /** Links are made last: tar refuses one that leads through another, and so nothing is written through a link. */

@@ -1,3 +1,4 @@
+import { AGENT_API } from '@groundstate/contract/agent'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { claimsTopic } from '../../../claims/claims.ts'
@@ -155,6 +156,31 @@ describe('a job that agents return', () => {
     const log = await openLog(app, setting, { run, phase })
     expect(String(await log.read(0, 1000))).toContain(error)
     expect((await readWorkspace(app, setting)).attributes.locked).toBe(false)
+  })
+
+  test('has used no attempt if its agent disconnected before it received the job', async () => {
+    const setting = await createRunSetting(app)
+    await createRun(app, setting, { 'plan-only': true })
+    const url = `${await app.listen()}${AGENT_API}/agents/${agent.id}/claim`
+    const headers = { authorization: `Bearer ${agent.token}`, 'content-type': 'application/json' }
+    const controller = new AbortController()
+    const connections = () =>
+      new Promise<number>((resolve) => app.server.fastify.server.getConnections((_, found) => resolve(found)))
+
+    await app.db.transaction().execute(async (tx) => {
+      await sql`lock table tokens in exclusive mode`.execute(tx)
+      const claim = fetch(url, { method: 'POST', headers, body: '{"waitMs":60000}', signal: controller.signal })
+      await expect.poll(statementsThatWait).toBe(1)
+      controller.abort()
+      await expect(claim).rejects.toThrow('aborted')
+      await expect.poll(connections).toBe(0)
+    })
+    const other = await createFakeAgent(app, { name: 'other' })
+    const job = await other.take()
+
+    const found = app.db.selectFrom('agent_jobs').select('attempt').where('id', '=', job.id)
+    expect(await found.executeTakeFirst()).toEqual({ attempt: 1 })
+    await job.finish({ hasChanges: false })
   })
 
   test('ends the run after ten attempts, however each ended', async () => {
@@ -334,3 +360,9 @@ test.each([
   expect(await reason()).toBeNull()
   await job.finish({ hasChanges: false })
 })
+
+async function statementsThatWait() {
+  const { rows } = await sql`select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db)
+  return rows.length
+}

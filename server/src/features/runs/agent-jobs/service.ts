@@ -69,8 +69,11 @@ export async function releaseJob(ctx: Ctx, job: store.JobKey) {
   })
 }
 
+/** Requeues a job whose agent has disconnected before it received the job. */
 export async function requeueJob(ctx: Ctx, { id, runId, workspaceId }: AgentJob) {
-  await releaseJob(ctx, { id, run_id: runId, workspace_id: workspaceId })
+  await changeRunOfJob(ctx, { id, run_id: runId, workspace_id: workspaceId }, async (ctx, { locked }) => {
+    await applyChange(ctx, locked, { job: 'retry', keepsAttempt: true })
+  })
 }
 
 type Heartbeat = { token: string | undefined; waitMs: number; seen: JobCommand; signal: AbortSignal }

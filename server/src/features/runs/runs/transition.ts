@@ -25,6 +25,8 @@ export type Change = {
   events?: readonly NewRunEvent[]
   /** The job has ended although its phase continues. */
   endsJob?: boolean
+  /** Requeues a job that has not left the server. */
+  keepsAttempt?: boolean
   /** The caller claims the job that this queues, or else signals it. */
   skipsJobSignal?: boolean
   /** Writes for the same statement; see `writeBatch`. */
@@ -90,7 +92,8 @@ export function transitionOf(
   const isStale = status === 'errored' && (path.at(-2) ?? run.status) === 'confirmed'
   const plan = phaseUpdate(locked.plan, { status: effects.plan, change: change.plan, now })
   const apply = phaseUpdate(locked.apply, { status: effects.apply, change: change.apply, now })
-  const job = effects.enqueue && newJob(ctx, locked, effects.enqueue)
+  const job =
+    effects.enqueue && newJob(ctx, locked, { kind: effects.enqueue, step: change.keepsAttempt === true ? 0 : 1 })
   return {
     path,
     status,
@@ -140,7 +143,9 @@ function phaseUpdate(phase: LockedPhase, { status, change, now }: PhaseChange): 
   }
 }
 
-function newJob(ctx: TransitionCtx, locked: LockedRun, kind: 'plan' | 'apply'): NewJob {
+type Queued = { kind: 'plan' | 'apply'; step: number }
+
+function newJob(ctx: TransitionCtx, locked: LockedRun, { kind, step }: Queued): NewJob {
   const { run, job } = locked
   const { organization_id, workspace_id, agent_pool_id } = run
   return {
@@ -152,7 +157,7 @@ function newJob(ctx: TransitionCtx, locked: LockedRun, kind: 'plan' | 'apply'): 
     phase_id: locked[kind].id,
     kind,
     agent_pool_id,
-    attempt: job?.kind === kind ? job.attempt + 1 : 1,
+    attempt: job?.kind === kind ? job.attempt + step : 1,
     status: 'queued',
     preferred_agent_id: kind === 'apply' ? locked.planAgentId : null,
     queued_at: ctx.now(),
