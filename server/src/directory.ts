@@ -1,6 +1,7 @@
 import { access, mkdir, mkdtemp, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { codeOf, messageOf } from './error-code.ts'
+import { reasonOf } from '@groundstate/agent/process/errors'
+import { codeOf } from './error-code.ts'
 import { StartError } from './start-error.ts'
 
 /**
@@ -76,18 +77,4 @@ export async function exists(path: string) {
     () => true,
     () => false,
   )
-}
-
-const REASONS: Record<string, string> = {
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENOENT: 'there is no such file or directory',
-  ENOTDIR: 'a part of the path is a file',
-  EISDIR: 'it is a directory',
-  ENOSPC: 'the disk is full',
-}
-
-export function reasonOf(error: unknown) {
-  return REASONS[codeOf(error) ?? ''] ?? messageOf(error)
 }
