@@ -49,7 +49,7 @@ test('a fatal error is a line of the log', async () => {
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
   expect(JSON.parse(logged.trim())).toMatchObject({
     level: 'error',
-    message: expect.stringContaining('--work-dir /dev/null/work'),
+    message: expect.stringContaining('--work-dir /dev/null/work: a part of the path is a file'),
   })
 })
 
@@ -63,7 +63,7 @@ test.runIf(process.platform === 'linux')('a working directory that cannot be cre
   const [logged, [code]] = await Promise.all([text(agent.stdout), once(agent, 'exit')])
 
   expect(code).toBe(1)
-  expect(logged).toContain('--work-dir /proc/x/y: this user cannot use it')
+  expect(logged).toContain('--work-dir /proc/x/y: the system allows no new directory there')
 })
 
 test('a signal ends an agent whose server is unreachable', async () => {

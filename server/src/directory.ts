@@ -1,6 +1,7 @@
 import { access, mkdir, mkdtemp, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve, sep } from 'node:path'
-import { codeOf, messageOf } from './error-code.ts'
+import { FILE_REASONS, reasonOf } from '@groundstate/agent/process/errors'
+import { codeOf } from './error-code.ts'
 import { StartError } from './start-error.ts'
 
 /**
@@ -60,7 +61,7 @@ export function fileError(cause: unknown, dataDir: string | undefined): StartErr
   if (!(cause instanceof Error && 'path' in cause && typeof cause.path === 'string')) return undefined
   // A failed spawn has a path too.
   const { syscall } = cause as NodeJS.ErrnoException
-  if (REASONS[codeOf(cause) ?? ''] === undefined || syscall?.startsWith('spawn') === true) return undefined
+  if (FILE_REASONS[codeOf(cause) ?? ''] === undefined || syscall?.startsWith('spawn') === true) return undefined
   const isData = dataDir !== undefined && `${resolve(cause.path)}${sep}`.startsWith(`${resolve(dataDir)}${sep}`)
   const advice = isData ? { advice: 'check GROUNDSTATE_DATA_DIR' } : {}
   return new StartError(`can't use ${cause.path}: ${reasonOf(cause)}`, { cause, ...advice })
@@ -79,18 +80,4 @@ export async function exists(path: string) {
     () => true,
     () => false,
   )
-}
-
-const REASONS: Record<string, string> = {
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENOENT: 'there is no such file or directory',
-  ENOTDIR: 'a part of the path is a file',
-  EISDIR: 'it is a directory',
-  ENOSPC: 'the disk is full',
-}
-
-export function reasonOf(error: unknown) {
-  return REASONS[codeOf(error) ?? ''] ?? messageOf(error)
 }

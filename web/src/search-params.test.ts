@@ -9,10 +9,10 @@ test.each([
   { search: { q: 123, page: '3', new: 'true' }, is: { q: '123', page: 3, new: true } },
   { search: { q: '', page: 'x', new: false, other: 1 }, is: {} },
   { search: { q: { a: 1 }, page: -1 }, is: {} },
-  { search: { page: 1_000_000_000 }, is: {} },
   { search: { kind: 'plan,apply' }, is: { kind: 'plan,apply' } },
   { search: { kind: 'frob,apply' }, is: { kind: 'apply' } },
   { search: { kind: 'frob' }, is: {} },
+  { search: { page: 1e300 }, is: {} },
 ])('$search is read as $is', ({ search, is }) => {
   expect(read(search)).toEqual(is)
 })

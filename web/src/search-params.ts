@@ -16,8 +16,7 @@ function read(value: unknown, kind: Kinds[string]) {
   if (kind === 'flag') return value === true || value === 'true' || value === '' ? true : undefined
   if (kind === 'number') {
     const number = Number(value)
-    // The API accepts up to nine digits.
-    return Number.isInteger(number) && number > 0 && number < 1e9 ? number : undefined
+    return Number.isSafeInteger(number) && number > 0 ? number : undefined
   }
   // The router parses a text that looks like a number.
   const text = typeof value === 'string' || typeof value === 'number' ? String(value) : ''

@@ -189,7 +189,10 @@ describeAsRoot('a run whose agent root has started', () => {
 
     const { outcome } = await applied(server, scripted('mkfifo errored.tfstate; exit 1'))
 
-    expect(outcome).toMatchObject({ status: 'errored', message: expect.stringContaining('is not a file of the run') })
+    expect(outcome).toMatchObject({
+      status: 'errored',
+      message: expect.stringContaining('errored.tfstate is not a regular file'),
+    })
   })
 
   test('executes in its working directory', async () => {

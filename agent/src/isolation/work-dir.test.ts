@@ -88,12 +88,15 @@ test.runIf(process.platform === 'linux')('the wait for a directory ends with the
   expect(former.exitCode).toBeNull()
 })
 
-test('an unusable directory is reported with its setting', async () => {
+test.each([
+  ['/dev/null', 'it is a file, not a directory'],
+  ['/dev/null/work', 'a part of the path is a file'],
+])('the unusable directory %s is reported with its setting', async (workDir, reason) => {
   const server = await startServer()
 
-  const agent = await startAgent(server, { workDir: '/dev/null/work' })
+  const agent = await startAgent(server, { workDir })
 
-  await expect(agent.ended).rejects.toThrow('--work-dir /dev/null/work: this user cannot use it')
+  await expect(agent.ended).rejects.toThrow(`--work-dir ${workDir}: ${reason}`)
 })
 
 test.runIf(process.platform === 'linux')('the claim of another process is reported with its id', async () => {

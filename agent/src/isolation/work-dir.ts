@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { access, constants, link, mkdir, readFile, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { codeOf, messageOf } from '../process/errors.ts'
+import { codeOf, reasonOf } from '../process/errors.ts'
 
 /** Time limit for the previous owner to exit, in ms: a process that was just killed may still exist. */
 const RETRY_TIMEOUT_MS = 5_000
@@ -18,26 +18,26 @@ export async function openWorkDir(directory: string): Promise<string> {
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK)
     return await realpath(directory)
   } catch (error) {
-    const message = `--work-dir ${directory}: this user cannot use it: ${messageOf(error)}`
-    throw new Error(message, { cause: error })
+    const reason = codeOf(error) === 'ENOENT' ? 'the system allows no new directory there' : reasonOf(error)
+    throw new Error(`--work-dir ${directory}: ${reason}`, { cause: error })
   }
 }
 
 /** Node's recursive option loops forever where the kernel denies that an existing directory exists, as below `/proc`. */
 async function makeDirectory(path: string) {
   const missing: string[] = []
-  for (let directory = path; !(await exists(directory)); directory = dirname(directory)) missing.unshift(directory)
+  for (let directory = path; !(await isDirectory(directory)); directory = dirname(directory)) missing.unshift(directory)
   for (const directory of missing) {
     await mkdir(directory, { mode: 0o700 }).catch(async (error: unknown) => {
-      if (!(await exists(directory))) throw error
+      if (!(await isDirectory(directory))) throw error
     })
   }
 }
 
-async function exists(path: string): Promise<boolean> {
+async function isDirectory(path: string): Promise<boolean> {
   try {
-    await stat(path)
-    return true
+    if ((await stat(path)).isDirectory()) return true
+    throw new Error('it is a file, not a directory')
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return false
     throw error

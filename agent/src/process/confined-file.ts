@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import * as fs from 'node:fs'
 import { chmod, link, lstat, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { join, sep } from 'node:path'
+import { basename, join, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { codeOf } from './errors.ts'
 import type { RunUser } from './user-processes.ts'
@@ -28,7 +28,11 @@ export function openConfined(path: string, bounds: Bounds): ConfinedFile | undef
   if (process.platform !== 'linux') return openPlain(path)
   using place = openPlace(path, bounds)
   if (place === undefined) return undefined
-  if (!place.isOwn || !place.stats.isFile()) throw new Error(`${path} is not a file of the run`)
+  if (!place.stats.isFile()) throw notRegular(path)
+  if (!place.isOwn) {
+    const reason = 'it belongs to another user or is a link out of the directory of the run'
+    throw new Error(`${basename(path)} is not a file of the run: ${reason}`)
+  }
   return closing(openWithoutLease(`/proc/self/fd/${place.fd}`, path), place.stats)
 }
 
@@ -54,7 +58,7 @@ function openPlace(path: string, { root, user }: Bounds): (ConfinedFile & { isOw
 export async function readConfined(path: string, bounds: Bounds): Promise<Buffer | undefined> {
   using file = openConfined(path, bounds)
   if (file === undefined) return undefined
-  if (file.stats.size > MAX_TEXT_BYTES) throw new Error(`${path} has more than ${MAX_TEXT_BYTES} bytes`)
+  if (file.stats.size > MAX_TEXT_BYTES) throw new Error(`${basename(path)} has more than ${MAX_TEXT_BYTES} bytes`)
   return await readWhole(file)
 }
 
@@ -134,7 +138,12 @@ function openPlain(path: string): ConfinedFile | undefined {
   const file = closing(fd, fs.fstatSync(fd))
   if (file.stats.isFile()) return file
   file[Symbol.dispose]()
-  throw new Error(`${path} is not a file of the run`)
+  throw notRegular(path)
+}
+
+/** Messages name a file without its directory, which is of the agent. */
+function notRegular(path: string) {
+  return new Error(`${basename(path)} is not a regular file`)
 }
 
 /** A process of the run may hold a lease on its file, on which a blocking open would stop this process for 45 s. */
@@ -142,7 +151,8 @@ function openWithoutLease(place: string, path: string): number {
   try {
     return fs.openSync(place, O_RDONLY | O_NONBLOCK)
   } catch (error) {
-    if (codeOf(error) === 'EAGAIN') throw new Error(`${path} is held by a process of the run`, { cause: error })
+    if (codeOf(error) === 'EAGAIN')
+      throw new Error(`${basename(path)} is held by a process of the run`, { cause: error })
     throw error
   }
 }

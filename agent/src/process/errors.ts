@@ -10,3 +10,20 @@ export function messageOf(error: unknown): string {
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
+
+/** Errors of the file system in words, by code. */
+export const FILE_REASONS: Record<string, string> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOENT: 'there is no such file or directory',
+  EEXIST: 'it exists and is not a directory',
+  ENOTDIR: 'a part of the path is a file',
+  EISDIR: 'it is a directory',
+  ENOSPC: 'the disk is full',
+}
+
+/** Describes an error of the file system in words, without the path. */
+export function reasonOf(error: unknown): string {
+  return FILE_REASONS[codeOf(error)] ?? messageOf(error)
+}

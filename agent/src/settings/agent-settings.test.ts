@@ -129,6 +129,6 @@ test('a token is read from a file, and a missing file is named', async () => {
   expect(settingsOf(NEEDED, '--token-file', file).settings.token).toBe('from-file')
   expect(settingsOf({ ...NEEDED, GROUNDSTATE_AGENT_TOKEN_FILE: file }).settings.token).toBe('secret')
   expect(problemsOf(NEEDED, '--token-file', join(directory, 'none'))).toEqual([
-    `--token-file ${join(directory, 'none')}: there is no such file`,
+    `--token-file ${join(directory, 'none')}: there is no such file or directory`,
   ])
 })

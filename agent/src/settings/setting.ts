@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { z } from 'zod'
-import { codeOf, messageOf } from '../process/errors.ts'
+import { messageOf, reasonOf } from '../process/errors.ts'
 
 /** A setting of a program. The key of its declaration determines its flag and variable: `dataDir`, `--data-dir`, `GROUNDSTATE_DATA_DIR`. */
 export type Setting = {
@@ -99,19 +99,12 @@ function fileProblems(named: string, path: string, { begin, what }: { begin: str
   }
 }
 
-const UNREADABLE: Record<string, string> = {
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'a part of the path is a file',
-  EACCES: 'this user may not read it',
-  EISDIR: 'it is a directory',
-}
-
 /** Reads a file. Throws a message that starts with `named`. */
 export function readText(named: string, path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new Error(`${named}: ${UNREADABLE[codeOf(error)] ?? String(error)}`, { cause: error })
+    throw new Error(`${named}: ${reasonOf(error)}`, { cause: error })
   }
 }
 

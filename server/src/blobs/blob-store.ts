@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { reasonOf } from '@groundstate/agent/process/errors'
 import type pg from 'pg'
 import type { Config } from '../config.ts'
 import { makeDataDirectory } from '../directory.ts'
 import { createFileOnce } from '../durable-file.ts'
 import { codeOf, messageOf } from '../error-code.ts'
+import { innermostError } from '../outbound/failure.ts'
 import { loadSecret } from '../secrets/secret-file.ts'
 import { type Secrets, createSecrets } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
@@ -85,10 +87,14 @@ async function writeId(store: BlobStore, text: string) {
 
 function unreachable(store: BlobStore, cause: unknown): never {
   if (cause instanceof StartError) throw cause
-  throw new StartError(`can't use ${placeOf(store)} for blobs: ${messageOf(cause)}`, {
-    cause,
-    advice: store.kind === 'disk' ? 'check GROUNDSTATE_DATA_DIR' : 'check the settings GROUNDSTATE_S3_…',
-  })
+  const isDisk = store.kind === 'disk'
+  throw new StartError(
+    `can't use ${placeOf(store)} for blobs: ${isDisk ? reasonOf(cause) : messageOf(innermostError(cause))}`,
+    {
+      cause,
+      advice: isDisk ? 'check GROUNDSTATE_DATA_DIR' : 'check the settings GROUNDSTATE_S3_…',
+    },
+  )
 }
 
 /** The blob store recorded in the database. `place` is its location at the last start; null until the id was written to the store. */

@@ -184,6 +184,7 @@ async function checkDatabase(config: Config, database: Database): Promise<Result
 async function checkBlobs(config: Config, database: Database): Promise<Result> {
   const store = configuredStore(config)
   const here = placeOf(store)
+  if (store.kind === 'disk') await checkDirectory(store.root)
   const client = await database.client().catch(() => 'unknown' as const)
   if (client === 'unknown') return success(`${here}, not compared with the database`)
   const secret = await findSecret(config.dataDir, config.secret)

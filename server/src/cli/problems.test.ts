@@ -131,6 +131,28 @@ test('files of the data directory that cannot be used are one line with the sett
   expect(noSecret.err).toMatch(/^groundstate: can't use [^\n]*secret: it is a directory; check GROUNDSTATE_DATA_DIR\n$/)
 })
 
+test('a data directory that the embedded database cannot use is one line with the setting', async () => {
+  const where = join(directory, 'postgres-is-file')
+  await mkdir(where)
+  await writeFile(join(where, 'postgres'), '')
+
+  const { code, err } = await groundstate('serve', '--port', '0', '--data-dir', where)
+
+  expect(code).toBe(1)
+  expect(err).toMatch(
+    /^groundstate: can't use [^\n]*file\/postgres: it exists and is not a directory; check GROUNDSTATE_DATA_DIR\n$/,
+  )
+})
+
+test('doctor names the cause for which a bucket cannot be reached', async () => {
+  const site = ['--data-dir', directory, '--port', '0', '--database-url', empty.url, '--s3-bucket', 'b']
+  const s3 = ['--s3-endpoint', 'http://127.0.0.1:2', '--s3-access-key-id', 'a', '--s3-secret-access-key', 's']
+
+  const { out } = await groundstate('doctor', ...site, ...s3)
+
+  expect(out).toMatch(/✗ blobs +can't use [^\n]*: connect ECONNREFUSED 127\.0\.0\.1:2\n +→ .*GROUNDSTATE_S3_…/)
+})
+
 test('a directory of the agent that cannot be used is reported before the administrator is created', async () => {
   await using database = await createTestDatabase()
   const where = join(directory, 'agent-is-file')
@@ -162,6 +184,7 @@ test('doctor advises on a data directory that cannot be created', async () => {
 
   expect(code).toBe(1)
   expect(out).toMatch(/✗ data directory +can't make the directory \/proc\/groundstate: .*\n +→ \S/)
+  expect(out).toMatch(/✗ blobs +can't make the directory \/proc\/groundstate\/blobs: .*\n +→ .*GROUNDSTATE_DATA_DIR/)
   const starts = out.matchAll(/^(?:[✓✗] (?:node|data directory|database|port) +|\s+→ )/gm)
   expect(new Set(Array.from(starts, ([start]) => start.replace('→ ', '').length))).toEqual(new Set([17]))
 })

@@ -2,6 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { errorObject } from '@groundstate/contract/responses'
 import { fetch } from 'undici'
 import { z } from 'zod'
+import { messageOf } from '../error-code.ts'
+import { innermostError } from '../outbound/failure.ts'
 
 /** `url` is the base URL of a server with the public API, such as `https://app.terraform.io`. */
 export type ServerAccess = { url: string; token: string }
@@ -36,7 +38,7 @@ export function stateApi({ url, token }: ServerAccess) {
       }).catch((error: unknown) => {
         // If the server never responded, its address is probably wrong.
         if (hasResponded && attempt < ATTEMPTS) return undefined
-        throw new Error(`${target.origin} can't be reached: ${causeOf(error)}`, { cause: error })
+        throw new Error(`${target.origin} can't be reached: ${messageOf(innermostError(error))}`, { cause: error })
       })
       if (response) {
         hasResponded = true
@@ -118,10 +120,4 @@ function reason(text: string) {
   } catch {
     return text.slice(0, 200)
   }
-}
-
-/** `fetch` puts the actual error into `cause`. */
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return error.cause === undefined ? error.message : causeOf(error.cause)
 }

@@ -80,6 +80,14 @@ test.each(BODIES)('%s in a compressed body is refused, and not unpacked', async 
   expect(rise).toBeLessThan(MAX_RISE)
 })
 
+test.each(['', 'Identity'])('the content-encoding %j is none', async (encoding) => {
+  const headers = { 'content-type': 'application/vnd.api+json', 'content-encoding': encoding }
+
+  const response = await request(`${url}/api/v2/organizations`, { method: 'POST', body: '{}', headers })
+
+  expect(response.statusCode).toBe(401)
+})
+
 test.each([
   ['a file of two gigabytes', bombOf(2), '422 the archive unpacks to more than 1073741824 bytes'],
   ['zeros after its end', gzipSync(zeros), '422 the archive has more than 1048576 bytes after its end marker'],

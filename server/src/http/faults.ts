@@ -60,12 +60,12 @@ const DISK_FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', '53100'])
 
 /** Translates errors of the HTTP library that the client caused, and errors of the database that are not bugs. */
 function translate(error: unknown, request: FastifyRequest): AppError | undefined {
+  // First, since the connection error of a client that disconnects resembles one of the database. The response is not read.
+  if (request.raw.destroyed && !request.raw.complete) return badRequest('the connection closed before the body ended')
   if (isInvalidValue(error)) return invalid('a value is out of the range that can be stored')
   if (isUnavailable(error)) return unavailable('the database is unavailable, try again later', 1000)
   if (DISK_FULL.has(codeOf(error) ?? ''))
     return unavailable('the disk of the server is full, so nothing was stored', 10_000)
-  // The client has disconnected, so the response is not read.
-  if (request.raw.destroyed && !request.raw.complete) return badRequest('the connection closed before the body ended')
   return error instanceof Error ? translateLibraryError(error, request) : undefined
 }
 

@@ -20,7 +20,8 @@ export function namesPage(query: Record<string, unknown>) {
 function readPositive(query: Record<string, unknown>, parameter: string, preset: number) {
   const text = [query[parameter]].flat().at(-1)
   if (text === undefined || text === '') return preset
-  if (typeof text === 'string' && /^\d{1,9}$/.test(text) && Number(text) >= 1) return Number(text)
+  if (typeof text === 'string' && /^\d+$/.test(text) && Number(text) >= 1)
+    return Math.min(Number(text), Number.MAX_SAFE_INTEGER)
   const value = JSON.stringify(text).slice(0, 60)
   throw invalidParameter(`${parameter} is ${value}; it must be a positive integer`, parameter)
 }

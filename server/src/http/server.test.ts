@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { sql } from 'kysely'
@@ -181,6 +182,7 @@ describe('a client that disconnects', () => {
 
     expect(requestsOf(url).at(-1)).toMatchObject({ method: 'PATCH', status: 499 })
     expect(bugs()).toEqual([])
+    expect(lines.filter(({ path, level }) => path === url && Number(level) > 30)).toEqual([])
   })
 
   test('during an upload may retry', async () => {
@@ -319,7 +321,10 @@ async function lineWhere(isWanted: (line: Record<string, unknown>) => boolean) {
 async function leaveIn(method: string, path: string) {
   const noticed = lineWhere((line) => line['status'] === 499)
   const { promise: begun, resolve } = Promise.withResolvers<void>()
-  app.server.fastify.server.once('request', () => resolve())
+  app.server.fastify.server.once('request', (request: IncomingMessage) =>
+    // The server begins to read the body.
+    request.on('newListener', (event) => ['data', 'readable'].includes(String(event)) && resolve()),
+  )
   const socket = connect(Number(base.port), base.hostname)
   socket.write(
     `${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${user.token}\r\nContent-Length: 99\r\n\r\n{`,

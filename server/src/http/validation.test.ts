@@ -67,7 +67,7 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
       `/workspaces/${workspace.id}/state-versions`,
       data('state-versions', { serial: 1, md5: 'a'.repeat(32), lineage: 'x'.repeat(1001) }),
     ],
-    [expect.stringMatching(/^lineage is "x+…; it must have at most 1000 characters$/), attribute('lineage')],
+    [expect.stringMatching(/^lineage is "x+…"; it must have at most 1000 characters$/), attribute('lineage')],
   ],
   ['a missing body', () => [`${organizationUrl}/projects`, undefined], ['body is missing', '']],
   [
@@ -90,6 +90,11 @@ test.each<[string, () => [path: string, body: unknown], [detail: string, pointer
       'stages/0 is "bogus"; it must be one of "pre_plan", "post_plan", "pre_apply", "post_apply"',
       attribute('global-configuration/stages/0'),
     ],
+  ],
+  [
+    'the expected type, which may be empty',
+    () => [`${organizationUrl}/authentication-token`, data('authentication-token', {})],
+    ['type is "authentication-token"; it must be "authentication-tokens"', '/data/type'],
   ],
   [
     'the discriminating type of a document',

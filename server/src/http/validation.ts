@@ -61,8 +61,10 @@ function detail(issue: z.core.$ZodIssue, name: string) {
     return issue.message.startsWith('Invalid input') ? `${name} is missing` : `${name} is missing: ${issue.message}`
   }
   if (issue.code === 'invalid_value') {
-    const values = issue.values.map((allowed) => JSON.stringify(allowed)).join(', ')
-    const rule = issue.values.length === 1 ? `it must be ${values}` : `it must be one of ${values}`
+    // An empty text is only accepted from clients that send one instead of nothing.
+    const allowed = issue.values.filter((value) => value !== '')
+    const values = allowed.map((value) => JSON.stringify(value)).join(', ')
+    const rule = allowed.length === 1 ? `it must be ${values}` : `it must be one of ${values}`
     return issue.input === undefined ? `${name} is missing: ${rule}` : `${name} is ${value}; ${rule}`
   }
   if (issue.code === 'custom') return issue.message
@@ -103,8 +105,8 @@ function hasPresetMessage({ message }: z.core.$ZodIssue) {
 const UNITS: Record<string, string> = { string: 'character', array: 'item', set: 'item', file: 'byte' }
 
 function shown(input: unknown) {
-  const value = typeof input === 'string' ? input.slice(0, 100) : input
-  const text = JSON.stringify(value, (name, inner: unknown) => (SECRET_NAMES.test(name) ? '…' : inner)) ?? String(value)
+  if (typeof input === 'string') return JSON.stringify(input.length > 58 ? `${input.slice(0, 57)}…` : input)
+  const text = JSON.stringify(input, (name, inner: unknown) => (SECRET_NAMES.test(name) ? '…' : inner)) ?? String(input)
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 

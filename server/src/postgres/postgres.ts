@@ -95,7 +95,7 @@ async function prepare(options: PostgresOptions): Promise<Site> {
     const binaries = await findBinaries(account)
     return { ...options, fsync: options.fsync ?? true, directories, binaries, account }
   } catch (error) {
-    throw postgresFailure(`preparing ${options.dataDir}`, error)
+    throw postgresFailure(`preparing ${options.dataDir}`, error, options.dataDir)
   }
 }
 

@@ -1,3 +1,4 @@
+import { fileError } from '../directory.ts'
 import { messageOf } from '../error-code.ts'
 import { StartError } from '../start-error.ts'
 
@@ -11,8 +12,11 @@ export class PostgresUnavailable extends StartError {
   }
 }
 
-/** Translates an error of the file system or of PostgreSQL. The most common cause is a full disk. */
-export function postgresFailure(doing: string, cause: unknown): StartError {
+/**
+ * Translates an error of the file system or of PostgreSQL. The most common cause is a full disk. With `dataDir`, an error of a file is about the
+ * data directory, not about PostgreSQL.
+ */
+export function postgresFailure(doing: string, cause: unknown, dataDir?: string): StartError {
   if (cause instanceof StartError) return cause
   const text = messageOf(cause)
   if (/ENOSPC|EDQUOT|No space left on device|Disk quota exceeded/.test(text)) {
@@ -21,5 +25,6 @@ export function postgresFailure(doing: string, cause: unknown): StartError {
       remedy: 'free some space and start again',
     })
   }
-  return new PostgresUnavailable(`${doing} failed: ${text}`, { cause })
+  const ofFile = dataDir === undefined ? undefined : fileError(cause, dataDir)
+  return ofFile ?? new PostgresUnavailable(`${doing} failed: ${text}`, { cause })
 }

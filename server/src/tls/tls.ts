@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { reasonOf } from '@groundstate/agent/process/errors'
 import { type Config, ConfigError } from '../config.ts'
-import { makeDataDirectory, reasonOf } from '../directory.ts'
+import { makeDataDirectory } from '../directory.ts'
 
 export type Tls = {
   cert: string

@@ -109,6 +109,7 @@ test('pages do not overlap, and a page past the end is empty', async () => {
   const first = await list('page[size]=2')
   const third = await list('page[size]=2&page[number]=3')
   const past = await list('page[size]=2&page[number]=9')
+  const far = await list(`page[size]=100&page[number]=${'9'.repeat(30)}`)
 
   expect(first.json().meta.pagination).toEqual({
     'current-page': 1,
@@ -120,6 +121,7 @@ test('pages do not overlap, and a page past the end is empty', async () => {
   })
   expect(third.json().data.map((workspace: any) => workspace.attributes.name)).toEqual(['web-prod'])
   expect(past.json()).toMatchObject({ data: [], meta: { pagination: { 'current-page': 9, 'total-count': 5 } } })
+  expect([far.status, far.json().data]).toEqual([200, []])
 })
 
 test.each(['page[size]=x', 'page[number]=0', 'sort=color'])('the query %s is rejected', async (query) => {

@@ -64,7 +64,7 @@ function triggerColumns(attributes: Attributes, current: Workspace | undefined) 
   if (isDisabled && used && (enabled !== undefined || attributes[used])) {
     throw invalid(
       `file-triggers-enabled is false and ${used} is not empty: enable file triggers or empty ${used}`,
-      '/data/attributes/file-triggers-enabled',
+      `/data/attributes/${enabled === undefined ? used : 'file-triggers-enabled'}`,
     )
   }
   return columns

@@ -64,6 +64,13 @@ test('a confirmation without an event is automatic', () => {
   expect(texts({ run })).toEqual(['Plan approved automatically (auto-apply)'])
 })
 
+test('a warning of the agent is its own', () => {
+  const events = [{ ...event('reported', 0), author: undefined }]
+  const fields = { run: runWith(), plan: undefined, apply: undefined, stages: [], events }
+
+  expect(timelineEntries(fields)).toMatchObject([{ author: 'The agent', text: 'reported a warning', state: 'warning' }])
+})
+
 test('a triggered run names the source workspace', () => {
   const run = runWith({ 'triggering-source-name': 'network' })
 

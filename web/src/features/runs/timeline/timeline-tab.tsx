@@ -127,9 +127,15 @@ const ACTIONS: Readonly<Record<string, Pick<TimelineEntry, 'text' | 'state'>>> =
   commented: { text: 'commented', state: 'comment' },
   errored: { text: 'stopped the run', state: 'failed' },
   late_result: { text: 'received a late result from the agent', state: 'warning' },
+  reported: { text: 'reported a warning', state: 'warning' },
 }
 
-const SERVER_ACTIONS = new Set(['errored', 'late_result'])
+/** The authors of actions that are not of users. */
+const AUTHORS: Readonly<Record<string, string>> = {
+  errored: 'Groundstate',
+  late_result: 'Groundstate',
+  reported: 'The agent',
+}
 
 function eventEntry(event: RunEvent, { attributes }: Run): TimelineEntry {
   const { action, description, 'created-at': at } = event.attributes
@@ -143,7 +149,7 @@ function eventEntry(event: RunEvent, { attributes }: Run): TimelineEntry {
   }
   const { text, state } = ACTIONS[action] ?? { text: action.replaceAll('_', ' '), state: 'done' }
   // Team and organization tokens have no user.
-  const author = event.author ?? (SERVER_ACTIONS.has(action) ? 'Groundstate' : 'A token')
+  const author = event.author ?? AUTHORS[action] ?? 'A token'
   return { ...base, state, author, text }
 }
 
