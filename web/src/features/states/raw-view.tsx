@@ -20,10 +20,8 @@ export function RawView({ id, url, size, query, onQuery }: RawViewProps) {
     if (isComplete) find(query)
   }, [isComplete, find, query])
 
-  async function reload() {
-    const { data } = await refetch()
-    state.load(ownPath(data?.version.attributes['hosted-state-download-url'] ?? url))
-  }
+  const reload = () =>
+    void refetch().then(({ data }) => state.load(ownPath(data?.version.attributes['hosted-state-download-url'] ?? url)))
 
   if (status.kind === 'loading') return <Progress received={0} size={size} onCancel={state.cancel} />
   if (status.kind === 'canceled')
