@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { chmod, mkdir, readFile, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { z } from 'zod'
 import { diskUsage, removeTree } from '../process/confined-file.ts'
@@ -106,14 +106,18 @@ export async function openRunDirectories(workDir: string, keepBytes: number, own
   /** Closes a directory to its run, and removes the files of its phase. */
   async function shut(directory: RunDirectory) {
     await clear(directory)
-    // No apply needs them, and outside the root they would not count towards the limit. The run could replace its directory there by a link.
-    await removeTree(directory.tmp)
-    mkdirSync(directory.tmp, { mode: 0o700 })
-    chownToRun(directory.tmp, directory)
+    if (dirname(directory.tmp) !== directory.root) await empty(directory, directory.tmp)
     // A later run with the same user id must not have access.
     chmodSync(directory.root, 0o700)
     rmSync(directory.variables, { recursive: true, force: true })
     for (const path of [directory.cliConfig, directory.planJson]) rmSync(path, { force: true })
+  }
+
+  /** Temporary files outside the root would not count towards the limit, and no apply needs them. The run could replace their directory by a link. */
+  async function empty(directory: RunDirectory, path: string) {
+    await removeTree(path)
+    mkdirSync(path, { mode: 0o700 })
+    chownToRun(path, directory)
   }
 
   /** Usually the apply has started by then and taken the directory. */
