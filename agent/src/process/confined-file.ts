@@ -121,14 +121,13 @@ export async function removeTree(path: string) {
 /** Disk space of a directory tree, in bytes; holes of sparse files need none. Infinite where it cannot be measured. */
 export async function diskUsage(path: string): Promise<number> {
   try {
-    let bytes = (await lstat(path)).blocks * 512
-    for (const entry of await readdir(path, { withFileTypes: true })) {
-      const child = join(path, entry.name)
-      bytes += entry.isDirectory() ? await diskUsage(child) : (await lstat(child)).blocks * 512
-    }
+    const stats = await lstat(path)
+    let bytes = stats.blocks * 512
+    for (const name of stats.isDirectory() ? await readdir(path) : []) bytes += await diskUsage(join(path, name))
     return bytes
-  } catch {
-    return Infinity
+  } catch (error) {
+    // Files are removed while it measures, such as those of the phase that has ended.
+    return codeOf(error) === 'ENOENT' ? 0 : Infinity
   }
 }
 
