@@ -87,7 +87,7 @@ export const SETTINGS = {
     secret: true,
   },
   databasePoolSize: {
-    schema: wholeNumber(1, 200).default(10),
+    schema: wholeNumber(1, 200).default(8),
     doc: 'maximum database connections of this process, in addition to the listening one and, for the embedded database, the one that monitors it',
   },
   databasePrepared: {

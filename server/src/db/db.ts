@@ -28,8 +28,8 @@ export function createDb(pool: ConnectionPool | string, options: { max?: number 
   return db
 }
 
-/** Connections for reads, and for changes of callers without another one in progress. */
-const RESERVED_CONNECTIONS = 2
+/** Connections for reads, and for changes of callers without another one in progress. More of them cost clients of one account speed. */
+const RESERVED_CONNECTIONS = 1
 
 const changeLimits = new WeakMap<Db, ReturnType<typeof sharedLimit>>()
 
