@@ -1,21 +1,19 @@
-import { access, mkdir, mkdtemp, rmdir, stat } from 'node:fs/promises'
-import { dirname, join, resolve, sep } from 'node:path'
+import { access, mkdtemp, rmdir } from 'node:fs/promises'
+import { join, resolve, sep } from 'node:path'
+import {
+  NotDirectoryError,
+  directoryReason,
+  makeDirectories,
+  missingDirectories,
+} from '@groundstate/agent/process/directories'
 import { FILE_REASONS, reasonOf } from '@groundstate/agent/process/errors'
 import { codeOf } from './error-code.ts'
 import { StartError } from './start-error.ts'
 
-/**
- * Creates a directory with `mode`, and missing parents with the default mode. Throws a `StartError` with `advice`. Node's recursive option is not used: it
- * gives `mode` to the parents, which would lock out the database's user, and never ends below `/proc`.
- */
+/** Creates a directory with `mode`, and missing parents with the default mode. Throws a `StartError` with `advice`. */
 export async function makeDirectory(path: string, mode = 0o777, advice = ADVICE) {
   try {
-    for (const directory of (await missingDirectories(path)).missing) {
-      await mkdir(directory, directory === resolve(path) ? mode : 0o777).catch(async (error: unknown) => {
-        // Another process may have created it.
-        if (!(await isDirectory(directory))) throw error
-      })
-    }
+    await makeDirectories(path, mode, 0o777)
   } catch (error) {
     throw directoryError(path, error, advice)
   }
@@ -40,20 +38,12 @@ export async function checkDirectory(path: string): Promise<string> {
   }
 }
 
-async function missingDirectories(path: string) {
-  const missing: string[] = []
-  let present = resolve(path)
-  for (; !(await isDirectory(present)); present = dirname(present)) missing.unshift(present)
-  return { missing, present }
-}
-
 const ADVICE = 'choose another directory, or one that you may write to'
 const DATA_DIRECTORY_ADVICE = 'set GROUNDSTATE_DATA_DIR to a directory that you may write to'
 
 function directoryError(path: string, cause: unknown, advice: string) {
-  if (cause instanceof StartError) return new StartError(cause.reason, { cause, advice })
-  const reason = codeOf(cause) === 'ENOENT' ? 'the system allows no new directory there' : reasonOf(cause)
-  return new StartError(`can't make the directory ${path}: ${reason}`, { cause, advice })
+  if (cause instanceof NotDirectoryError) return new StartError(cause.message, { cause, advice })
+  return new StartError(`can't make the directory ${path}: ${directoryReason(cause)}`, { cause, advice })
 }
 
 /** Describes an error of the file system with its path; undefined for any other error. */
@@ -65,14 +55,6 @@ export function fileError(cause: unknown, dataDir: string | undefined): StartErr
   const isData = dataDir !== undefined && `${resolve(cause.path)}${sep}`.startsWith(`${resolve(dataDir)}${sep}`)
   const advice = isData ? { advice: 'check GROUNDSTATE_DATA_DIR' } : {}
   return new StartError(`can't use ${cause.path}: ${reasonOf(cause)}`, { cause, ...advice })
-}
-
-async function isDirectory(path: string) {
-  const entry = await stat(path).catch((error: unknown) => {
-    if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR') throw error
-  })
-  if (entry && !entry.isDirectory()) throw new StartError(`${path} is a file, not a directory`)
-  return entry !== undefined
 }
 
 export async function exists(path: string) {

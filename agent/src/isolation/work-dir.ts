@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { access, constants, link, mkdir, readFile, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { access, constants, link, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { codeOf, reasonOf } from '../process/errors.ts'
+import { NotDirectoryError, directoryReason, makeDirectories } from '../process/directories.ts'
+import { codeOf } from '../process/errors.ts'
 
 /** Time limit for the previous owner to exit, in ms: a process that was just killed may still exist. */
 const RETRY_TIMEOUT_MS = 5_000
@@ -14,33 +15,13 @@ const held = new Set<string>()
 /** Creates the directory if it does not exist, and returns its real path. Throws, with the name of the setting, if it is not usable. */
 export async function openWorkDir(directory: string): Promise<string> {
   try {
-    await makeDirectory(resolve(directory))
+    await makeDirectories(directory, 0o700)
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK)
     return await realpath(directory)
   } catch (error) {
-    const reason = codeOf(error) === 'ENOENT' ? 'the system allows no new directory there' : reasonOf(error)
+    const isFile = error instanceof NotDirectoryError && error.path === resolve(directory)
+    const reason = isFile ? 'it is a file, not a directory' : directoryReason(error)
     throw new Error(`--work-dir ${directory}: ${reason}`, { cause: error })
-  }
-}
-
-/** Node's recursive option loops forever where the kernel denies that an existing directory exists, as below `/proc`. */
-async function makeDirectory(path: string) {
-  const missing: string[] = []
-  for (let directory = path; !(await isDirectory(directory)); directory = dirname(directory)) missing.unshift(directory)
-  for (const directory of missing) {
-    await mkdir(directory, { mode: 0o700 }).catch(async (error: unknown) => {
-      if (!(await isDirectory(directory))) throw error
-    })
-  }
-}
-
-async function isDirectory(path: string): Promise<boolean> {
-  try {
-    if ((await stat(path)).isDirectory()) return true
-    throw new Error('it is a file, not a directory')
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false
-    throw error
   }
 }
 
