@@ -4,6 +4,7 @@ import { sharedAccessColumn, workspaceAccessColumn } from '../../../auth/access-
 import type { Actor } from '../../../auth/actor.ts'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { insertRows } from '../../../db/sql.ts'
 
 export type TaskResultRow = Omit<Selectable<Schema['task_results']>, 'access_token'>
 export type TaskResultStatus = TaskResultRow['status']
@@ -83,14 +84,10 @@ type NewResult = Pick<
 > & { task_id: string }
 
 export async function insertResults(db: Db, runId: string, { rows, now }: { rows: readonly NewResult[]; now: Date }) {
-  await sql`insert into task_results (id, task_stage_id, run_id, stage, task_id, task_name, task_url, workspace_task_id,
-      agent_pool_id, enforcement_level, status_timestamps, created_at, updated_at)
-    select x.id, x.task_stage_id, ${runId}, x.stage, x.task_id, x.task_name, x.task_url, x.workspace_task_id,
-           x.agent_pool_id, x.enforcement_level, ${stamp('pending', now)}, ${now}, ${now}
-      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as x(id text, task_stage_id text, stage text, task_id text,
-           task_name text, task_url text, workspace_task_id text, agent_pool_id text, enforcement_level text)`.execute(
-    db,
-  )
+  if (rows.length === 0) return
+  const times = { status_timestamps: { pending: now.toISOString() }, created_at: now, updated_at: now }
+  const results = rows.map((row) => ({ ...row, run_id: runId, ...times }))
+  await insertRows(db, 'task_results', results).execute()
 }
 
 /** The results of a stage that is about to start, with the current settings of their tasks. */
