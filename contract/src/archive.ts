@@ -19,7 +19,7 @@ export type ArchiveLimits = {
 /** Maximum padding after the end marker, in bytes. The parser buffers all of it and copies it for each chunk. */
 const MAX_PADDING = 1024 * 1024
 
-/** Opens a parser with these options, and more of its own. */
+/** Creates a parser; it may add options to these. */
 type OpenParser = (options: { zstd: false; brotli: false; filter: (path: string, entry: unknown) => boolean }) => Parser
 
 const openParser: OpenParser = (options) => new Parser({ ...options, onReadEntry: (entry) => entry.resume() })

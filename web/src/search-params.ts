@@ -1,4 +1,4 @@
-/** A list of texts stands for a comma-separated subset of them. */
+/** A list of strings declares a parameter that is a comma-separated subset of them. */
 type Kinds = Record<string, 'text' | 'number' | 'flag' | readonly string[]>
 type Value<Kind> = Kind extends 'number' ? number : Kind extends 'flag' ? true : string
 

@@ -106,7 +106,7 @@ export async function openRunDirectories(workDir: string, keepBytes: number, own
   /** Closes a directory to its run, and removes the files of its phase. */
   async function shut(directory: RunDirectory) {
     await clear(directory)
-    if (dirname(directory.tmp) !== directory.root) await empty(directory, directory.tmp)
+    if (dirname(directory.tmp) !== directory.root) await emptyTmp(directory)
     // A later run with the same user id must not have access.
     chmodSync(directory.root, 0o700)
     rmSync(directory.variables, { recursive: true, force: true })
@@ -114,10 +114,10 @@ export async function openRunDirectories(workDir: string, keepBytes: number, own
   }
 
   /** Temporary files outside the root would not count towards the limit, and no apply needs them. The run could replace their directory by a link. */
-  async function empty(directory: RunDirectory, path: string) {
-    await removeTree(path)
-    mkdirSync(path, { mode: 0o700 })
-    chownToRun(path, directory)
+  async function emptyTmp(directory: RunDirectory) {
+    await removeTree(directory.tmp)
+    mkdirSync(directory.tmp, { mode: 0o700 })
+    chownToRun(directory.tmp, directory)
   }
 
   /** Usually the apply has started by then and taken the directory. */

@@ -5,7 +5,7 @@ type StoredBlob = { key: string; storedSize: number; modifiedAt: Date }
 
 const OWN_KEY = /^[a-z-]+\/[a-z]+-[A-Za-z0-9]{16}\//
 
-/** Whether a key is of our format, `<kind>/<id of its owner>/…`: other applications may use the same bucket. */
+/** Whether a key has our format, `<kind>/<owner's id>/…`: other applications may use the same bucket. */
 export function isOwnKey(key: string) {
   return OWN_KEY.test(key)
 }

@@ -62,7 +62,7 @@ test('an invalid secret is named before anything is created', async () => {
   expect(await readdir(directory)).not.toContain('unmade')
 })
 
-test('each invalid setting is a line of its own that names the program', async () => {
+test('each invalid setting has its own line with the name of the program', async () => {
   const { code, err } = await groundstate('serve', '--port', 'http', '--secret', 'abc')
 
   expect(code).toBe(1)

@@ -137,7 +137,7 @@ describe('permission to manage team tokens', () => {
     expect((await app.request({ url: named(first), token })).status).toBe(200)
   })
 
-  test("lets the owners' token create those of other teams, but none of its own or the organization", async () => {
+  test('lets the token of the owners create tokens of other teams, but not of the owners or the organization', async () => {
     const { token } = (await post(named(ownersId), owner.token, { description: 'automation' })).json().data.attributes
     const ofOrganization = `/api/v2/organizations/${organization.name}/authentication-token`
     const other = await createTeam('other', [])

@@ -92,8 +92,7 @@ export function transitionOf(
   const isStale = status === 'errored' && (path.at(-2) ?? run.status) === 'confirmed'
   const plan = phaseUpdate(locked.plan, { status: effects.plan, change: change.plan, now })
   const apply = phaseUpdate(locked.apply, { status: effects.apply, change: change.apply, now })
-  const job =
-    effects.enqueue && newJob(ctx, locked, { kind: effects.enqueue, step: change.keepsAttempt === true ? 0 : 1 })
+  const job = effects.enqueue && newJob(ctx, locked, { kind: effects.enqueue, keepsAttempt: change.keepsAttempt })
   return {
     path,
     status,
@@ -143,10 +142,11 @@ function phaseUpdate(phase: LockedPhase, { status, change, now }: PhaseChange): 
   }
 }
 
-type Queued = { kind: 'plan' | 'apply'; step: number }
+type Queued = Pick<Change, 'keepsAttempt'> & { kind: 'plan' | 'apply' }
 
-function newJob(ctx: TransitionCtx, locked: LockedRun, { kind, step }: Queued): NewJob {
+function newJob(ctx: TransitionCtx, locked: LockedRun, { kind, keepsAttempt }: Queued): NewJob {
   const { run, job } = locked
+  const earlier = job?.kind === kind ? job.attempt : 0
   const { organization_id, workspace_id, agent_pool_id } = run
   return {
     id: ctx.newId('job'),
@@ -157,7 +157,7 @@ function newJob(ctx: TransitionCtx, locked: LockedRun, { kind, step }: Queued): 
     phase_id: locked[kind].id,
     kind,
     agent_pool_id,
-    attempt: job?.kind === kind ? job.attempt + step : 1,
+    attempt: keepsAttempt ? earlier : earlier + 1,
     status: 'queued',
     preferred_agent_id: kind === 'apply' ? locked.planAgentId : null,
     queued_at: ctx.now(),
