@@ -50,7 +50,8 @@ export async function updateAccount(ctx: Ctx, input: UpdateAccount): Promise<Acc
       unconfirmed_email: input.email.toLowerCase() === user.email?.toLowerCase() ? null : input.email,
     }),
   }
-  const event = userAudit('update', user, { changes: Object.keys(changes) })
+  const settings = { before: user, columns: changes }
+  const event = { ...userAudit('update', user, { changes: Object.keys(changes) }), settings }
   return withTwoFactor(ctx, await audited(ctx, event, (ctx) => updateUser(ctx, user.id, changes)))
 }
 
