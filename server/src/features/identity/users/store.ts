@@ -40,11 +40,11 @@ export async function listUsersByIds(db: Db, ids: readonly string[]) {
 }
 
 /** Replaces the uploaded avatar of a user. */
-export async function upsertAvatar(db: Db, avatar: Insertable<Schema['avatars']>) {
-  const { file, content } = avatar
+export async function upsertAvatar(db: Db, row: Insertable<Schema['avatars']>) {
+  const { file, content } = row
   await db
     .insertInto('avatars')
-    .values(avatar)
+    .values(row)
     .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ file, content }))
     .execute()
 }

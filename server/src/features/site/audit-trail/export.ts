@@ -2,6 +2,11 @@ import type { AuditTrailResponse } from '@groundstate/contract/audit-trail'
 
 export type AuditEvent = AuditTrailResponse['data'][number]
 
+const COLUMNS =
+  'timestamp actor_id actor action resource_type resource_id details organization_id token_id address user_agent request_id id'.split(
+    ' ',
+  )
+
 /** Formats of an export by file extension. `lines` has the text of a batch. */
 export const EXPORT_FORMATS = {
   jsonl: {
@@ -13,19 +18,26 @@ export const EXPORT_FORMATS = {
   csv: {
     contentType: 'text/csv; charset=utf-8',
     name: 'CSV',
-    head: `${csvLine([
-      ...['timestamp', 'actor_id', 'actor', 'action', 'resource_type', 'resource_id', 'details', 'organization_id'],
-      ...['token_id', 'address', 'user_agent', 'request_id', 'id'],
-    ])}`,
+    head: csvLine(COLUMNS),
     lines: (events: readonly AuditEvent[]) => events.map(csvEvent).join(''),
   },
 } as const
 
 function csvEvent({ id, timestamp, auth, request, resource }: AuditEvent) {
   return csvLine([
-    ...[new Date(timestamp).toISOString(), auth.accessor_id, auth.description, resource.action],
-    ...[resource.type, resource.id, resource.meta && JSON.stringify(resource.meta), auth.organization_id],
-    ...[auth.token_id, auth.address, auth.user_agent, request.id, id],
+    new Date(timestamp).toISOString(),
+    auth.accessor_id,
+    auth.description,
+    resource.action,
+    resource.type,
+    resource.id,
+    resource.meta && JSON.stringify(resource.meta),
+    auth.organization_id,
+    auth.token_id,
+    auth.address,
+    auth.user_agent,
+    request.id,
+    id,
   ])
 }
 
