@@ -15,6 +15,7 @@ import * as store from './store.ts'
 const FILTER = {
   since: time().describe('only events after this time'),
   until: time().describe('only events before this time'),
+  'filter[id]': text().describe('only the event with this id'),
   'filter[actor][id]': text().describe('only events of the user or token owner with this id'),
   'filter[resource][type]': text().describe('only events of resources of this type, such as workspace'),
   'filter[resource][id]': text().describe('only events of the resource with this id'),
@@ -88,6 +89,7 @@ function filterOf(query: Query<typeof FILTER>, organizationId: string | undefine
     organizationId,
     since: query.since,
     until: query.until,
+    id: query['filter[id]'],
     actorId: query['filter[actor][id]'],
     resourceType: query['filter[resource][type]'],
     resourceId: query['filter[resource][id]'],

@@ -10,6 +10,7 @@ export type TrailFilter = {
   organizationId: string | undefined
   since?: Date | undefined
   until?: Date | undefined
+  id?: string | undefined
   actorId?: string | undefined
   resourceType?: string | undefined
   resourceId?: string | undefined
@@ -45,6 +46,7 @@ function newestFirst(db: Db, { organizationId, since, until, ...filter }: TrailF
   if (organizationId !== undefined) events = events.where('organization_id', '=', organizationId)
   if (since !== undefined) events = events.where('created_at', '>', since)
   if (until !== undefined) events = events.where('created_at', '<', until)
+  if (filter.id !== undefined) events = events.where('id', '=', filter.id)
   if (filter.actorId !== undefined) events = events.where('actor_id', '=', filter.actorId)
   if (filter.resourceType !== undefined) events = events.where('resource_type', '=', filter.resourceType)
   if (filter.resourceId !== undefined) events = events.where('resource_id', '=', filter.resourceId)
