@@ -11,6 +11,7 @@ import { jobHandler } from '../../../handlers.ts'
 import { SESSION_COOKIE } from '../../../http/authenticate.ts'
 import { basePath } from '../../../http/base-path.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
+import { sendsMail } from '../../../mail/mail.ts'
 import { verifyPassword } from '../../../secrets/passwords.ts'
 import { userAudit } from '../users/resource.ts'
 import { type UserRow, findUserByLogin } from '../users/store.ts'
@@ -18,9 +19,13 @@ import { countAttempt, resetAttempts, ATTEMPT_LIMITS, KNOWN_ADDRESS_TTL_MS } fro
 import * as store from './store.ts'
 import { consumeCode } from './two-factor.ts'
 
+export function checkPasswordSignIn(ctx: Ctx) {
+  if (!ctx.config.passwordSignIn) throw forbidden('sign-in with a password is disabled on this server')
+}
+
 /** Verifies a password, as slowly for an unknown login. Throws `unauthorized`, which does not reveal which was wrong, or `too-many-requests`. */
 export async function checkPassword(ctx: Ctx, login: string, password: string): Promise<UserRow> {
-  if (!signInMethods(ctx).password) throw forbidden('sign-in with a password is disabled on this server')
+  checkPasswordSignIn(ctx)
   const user = await findUserByLogin(ctx.db, login)
   const attempt = await countAttempt(ctx, user?.id ?? login)
   const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
@@ -77,9 +82,11 @@ export async function recordFailedSignIn(ctx: Ctx, user: UserRow | undefined, re
 
 export type SignInMethods = SignInMethodsResource['attributes']
 
-export function signInMethods({ config }: Ctx): SignInMethods {
+export function signInMethods(ctx: Ctx): SignInMethods {
+  const { config } = ctx
   return {
     password: config.passwordSignIn,
+    'password-reset': config.passwordSignIn && sendsMail(ctx),
     sso: config.oidcIssuer === undefined ? null : { name: config.oidcName, url: '/auth/oidc' },
   }
 }

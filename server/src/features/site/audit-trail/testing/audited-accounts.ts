@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { expect } from 'vitest'
 import { createBrowser } from '../../../../testing/browser.ts'
 import { addMember } from '../../../../testing/teams.ts'
 import { approve } from '../../../identity/oauth/service.ts'
@@ -51,6 +52,13 @@ async function memberOfOrganization(w: AuditFixtures) {
     .where('user_id', '=', member.id)
     .executeTakeFirstOrThrow()
   return { member, membership: id }
+}
+
+async function invited(w: AuditFixtures) {
+  const body = data('organization-memberships', { email: `${w.name('invited')}@example.com` })
+  const { id } = await w.send('POST', `/organizations/${w.organization.name}/organization-memberships`, body)
+  const { attributes } = await w.send('POST', `/organization-memberships/${id}/actions/resend-invitation`)
+  return { membership: id as string, secret: new URL(attributes.url).hash.slice(1) }
 }
 
 async function teamWith(w: AuditFixtures, type: 'users' | 'organization-memberships') {
@@ -111,6 +119,27 @@ export const ACCOUNTS: Record<string, MakeChange> = {
   'DELETE /organization-memberships/:membershipId': async (w) => ({
     ids: [(await memberOfOrganization(w)).membership],
   }),
+
+  'POST /organization-memberships/:membershipId/actions/resend-invitation': async (w) => ({
+    ids: [(await invited(w)).membership],
+  }),
+  'POST /invitations/actions/accept': async (w) => {
+    const person = await w.person()
+    // As for an account whose address nobody has confirmed.
+    await w.app.db.updateTable('users').set({ email: null }).where('id', '=', person.id).execute()
+    const { secret, membership } = await invited(w)
+    await w.app.db
+      .updateTable('organization_memberships')
+      .set((eb) => ({ mailed_invitation_hash: eb.ref('invitation_hash'), invitation_hash: null }))
+      .where('id', '=', membership)
+      .execute()
+    return { ...w.by(person), body: data('invitations', { secret }) }
+  },
+  'POST /invitations/actions/register': async (w) => {
+    const { secret } = await invited(w)
+    const by = { id: expect.stringMatching(/^user-/) as string, tokenId: null }
+    return { token: undefined, by, body: data('invitations', { secret, username: w.name('new'), password: SECRET }) }
+  },
 
   'POST /team-workspaces': (w) => grant(w, 'workspace'),
   'PATCH /team-workspaces/:teamWorkspaceId': async (w) => ({
@@ -198,6 +227,12 @@ export const ACCOUNTS: Record<string, MakeChange> = {
     const by = { id, tokenId: null }
     return { token: undefined, headers, by, body: data('sessions', { username, password: SECRET }) }
   },
+  'POST /password-resets/actions/set-password': async (w) => {
+    const { id } = await w.person()
+    const { attributes } = await w.send('POST', `/admin/users/${id}/actions/reset_password`)
+    const secret = new URL(attributes.url).hash.slice(1)
+    return { token: undefined, by: { id, tokenId: null }, body: data('password-resets', { secret, password: SECRET }) }
+  },
   'DELETE /sessions/current': async (w) => (await browserOf(w)).as,
   'POST /oauth/sign-in': async (w) => {
     const { id, username } = await w.person()
@@ -235,6 +270,7 @@ export const ACCOUNTS: Record<string, MakeChange> = {
   'POST /admin/users/:userId/actions/unsuspend': onPerson,
   'POST /admin/users/:userId/actions/grant_admin': onPerson,
   'POST /admin/users/:userId/actions/revoke_admin': onPerson,
+  'POST /admin/users/:userId/actions/reset_password': onPerson,
   'POST /admin/users/:userId/actions/disable_two_factor': async (w) => {
     const { person, secret } = await w.withTwoFactor()
     const body = data('users', { otp: totpCode(secret, w.app.now()) })
