@@ -1,4 +1,5 @@
 import { createRoute, redirect } from '@tanstack/react-router'
+import { MEMBER_FILTERS } from '../features/members/members.ts'
 import { RUN_FILTERS } from '../features/runs/list/runs-query.ts'
 import { WORKSPACE_FILTERS, WORKSPACE_SORTS } from '../features/workspaces/workspaces.ts'
 import { searchParams } from '../search-params.ts'
@@ -110,13 +111,13 @@ const agentPool = createRoute({
 const members = createRoute({
   getParentRoute: () => organization,
   path: 'members',
-  validateSearch: searchParams({ q: 'text', status: ['active', 'invited'], page: 'number', invite: 'flag' }),
+  validateSearch: searchParams({ ...MEMBER_FILTERS, page: 'number', invite: 'flag' }),
   ...page(async () => import('../features/members/members-page.tsx'), 'MembersPage'),
 })
 const member = createRoute({
   getParentRoute: () => organization,
   path: 'members/$member',
-  validateSearch: searchParams({ q: 'text', page: 'number' }),
+  validateSearch: searchParams({ q: 'text', page: 'number', projects: 'number' }),
   ...page(
     async () => import('../features/members/member-page.tsx'),
     'MemberPage',
@@ -132,7 +133,7 @@ const teams = createRoute({
 const team = createRoute({
   getParentRoute: () => organization,
   path: 'teams/$team',
-  validateSearch: searchParams({ tab: 'text', q: 'text', page: 'number' }),
+  validateSearch: searchParams({ tab: 'text', q: 'text', page: 'number', projects: 'number' }),
   ...page(
     async () => import('../features/teams/team-page.tsx'),
     'TeamPage',
