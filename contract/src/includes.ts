@@ -135,6 +135,8 @@ export const variableSetIncludes: IncludeTable = {
   vars: variableSchema,
 }
 
+export const setWorkspaceIncludes: IncludeTable = { project: projectSchema }
+
 export const agentPoolIncludes: IncludeTable = { workspaces: workspaceSchema, hyok_configurations: null }
 
 export const organizationIncludes: IncludeTable = {
