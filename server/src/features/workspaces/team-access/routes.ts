@@ -1,3 +1,4 @@
+import { teamAccessIncludes } from '@groundstate/contract/includes'
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
 import { z } from 'zod'
 import type { Routes } from '../../../http/http.ts'
@@ -34,6 +35,7 @@ export const teamAccessRoutes: Routes = (http) => {
     const list = {
       summary: `List what teams may do to a ${noun}`,
       access: access.list,
+      include: teamAccessIncludes,
       responses: { 200: z.union([pageOf(schemas.resource), wholeListOf(schemas.resource)]) },
       query: {
         [filter]: requiredText(`is missing: the id of a ${noun}`).describe(`required: the id of a ${noun}`),
