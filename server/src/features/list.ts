@@ -17,6 +17,7 @@ import * as memberships from './organizations/organization-memberships/routes.ts
 import { organizationLoaders, organizationRoutes } from './organizations/organizations/routes.ts'
 import * as projects from './organizations/projects/routes.ts'
 import { ssoRoutes } from './organizations/sso/routes.ts'
+import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
@@ -107,6 +108,7 @@ export const ROUTES: readonly Routes[] = [
   runTriggerRoutes,
   sampleRoutes,
   sessionRoutes,
+  signInSettingsRoutes,
   ssoRoutes,
   stateContentRoutes,
   stateVersionDiffRoutes,
