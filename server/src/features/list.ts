@@ -43,6 +43,7 @@ import { auditTrailRoutes } from './site/audit-trail/routes.ts'
 import { blobShardJobs } from './site/blob-shards/jobs.ts'
 import { changeRoutes } from './site/changes/routes.ts'
 import { discoveryRoutes } from './site/discovery/routes.ts'
+import { failedJobRoutes } from './site/failed-jobs/routes.ts'
 import { healthRoutes } from './site/health/routes.ts'
 import { sampleJobs, sampleRoutes } from './site/samples/routes.ts'
 import { backingDataRoutes } from './states/backing-data/routes.ts'
@@ -70,6 +71,7 @@ import * as workspaces from './workspaces/workspaces/routes.ts'
 /** All routes of the server. */
 export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
+  failedJobRoutes,
   healthRoutes,
   accountRoutes,
   adminOrganizationRoutes,
