@@ -49,9 +49,7 @@ export const siteHealthSchema = linkedResource('site-health', {
       ...agentCounts,
       'oldest-job-waiting-at': nullable.time,
       pools: z
-        .array(
-          z.strictObject({ id: z.string(), name: z.string(), organization: nullable.string, ...agentCounts }),
-        )
+        .array(z.strictObject({ id: z.string(), name: z.string(), organization: nullable.string, ...agentCounts }))
         .describe('pools with agents online or jobs waiting, at most 100'),
       engines: z.array(z.strictObject({ product: z.string(), version: z.string() })).describe('of agents online'),
     }),

@@ -1,5 +1,5 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { sql } from 'kysely'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createUser, type TestUser } from '../../../testing/factories.ts'
 import { createFailedJob } from '../../../testing/failed-jobs.ts'

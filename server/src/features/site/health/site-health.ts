@@ -18,7 +18,10 @@ type Health = SiteHealthResource['attributes']
 /** Measures the server. The cost of its queries does not depend on the amount of stored data. */
 export async function siteHealth(ctx: Ctx): Promise<SiteHealthResource> {
   checkSiteAdmin(ctx)
-  const [latencyMs, storage] = await Promise.all([durationOf(async () => store.pingDatabase(ctx.db)), storageHealth(ctx)])
+  const [latencyMs, storage] = await Promise.all([
+    durationOf(async () => store.pingDatabase(ctx.db)),
+    storageHealth(ctx),
+  ])
   const database = await store.describeDatabase(ctx.db)
   const { heapUsed, rss } = process.memoryUsage()
   const attributes: Health = {

@@ -40,18 +40,18 @@ export async function countAgents(db: Db, { now, since }: { now: Date; since: Da
       select agent_id, agent_pool_id from agent_jobs
        where status = 'running' and lease_expires_at > ${now} group by agent_id, agent_pool_id),
     online as (
-      select a.agent_pool_id as id, count(*) as online, count(b.agent_id) as busy
+      select a.agent_pool_id as pool_id, count(*) as online, count(b.agent_id) as busy
         from agents a left join busy b on b.agent_id = a.id
        where a.exited_at is null and (a.last_ping_at > ${since} or b.agent_id is not null) group by a.agent_pool_id),
     waiting as (
-      select agent_pool_id as id, count(*) as waiting, min(queued_at) as oldest
+      select agent_pool_id as pool_id, count(*) as waiting, min(queued_at) as oldest
         from (select agent_pool_id, queued_at from agent_jobs where status = 'queued' limit ${sql.lit(MAX_COUNTED)}) j
        group by agent_pool_id)
-    select id, coalesce(p.name, id) as name, o.name as organization, coalesce(online, 0) as online,
+    select pool_id as id, coalesce(p.name, pool_id) as name, o.name as organization, coalesce(online, 0) as online,
            coalesce(busy, 0) as busy, coalesce(waiting, 0) as waiting, oldest as oldest_waiting_at
-      from online full join waiting using (id)
-      left join agent_pools p using (id) left join organizations o on o.id = p.organization_id
-     order by coalesce(waiting, 0) desc, coalesce(busy, 0) desc, name`.execute(db)
+      from online full join waiting using (pool_id)
+      left join agent_pools p on p.id = pool_id left join organizations o on o.id = p.organization_id
+     order by coalesce(waiting, 0) desc, coalesce(busy, 0) desc, p.name`.execute(db)
   return rows
 }
 
