@@ -7,13 +7,14 @@
  * noun of the areas before.
  */
 export const AREAS: Readonly<Record<string, readonly string[]>> = {
-  identity: ['users', 'sessions', 'tokens', 'account', 'oauth'],
+  identity: ['users', 'sessions', 'password-resets', 'tokens', 'account', 'oauth'],
   organizations: [
     'organizations',
     'tags',
     'projects',
     'teams',
     'organization-memberships',
+    'invitations',
     'authentication-tokens',
     'sso',
   ],
@@ -89,6 +90,7 @@ const MACHINERY: readonly string[] = [
   'app',
   'installation',
   'handlers',
+  'mail',
   'audit',
   'claims',
   'http',

@@ -94,6 +94,10 @@ create table organization_memberships (
   status text not null check (status in ('active', 'invited')),
   -- granted by single sign-on, which revokes only its own grants
   via_sso boolean not null default false,
+  -- SHA-256 of the secrets in the invitation's links; the first one is shown to the inviter, the second only sent by e-mail
+  invitation_hash bytea,
+  mailed_invitation_hash bytea,
+  invitation_expires_at timestamptz,
   created_at timestamptz not null,
   check (status = 'invited' or user_id is not null),
   check (user_id is not null or placeholder_id is not null)
@@ -104,6 +108,10 @@ create index organization_memberships_list_idx on organization_memberships (orga
 -- An active member has the address of the account, which may change.
 create unique index organization_memberships_invited_key on organization_memberships (organization_id, lower(email))
   where status = 'invited';
+create unique index organization_memberships_invitation_key on organization_memberships (invitation_hash)
+  where invitation_hash is not null;
+create unique index organization_memberships_mailed_invitation_key on organization_memberships (mailed_invitation_hash)
+  where mailed_invitation_hash is not null;
 create index organization_memberships_invited_idx on organization_memberships (lower(email)) where status = 'invited';
 
 create table teams (

@@ -177,6 +177,9 @@ export type Schema = {
     created_at: Timestamp
     email: string
     id: string
+    invitation_expires_at: Timestamp | null
+    invitation_hash: Buffer | null
+    mailed_invitation_hash: Buffer | null
     organization_id: string
     placeholder_id: string | null
     status: 'active' | 'invited'
@@ -205,6 +208,11 @@ export type Schema = {
     speculative_plan_management_enabled: Generated<boolean>
     updated_at: Timestamp
     user_tokens_enabled: Generated<boolean>
+  }
+  password_resets: {
+    expires_at: Timestamp
+    hash: Buffer
+    user_id: string
   }
   phases: {
     deferred_until: Timestamp | null

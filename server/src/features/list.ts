@@ -2,12 +2,15 @@ import type { Reaction } from '../events.ts'
 import type { JobHandler } from '../handlers.ts'
 import type { Routes } from '../http/http.ts'
 import type { Loader } from '../http/loaders.ts'
+import { mailJobs } from '../mail/mail.ts'
 import { agentPoolLoaders, agentPoolRoutes, agentTokenRoutes } from './agents/agent-pools/routes.ts'
 import { agentJobs, agentReactions } from './agents/agents/jobs.ts'
 import { agentRoutes } from './agents/agents/routes.ts'
 import { accountRoutes, twoFactorRoutes } from './identity/account/routes.ts'
 import { oauthRoutes } from './identity/oauth/routes.ts'
 import { oauthJobs } from './identity/oauth/service.ts'
+import { passwordResetRoutes } from './identity/password-resets/routes.ts'
+import { passwordResetJobs } from './identity/password-resets/service.ts'
 import { sessionRoutes } from './identity/sessions/routes.ts'
 import { sessionJobs } from './identity/sessions/service.ts'
 import { userTokenRoutes } from './identity/tokens/routes.ts'
@@ -98,6 +101,7 @@ export const ROUTES: readonly Routes[] = [
   organizationRoutes,
   runs.organizationRunRoutes,
   authenticationTokens.organizationTokenRoutes,
+  passwordResetRoutes,
   planRoutes,
   projects.projectRoutes,
   projects.projectTagBindingRoutes,
@@ -186,7 +190,9 @@ export const JOBS: readonly JobHandler[] = [
   ...blobShardJobs,
   ...configurationVersionJobs,
   ...dataRetentionJobs,
+  ...mailJobs,
   ...oauthJobs,
+  ...passwordResetJobs,
   ...planJobs,
   ...runJobs,
   ...runTriggerJobs,

@@ -19,9 +19,13 @@ import { signInMethods } from './sign-in-settings.ts'
 import * as store from './store.ts'
 import { consumeCode } from './two-factor.ts'
 
+export async function checkPasswordSignIn(ctx: Ctx) {
+  if (!(await signInMethods(ctx)).password) throw forbidden('sign-in with a password is disabled on this server')
+}
+
 /** Verifies a password, as slowly for an unknown login. Throws `unauthorized`, which does not reveal which was wrong, or `too-many-requests`. */
 export async function checkPassword(ctx: Ctx, login: string, password: string): Promise<UserRow> {
-  if (!(await signInMethods(ctx)).password) throw forbidden('sign-in with a password is disabled on this server')
+  await checkPasswordSignIn(ctx)
   const user = await findUserByLogin(ctx.db, login)
   const attempt = await countAttempt(ctx, user?.id ?? login)
   const isRight = await verifyPassword(password, user?.password_hash ?? undefined)

@@ -1,6 +1,7 @@
 import type { SignInMethodsResource } from '@groundstate/contract/sessions'
 import { SIGN_IN_DEFAULTS } from '@groundstate/contract/sign-in-settings'
 import type { Ctx } from '../../../app.ts'
+import { sendsMail } from '../../../mail/mail.ts'
 import { findSignInSettings } from './store.ts'
 
 /** An OpenID Connect provider and our client there. */
@@ -65,5 +66,9 @@ export type SignInMethods = SignInMethodsResource['attributes']
 
 export async function signInMethods(ctx: Ctx): Promise<SignInMethods> {
   const { provider, passwordSignIn } = await readSignInSettings(ctx)
-  return { password: passwordSignIn, sso: provider ? { name: provider.name, url: '/auth/oidc' } : null }
+  return {
+    password: passwordSignIn,
+    'password-reset': passwordSignIn && sendsMail(ctx),
+    sso: provider ? { name: provider.name, url: '/auth/oidc' } : null,
+  }
 }

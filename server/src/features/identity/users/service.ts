@@ -29,8 +29,12 @@ export async function updateUser(ctx: Ctx, id: string, changes: Omit<Parameters<
   const confirmed = typeof changes.email === 'string' && { unconfirmed_email: null }
   const row = await checkUnique(store.updateUser(ctx.db, id, { ...changes, ...confirmed, updated_at: ctx.now() }))
   if (!row) throw notFound('user')
+  // A link to set the password must not outlive the password, or the address to which it was mailed.
+  if (ENDS_LINKS.some((column) => changes[column] !== undefined)) await store.deletePasswordResets(ctx.db, id)
   return row
 }
+
+const ENDS_LINKS = ['email', 'password_hash', 'auth_method', 'suspended_at'] as const
 
 async function checkUnique<T>(change: Promise<T>) {
   try {

@@ -195,6 +195,12 @@ export const ACCOUNTS: Record<string, MakeChange> = {
     const by = { id, tokenId: null }
     return { token: undefined, headers, by, body: data('sessions', { username, password: SECRET }) }
   },
+  'POST /password-resets/actions/set-password': async (w) => {
+    const { id } = await w.person()
+    const { attributes } = await w.send('POST', `/admin/users/${id}/actions/reset_password`)
+    const secret = new URL(attributes.url).hash.slice(1)
+    return { token: undefined, by: { id, tokenId: null }, body: data('password-resets', { secret, password: SECRET }) }
+  },
   'DELETE /sessions/current': async (w) => (await browserOf(w)).as,
   'POST /oauth/sign-in': async (w) => {
     const { id, username } = await w.person()
@@ -232,6 +238,7 @@ export const ACCOUNTS: Record<string, MakeChange> = {
   'POST /admin/users/:userId/actions/unsuspend': onPerson,
   'POST /admin/users/:userId/actions/grant_admin': onPerson,
   'POST /admin/users/:userId/actions/revoke_admin': onPerson,
+  'POST /admin/users/:userId/actions/reset_password': onPerson,
   'POST /admin/users/:userId/actions/disable_two_factor': async (w) => {
     const { person, secret } = await w.withTwoFactor()
     const body = data('users', { otp: totpCode(secret, w.app.now()) })
