@@ -73,7 +73,7 @@ export type SiteHealthResource = Written<typeof siteHealthSchema>
 export const failedJobSchema = linkedResource('failed-jobs', {
   attributes: {
     kind: z.string(),
-    data: z.record(z.string(), z.unknown()).describe('ids of what the job is about'),
+    subjects: z.array(z.string()).describe('ids of what the job is about'),
     error: nullable.string,
     attempts: z.int(),
     'created-at': timestamp,

@@ -40,6 +40,11 @@ export async function listSiteUsers(ctx: Ctx, { page, ...filter }: store.UserFil
   return store.listSiteUsers(ctx.db, filter, page)
 }
 
+export async function listSiteMemberships(ctx: Ctx, id: string, page: Page) {
+  await requireSiteUser(ctx, id)
+  return store.listSiteMemberships(ctx.db, id, page)
+}
+
 /**
  * Creates an account. Without a password it is for single sign-on, or for programs with API tokens; where there is no single sign-on, a link to
  * set a password is returned.

@@ -33,7 +33,7 @@ test('are listed by pages with their error, the latest first, without stack trac
       id: latest,
       attributes: {
         kind: 'state-versions.extract',
-        data: { id: 'sv-latest' },
+        subjects: ['sv-latest'],
         error: 'the bucket is gone',
         attempts: 11,
       },

@@ -37,7 +37,7 @@ function resource(job: FailedJob): FailedJobResource {
     type: 'failed-jobs',
     attributes: {
       kind: job.name,
-      data: job.data ?? {},
+      subjects: Object.values(job.data ?? {}).filter(isId),
       error: job.error,
       attempts: job.attempts,
       'created-at': job.created_on,
@@ -45,4 +45,9 @@ function resource(job: FailedJob): FailedJobResource {
     },
     links: { self: `/api/v2${JOBS}` },
   }
+}
+
+/** Other data may be secret, such as a mail. */
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && /^[a-z]+-[\w-]{1,60}$/.test(value)
 }
