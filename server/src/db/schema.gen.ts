@@ -375,6 +375,27 @@ export type Schema = {
     place: string
     user_id: string
   }
+  sign_in_settings: {
+    client_id: string | null
+    client_secret: Buffer | null
+    group_claim: string
+    issuer: string | null
+    name: string
+    only_row: Generated<boolean>
+    password_sign_in: boolean
+    scopes: string
+    updated_at: Timestamp
+  }
+  sign_in_trials: {
+    created_at: Timestamp
+    fingerprint: string
+    finished_at: Timestamp | null
+    id: string
+    proves_sign_in: Generated<boolean>
+    result: Buffer | null
+    settings: Buffer
+    user_id: string
+  }
   sso_identities: {
     created_at: Timestamp
     issuer: string
