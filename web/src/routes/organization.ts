@@ -1,4 +1,5 @@
 import { createRoute, redirect } from '@tanstack/react-router'
+import { AUDIT_SEARCH } from '../features/audit-trail/audit-search.ts'
 import { RUN_FILTERS } from '../features/runs/list/runs-query.ts'
 import { WORKSPACE_FILTERS, WORKSPACE_SORTS } from '../features/workspaces/workspaces.ts'
 import { searchParams } from '../search-params.ts'
@@ -139,21 +140,10 @@ const team = createRoute({
     below('Teams', '/app/$organization/teams'),
   ),
 })
-/** Filters of an audit trail; `event` is the open one. */
-export const auditSearch = searchParams({
-  actor: 'text',
-  type: 'text',
-  resource: 'text',
-  action: 'text',
-  since: 'text',
-  until: 'text',
-  event: 'text',
-  page: 'number',
-})
 const auditTrail = createRoute({
   getParentRoute: () => organization,
   path: 'audit-trail',
-  validateSearch: auditSearch,
+  validateSearch: searchParams(AUDIT_SEARCH),
   ...page(async () => import('../features/audit-trail/audit-trail-page.tsx'), 'AuditTrailPage'),
 })
 
