@@ -135,7 +135,15 @@ export const variableSetIncludes: IncludeTable = {
   vars: variableSchema,
 }
 
-export const agentPoolIncludes: IncludeTable = { workspaces: workspaceSchema, hyok_configurations: null }
+export const setWorkspaceIncludes: IncludeTable = { project: projectSchema }
+
+export const agentPoolIncludes: IncludeTable = {
+  workspaces: workspaceSchema,
+  allowed_workspaces: workspaceSchema,
+  excluded_workspaces: workspaceSchema,
+  allowed_projects: projectSchema,
+  hyok_configurations: null,
+}
 
 export const organizationIncludes: IncludeTable = {
   entitlement_set: entitlementSetSchema,

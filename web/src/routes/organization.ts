@@ -41,7 +41,7 @@ const runById = createRoute({
 const projects = createRoute({
   getParentRoute: () => organization,
   path: 'projects',
-  validateSearch: searchParams({ q: 'text', page: 'number', new: 'flag' }),
+  validateSearch: searchParams({ q: 'text', sort: ['name', '-name'], page: 'number', new: 'flag' }),
   ...page(async () => import('../features/projects/projects-page.tsx'), 'ProjectsPage'),
 })
 const project = createRoute({
@@ -57,7 +57,14 @@ const project = createRoute({
 const variableSets = createRoute({
   getParentRoute: () => organization,
   path: 'variable-sets',
-  validateSearch: searchParams({ q: 'text', page: 'number', new: 'flag' }),
+  validateSearch: searchParams({
+    q: 'text',
+    scope: ['global', 'selected'],
+    page: 'number',
+    new: 'flag',
+    /** The project that owns the new set. */
+    project: 'text',
+  }),
   ...page(async () => import('../features/variable-sets/variable-sets-page.tsx'), 'VariableSetsPage'),
 })
 const variableSet = createRoute({
@@ -101,7 +108,13 @@ const agents = createRoute({
 const agentPool = createRoute({
   getParentRoute: () => organization,
   path: 'agents/$pool',
-  validateSearch: searchParams({ tab: 'text', page: 'number', start: 'flag' }),
+  validateSearch: searchParams({
+    tab: 'text',
+    q: 'text',
+    status: ['idle', 'busy', 'unknown', 'errored', 'exited'],
+    page: 'number',
+    start: 'flag',
+  }),
   ...page(
     async () => import('../features/agents/agent-pool-page.tsx'),
     'AgentPoolPage',
