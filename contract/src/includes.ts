@@ -151,6 +151,8 @@ export const organizationIncludes: IncludeTable = {
   subscription: null,
 }
 
+export const tokenIncludes: IncludeTable = { created_by: userSchema, team: teamSchema }
+
 export const projectIncludes: IncludeTable = { effective_tag_bindings: effectiveTagBindingSchema }
 
 export const teamIncludes: IncludeTable = { users: userSchema, 'organization-memberships': membershipSchema }

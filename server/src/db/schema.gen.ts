@@ -95,6 +95,11 @@ export type Schema = {
     token_id: string | null
     user_agent: string | null
   }
+  avatars: {
+    content: Buffer
+    file: string
+    user_id: string
+  }
   blob_sweeps: {
     cursor: string
     prefix: string
@@ -373,6 +378,27 @@ export type Schema = {
   sign_in_places: {
     last_at: Timestamp
     place: string
+    user_id: string
+  }
+  sign_in_settings: {
+    client_id: string | null
+    client_secret: Buffer | null
+    group_claim: string
+    issuer: string | null
+    name: string
+    only_row: Generated<boolean>
+    password_sign_in: boolean
+    scopes: string
+    updated_at: Timestamp
+  }
+  sign_in_trials: {
+    created_at: Timestamp
+    fingerprint: string
+    finished_at: Timestamp | null
+    id: string
+    proves_sign_in: Generated<boolean>
+    result: Buffer | null
+    settings: Buffer
     user_id: string
   }
   sso_identities: {
@@ -666,6 +692,7 @@ export type Schema = {
   }
   users: {
     auth_method: Generated<'password' | 'sso' | 'token'>
+    avatar: string | null
     created_at: Timestamp
     email: string | null
     id: string

@@ -1,5 +1,5 @@
 import { createRoute, redirect } from '@tanstack/react-router'
-import { MEMBER_FILTERS } from '../features/members/members.ts'
+import { AUDIT_SEARCH } from '../features/audit-trail/audit-search.ts'
 import { RUN_FILTERS } from '../features/runs/list/runs-query.ts'
 import { WORKSPACE_FILTERS, WORKSPACE_SORTS } from '../features/workspaces/workspaces.ts'
 import { searchParams } from '../search-params.ts'
@@ -124,7 +124,13 @@ const agentPool = createRoute({
 const members = createRoute({
   getParentRoute: () => organization,
   path: 'members',
-  validateSearch: searchParams({ ...MEMBER_FILTERS, page: 'number', invite: 'flag' }),
+  validateSearch: searchParams({
+    q: 'text',
+    status: ['active', 'invited'],
+    team: 'text',
+    page: 'number',
+    invite: 'flag',
+  }),
   ...page(async () => import('../features/members/members-page.tsx'), 'MembersPage'),
 })
 const member = createRoute({
@@ -153,21 +159,10 @@ const team = createRoute({
     below('Teams', '/app/$organization/teams'),
   ),
 })
-/** Filters of an audit trail; `event` is the open one. */
-export const auditSearch = searchParams({
-  actor: 'text',
-  type: 'text',
-  resource: 'text',
-  action: 'text',
-  since: 'text',
-  until: 'text',
-  event: 'text',
-  page: 'number',
-})
 const auditTrail = createRoute({
   getParentRoute: () => organization,
   path: 'audit-trail',
-  validateSearch: auditSearch,
+  validateSearch: searchParams(AUDIT_SEARCH),
   ...page(async () => import('../features/audit-trail/audit-trail-page.tsx'), 'AuditTrailPage'),
 })
 

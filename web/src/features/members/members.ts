@@ -6,7 +6,6 @@ import type { invitedUserSchema, memberUserSchema } from '@groundstate/contract/
 import { useQuery } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'
 import { includedOf, invalidate, isOfScope, sendAndRefetch } from '../../api/queries.ts'
-import type { SearchParams } from '../../search-params.ts'
 import { isOwners } from '../teams/teams.ts'
 
 type Team = Wire<typeof teamSchema>
@@ -25,8 +24,13 @@ export type Member = {
   teams: readonly Team[]
 }
 
-export const MEMBER_FILTERS = { q: 'text', status: ['active', 'invited'], team: 'text' } as const
-export type MemberSearch = SearchParams<typeof MEMBER_FILTERS & { page: 'number' }>
+/** Filters of the list in the URL; `team` is an id. */
+export type MemberSearch = {
+  q?: string | undefined
+  status?: string | undefined
+  team?: string | undefined
+  page?: number | undefined
+}
 
 function membersOf(document: { included?: Wire<Included>[] }, data: readonly Wire<typeof membershipSchema>[]) {
   const included = includedOf(document)
