@@ -80,7 +80,7 @@ export const planRoutes: Routes = (http) => {
   )
 }
 
-function jsonResponse(content: Readable | undefined) {
+function jsonResponse(content: Readable | Buffer | undefined) {
   return content ? bytes(content, JSON_TYPE) : noContent()
 }
 

@@ -4,6 +4,7 @@ import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
+import type { VariableRow } from '../variables/store.ts'
 import { countRows } from '../workspaces/store.ts'
 
 /**
@@ -104,7 +105,7 @@ function inScope(scope: VariableSetScope): RawBuilder<unknown> {
 }
 
 /** Sets owned by a project are effective only in the project. */
-function isEffective(workspaceId: string, projectId: WorkspaceScope['projectId']) {
+function isEffective(workspaceId: string | RawBuilder<string>, projectId: WorkspaceScope['projectId']) {
   return sql`((s.project_id is null or s.project_id = ${projectId}) and (s.is_global
     or exists (select from variable_set_workspaces x where x.variable_set_id = s.id and x.workspace_id = ${workspaceId})
     or exists (select from variable_set_projects x where x.variable_set_id = s.id and x.project_id = ${projectId})))`
@@ -130,6 +131,20 @@ export function selectEffectiveSets({ workspaceId, projectId, organizationId }: 
                 else 'global' end as scope
       from variable_sets s
      where s.organization_id = ${organizationId} and ${isEffective(workspaceId, projectId)}`
+}
+
+/** Sensitive variables of workspaces and of their effective sets, including overridden ones. */
+export async function listSensitiveVariables(db: Db, workspaceIds: readonly string[]) {
+  const { rows } = await sql<VariableRow & { of_workspace_id: string }>`
+    select v.*, v.workspace_id as of_workspace_id from variables v where v.workspace_id = any(${workspaceIds}) and v.sensitive
+    union all
+    select v.*, w.id as of_workspace_id
+      from workspaces w
+      join variable_sets s on s.organization_id = w.organization_id
+       and ${isEffective(sql.ref('w.id'), sql.ref('w.project_id'))}
+      join variables v on v.variable_set_id = s.id and v.sensitive
+     where w.id = any(${workspaceIds})`.execute(db)
+  return rows
 }
 
 export async function insertVariableSet(db: Db, row: Insertable<Schema['variable_sets']>) {
