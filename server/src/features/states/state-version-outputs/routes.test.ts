@@ -66,7 +66,7 @@ describe('outputs', () => {
     const current = await workspace.request('GET', `/workspaces/${workspace.id}/current-state-version-outputs`)
     const listed = await workspace.request('GET', `/state-versions/${id}/outputs?withhold-sensitive=true`)
     const included = await workspace.request('GET', `/workspaces/${workspace.id}?include=outputs`)
-    const [pin] = current.json().data.filter((output: any) => output.attributes.name === 'pin')
+    const pin = current.json().data.find((output: any) => output.attributes.name === 'pin')
     const shown = await workspace.request('GET', `/state-version-outputs/${pin.id}`)
 
     for (const outputs of [current.json().data, listed.json().data, included.json().included]) {
