@@ -90,6 +90,19 @@ export async function readLog(ctx: Ctx, phaseId: string, { offset, limit, reader
   return { bytes, isEnd: hasEnded && offset + bytes.length >= contentSize + 2 }
 }
 
+/** The last `tail` bytes of a log. Throws as `readLog` does. */
+export async function readLogEnd(
+  ctx: Ctx,
+  phaseId: string,
+  { tail, readerId }: { tail: number; readerId?: string | undefined },
+) {
+  const log = await store.findLog(ctx.db, phaseId, { from: 0, to: 0, readerId })
+  const size =
+    (log?.log_size ?? log?.chunks_end ?? 0) + STX.length + (log && hasPhaseEnded(log.status) ? ETX.length : 0)
+  const limit = Math.min(tail, artifacts.MAX_READ_BYTES)
+  return readLog(ctx, phaseId, { offset: Math.max(0, size - limit), limit, readerId })
+}
+
 function mayRead(reader: store.LogReader | null) {
   return reader !== null && canReadRuns(readAccess(userActor(reader), reader))
 }
