@@ -538,6 +538,7 @@ export type Schema = {
     id: string
     lease_expires_at: Timestamp | null
     message: string | null
+    outcome_levels: OptionalJson
     outcomes_count: Generated<number>
     run_id: string
     stage: 'pre_plan' | 'post_plan' | 'pre_apply' | 'post_apply'

@@ -1,3 +1,4 @@
+import { TAG_LEVELS } from '@groundstate/contract/run-tasks'
 import type * as contract from '@groundstate/contract/task-results'
 import { shownResponse } from '../run-tasks/receiver.ts'
 import type { TaskDeliveryRow } from './deliveries-store.ts'
@@ -25,6 +26,7 @@ export function taskResultResource(row: TaskResultRow & { plan_only: boolean }):
       'workspace-task-enforcement-level': row.enforcement_level,
       'agent-pool-id': row.agent_pool_id,
       'task-result-outcomes-count': row.outcomes_count,
+      'outcome-levels': outcomeLevels(row.outcome_levels as Partial<Record<Level, number>>),
       'delivery-attempts': row.attempts,
       'delivered-at': row.delivered_at,
       'next-delivery-at': row.delivery_due_at,
@@ -37,6 +39,12 @@ export function taskResultResource(row: TaskResultRow & { plan_only: boolean }):
     },
     links: { self },
   }
+}
+
+type Level = (typeof TAG_LEVELS)[number]
+
+function outcomeLevels(counts: Partial<Record<Level, number>>) {
+  return Object.fromEntries(TAG_LEVELS.map((level) => [level, counts[level] ?? 0])) as Record<Level, number>
 }
 
 /** `awaiting_override` → `awaiting-override-at`. */
