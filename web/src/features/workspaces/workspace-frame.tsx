@@ -22,6 +22,8 @@ import { useOpenWorkspace, useUpdateWorkspace, useWorkspace, useWorkspaceLock } 
 const NewRunDialog = lazy(async () => ({
   default: (await import('../runs/new-run/new-run-dialog.tsx')).NewRunDialog,
 }))
+const UploadDialog = lazy(async () => import('../configurations/upload-dialog.tsx'))
+const ImportDialog = lazy(async () => import('../state-import/import-dialog.tsx'))
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace')
 
 const TABS: readonly [text: string, path: string, permission?: keyof WorkspaceAttributes['permissions']][] = [
@@ -61,11 +63,17 @@ function Layout() {
   const { attributes, relationships } = workspace
   const { name, permissions, 'waiting-reason': waiting } = attributes
   const run = includedOf(document).one('runs', relationships['current-run'])
-  const { start } = route.useSearch()
+  const { start, upload, import: isImport } = route.useSearch()
   const navigate = route.useNavigate()
-  // Closing replaces the history entry, so that Back does not reopen the dialog.
-  const setStart = (isOpen: boolean) =>
-    void navigate({ to: '.', search: (before) => ({ ...before, start: isOpen || undefined }), replace: !isOpen })
+  const openStart = () => void navigate({ to: '.', search: (before) => ({ ...before, start: true }) })
+  // Replaces the history entry, so that Back does not reopen the dialog.
+  const close = () =>
+    void navigate({
+      to: '.',
+      search: (before) => ({ ...before, start: undefined, upload: undefined, import: undefined }),
+      replace: true,
+    })
+  const dialog = { organization, workspace, onClose: close }
   const tabs = TABS.filter(([, , permission]) => !permission || permissions[permission]).map(([text, path]) => ({
     text,
     isExact: path === '',
@@ -102,7 +110,7 @@ function Layout() {
                   ? 'execution mode is local: runs execute in the CLI'
                   : undefined
               }
-              onClick={() => setStart(true)}
+              onClick={openStart}
             />
           )}
         </>
@@ -116,11 +124,11 @@ function Layout() {
       <div className="mt-4">
         <Outlet />
       </div>
-      {permissions['can-queue-run'] && start && (
-        <Suspense>
-          <NewRunDialog workspace={workspace} isOpen onClose={() => setStart(false)} />
-        </Suspense>
-      )}
+      <Suspense>
+        {permissions['can-queue-run'] && start && <NewRunDialog workspace={workspace} isOpen onClose={close} />}
+        {upload && <UploadDialog {...dialog} />}
+        {isImport && <ImportDialog {...dialog} />}
+      </Suspense>
     </Page>
   )
 }

@@ -1,8 +1,10 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { Boxes, Plus, SearchX } from 'lucide-react'
+import { Boxes, FileInput, Plus, SearchX, Upload } from 'lucide-react'
 import { Suspense, lazy, useCallback, useMemo } from 'react'
 import { BulkBar, useSelection } from '../../components/bulk-bar.tsx'
 import { Button } from '../../components/button.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
+import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState, loaded } from '../../components/feedback.tsx'
 import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
@@ -14,34 +16,67 @@ import { WorkspacesTable } from './workspaces-table.tsx'
 import { type WorkspaceSearch, readWorkspaces, useWorkspaces } from './workspaces.ts'
 
 const NewWorkspaceDialog = lazy(async () => import('./new-workspace-dialog.tsx'))
+const UploadDialog = lazy(async () => import('../configurations/upload-dialog.tsx'))
+const ImportDialog = lazy(async () => import('../state-import/import-dialog.tsx'))
 
 const route = getRouteApi('/frame/app/$organization/workspaces')
 
 /** The workspaces of an organization: searched, filtered and sorted by the server, as the URL specifies. */
 export function WorkspacesPage() {
   const { organization } = route.useParams()
-  const { new: isNew = false, ...search } = route.useSearch()
+  const { new: isNew = false, upload: isUpload = false, import: isImport = false, ...search } = route.useSearch()
   const navigate = route.useNavigate()
-  const mayCreate = (useCreatableProjects(organization).data?.length ?? 0) > 0
+  const projects = useCreatableProjects(organization).data
+  const mayCreate = (projects?.length ?? 0) > 0
   const change = useCallback<ChangeSearch>(
     (changes, { isTyping = false } = {}) =>
       void navigate({ search: (before) => ({ ...before, page: undefined, ...changes }), replace: isTyping }),
     [navigate],
   )
-  const setNew = (open: boolean) =>
-    void navigate({ search: (before) => ({ ...before, new: open || undefined }), replace: true })
-  const create = mayCreate && <Button label="New workspace" kind="primary" icon={Plus} onClick={() => setNew(true)} />
+  const open = (dialog: 'new' | 'upload' | 'import') =>
+    void navigate({ search: (before) => ({ ...before, [dialog]: true }), replace: true })
+  const close = () =>
+    void navigate({
+      search: (before) => ({ ...before, new: undefined, upload: undefined, import: undefined }),
+      replace: true,
+    })
+  const create = (
+    <>
+      <Button label="Upload configuration" icon={Upload} onClick={() => open('upload')} />
+      <Button label="Import state" icon={FileInput} onClick={() => open('import')} />
+      <Button
+        label="New workspace"
+        kind="primary"
+        icon={Plus}
+        reason={projects && !mayCreate ? NOT_ALLOWED : undefined}
+        onClick={() => open('new')}
+      />
+    </>
+  )
   return (
-    <Page title="Workspaces" documentTitle={`Workspaces · ${organization}`} actions={create}>
+    <Page
+      title="Workspaces"
+      documentTitle={`Workspaces · ${organization}`}
+      actions={
+        <>
+          <CopyCurl path={`/organizations/${organization}/workspaces`} />
+          {create}
+        </>
+      }
+    >
       <WorkspaceList organization={organization} search={search} onChange={change} create={create} />
-      {isNew && mayCreate && (
-        <Suspense>
-          <NewWorkspaceDialog organization={organization} projectId={search.project} onClose={() => setNew(false)} />
-        </Suspense>
-      )}
+      <Suspense>
+        {isNew && mayCreate && (
+          <NewWorkspaceDialog organization={organization} projectId={search.project} onClose={close} />
+        )}
+        {isUpload && <UploadDialog organization={organization} onClose={close} />}
+        {isImport && <ImportDialog organization={organization} onClose={close} />}
+      </Suspense>
     </Page>
   )
 }
+
+const NOT_ALLOWED = 'you can’t create workspaces in any project: an owner can grant a team of yours this permission'
 
 /** Types of queries that a bulk action changes. */
 const CHANGES = ['workspaces', 'runs', 'overview', 'projects', 'tags']
@@ -117,8 +152,9 @@ function NoWorkspaces({ organization, create }: { organization: string; create: 
   return (
     <EmptyState icon={Boxes} title="No workspaces yet" actions={create}>
       <p>
-        A workspace holds one configuration with its variables, state and runs. The CLI creates one automatically when
-        the configuration names it:
+        A workspace holds one configuration with its variables, state and runs (
+        <DocsLink page="concepts">Concepts</DocsLink>). The CLI creates one automatically when the configuration names
+        it:
       </p>
       <ConnectCli organization={organization} workspace="my-first-workspace" />
     </EmptyState>
