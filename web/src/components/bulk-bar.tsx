@@ -66,7 +66,9 @@ export function BulkBar<Item extends Named>({ selecting, ...list }: BulkBarProps
         >
           <div className="flex flex-wrap items-center gap-2">
             <span role="status" className="mr-2 font-medium">
-              {count === undefined ? `All matching ${noun}s` : counted(count, noun)} selected
+              {selection.isAll && `All `}
+              {count === undefined ? `${noun}s` : counted(count, noun)}
+              {selection.isAll ? ' that match are selected' : ' selected'}
             </span>
             {actions.map((action) => (
               <Button
@@ -111,7 +113,7 @@ function SelectAll({ noun, rows, total, hasMore, selection, set, isWholePage }: 
   return (
     <p className="mt-1.5 flex flex-wrap items-center gap-x-2 gap-y-1">
       All {rows.length} on this page are selected.
-      <Button label={label} size="small" kind="quiet" onClick={() => set({ ids: new Set(), isAll: true })} />
+      <Button label={label} size="small" onClick={() => set({ ids: new Set(), isAll: true })} />
     </p>
   )
 }

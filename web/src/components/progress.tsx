@@ -16,12 +16,19 @@ export function Progress({ label, done, total, format = formatted }: ProgressPro
           {total === undefined ? done > 0 && format(done) : `${format(done)} of ${format(total)}`}
         </span>
       </p>
-      <progress
+      <div
+        role="progressbar"
         aria-label={label}
-        max={total}
-        value={total === undefined ? undefined : Math.min(done, total)}
-        className="block h-2 w-full accent-accent"
-      />
+        aria-valuemin={0}
+        aria-valuemax={total}
+        aria-valuenow={total === undefined ? undefined : Math.min(done, total)}
+        className="h-1.5 overflow-hidden rounded-full bg-hover"
+      >
+        <div
+          className={`h-full rounded-full bg-accent ${total === undefined ? 'w-1/3 animate-pulse' : ''}`}
+          style={total === undefined ? undefined : { width: `${total === 0 ? 100 : (done / total) * 100}%` }}
+        />
+      </div>
     </div>
   )
 }

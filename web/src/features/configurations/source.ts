@@ -75,7 +75,7 @@ async function archiveSource(content: File): Promise<Source> {
 function withoutTopDirectory(selected: readonly SourceFile[]) {
   const tops = new Set(selected.map(({ path }) => path.slice(0, path.indexOf('/') + 1)))
   const [top = ''] = tops
-  if (tops.size > 1 || top === '') return { name: 'the selected files', files: selected }
+  if (tops.size > 1 || top === '') return { name: 'selected-files', files: selected }
   return { name: top.slice(0, -1), files: selected.map((each) => ({ ...each, path: each.path.slice(top.length) })) }
 }
 

@@ -21,8 +21,8 @@ type UploadDialogProps = { organization: string; workspace?: WorkspaceResource; 
 export default function UploadDialog({ organization, workspace, onClose }: UploadDialogProps) {
   const id = useId()
   const navigate = useNavigate()
-  const target = useTargetWorkspace(organization, workspace)
   const [source, setSource] = useState<Source>()
+  const target = useTargetWorkspace(organization, workspace, source?.name.replace(/\.(?:tar\.gz|tgz)$/i, ''))
   const [directory, setDirectory] = useState<string>()
   const [kind, setKind] = useState('apply')
   const [message, setMessage] = useState('')

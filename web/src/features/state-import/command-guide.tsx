@@ -68,8 +68,10 @@ export function CommandGuide({ source, organization, workspace }: CommandGuidePr
           <CodeBlock
             label="the command that imports the states"
             code={[
-              `groundstate state import --url ${host.url} --organization ${organization}${selected}`,
-              `  --from-url ${url.trim() || 'https://app.terraform.io'} --from-organization ${from.trim() || 'their-organization'}`,
+              'groundstate state import',
+              `  --url ${host.url} --organization ${organization}${selected}`,
+              `  --from-url ${url.trim() || 'https://app.terraform.io'}`,
+              `  --from-organization ${from.trim() || 'their-organization'}`,
             ].join(' \\\n')}
           />
         </Step>

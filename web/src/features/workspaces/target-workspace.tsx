@@ -12,14 +12,18 @@ import { findWorkspaces } from './workspaces.ts'
 
 type Draft = { kind: 'new' | 'existing'; name: string; projectId: string | undefined; id: string | undefined }
 
-/** State of the choice between a new and an existing workspace. `given` is the only choice where a page has a workspace. */
-export function useTargetWorkspace(organization: string, given: WorkspaceResource | undefined) {
+/**
+ * State of the choice between a new and an existing workspace. `given` is the only choice where a page has a workspace;
+ * `suggestion` is a name for a new one, of any characters.
+ */
+export function useTargetWorkspace(organization: string, given: WorkspaceResource | undefined, suggestion = '') {
   const projects = useCreatableProjects(organization)
   const mayCreate = (projects.data?.length ?? 0) > 0
   const [draft, setDraft] = useState<Partial<Draft>>({})
   // A workspace that was created before a later step failed.
   const [created, setCreated] = useState<WorkspaceResource>()
-  const { kind = projects.data === undefined || mayCreate ? 'new' : 'existing', name = '', id } = draft
+  const { kind = projects.data === undefined || mayCreate ? 'new' : 'existing', id } = draft
+  const name = draft.name ?? suggestion.replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, 90)
   const project =
     projects.data?.find((each) => each.id === draft.projectId) ??
     projects.data?.find((each) => each.name === 'Default Project') ??

@@ -1,13 +1,13 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { Boxes, FileInput, Plus, SearchX, Upload } from 'lucide-react'
-import { Suspense, lazy, useCallback, useMemo } from 'react'
+import { type ReactNode, Suspense, lazy, useCallback, useMemo } from 'react'
 import { BulkBar, useSelection } from '../../components/bulk-bar.tsx'
 import { Button } from '../../components/button.tsx'
-import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState, loaded } from '../../components/feedback.tsx'
 import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
+import { RowMenu } from '../../components/row-menu.tsx'
 import { workspaceActions } from './bulk-actions.ts'
 import { ConnectCli } from './connect-cli.tsx'
 import { useCreatableProjects } from './new-workspace.ts'
@@ -40,31 +40,34 @@ export function WorkspacesPage() {
       search: (before) => ({ ...before, new: undefined, upload: undefined, import: undefined }),
       replace: true,
     })
+  const upload = <Button label="Upload configuration" icon={Upload} onClick={() => open('upload')} />
   const create = (
-    <>
-      <Button label="Upload configuration" icon={Upload} onClick={() => open('upload')} />
-      <Button label="Import state" icon={FileInput} onClick={() => open('import')} />
-      <Button
-        label="New workspace"
-        kind="primary"
-        icon={Plus}
-        reason={projects && !mayCreate ? NOT_ALLOWED : undefined}
-        onClick={() => open('new')}
-      />
-    </>
+    <Button
+      label="New workspace"
+      kind="primary"
+      icon={Plus}
+      reason={projects && !mayCreate ? NOT_ALLOWED : undefined}
+      onClick={() => open('new')}
+    />
   )
+  const more = { text: 'Import state', icon: FileInput, onSelect: () => open('import') }
   return (
     <Page
       title="Workspaces"
       documentTitle={`Workspaces · ${organization}`}
       actions={
         <>
-          <CopyCurl path={`/organizations/${organization}/workspaces`} />
+          <RowMenu label="More actions" actions={[more]} />
+          {upload}
           {create}
         </>
       }
     >
-      <WorkspaceList organization={organization} search={search} onChange={change} create={create} />
+      <WorkspaceList organization={organization} search={search} onChange={change}>
+        {create}
+        {upload}
+        <Button label="Import state" icon={FileInput} onClick={() => open('import')} />
+      </WorkspaceList>
       <Suspense>
         {isNew && mayCreate && (
           <NewWorkspaceDialog organization={organization} projectId={search.project} onClose={close} />
@@ -85,10 +88,11 @@ type WorkspaceListProps = {
   organization: string
   search: WorkspaceSearch
   onChange: ChangeSearch
-  create: React.ReactNode
+  /** The actions of the empty list. */
+  children: ReactNode
 }
 
-function WorkspaceList({ organization, search, onChange, create }: WorkspaceListProps) {
+function WorkspaceList({ organization, search, onChange, children }: WorkspaceListProps) {
   const { data, fallback } = loaded(useWorkspaces(organization, search), { rows: 12 })
   const rows = data?.rows ?? []
   const actions = useMemo(() => workspaceActions(organization), [organization])
@@ -98,7 +102,7 @@ function WorkspaceList({ organization, search, onChange, create }: WorkspaceList
   const isEmpty = data?.rows.length === 0
   const addTag = useCallback((tag: string) => onChange({ tag: withTag(search.tag, tag) }), [onChange, search.tag])
 
-  if (isEmpty && !isFiltered && !isBeyond) return <NoWorkspaces organization={organization} create={create} />
+  if (isEmpty && !isFiltered && !isBeyond) return <NoWorkspaces organization={organization} actions={children} />
   return (
     <>
       <WorkspacesFilters organization={organization} search={search} rows={rows} onChange={onChange} />
@@ -148,9 +152,9 @@ function NoMatch({ isBeyond, onChange }: { isBeyond: boolean; onChange: ChangeSe
   )
 }
 
-function NoWorkspaces({ organization, create }: { organization: string; create: React.ReactNode }) {
+function NoWorkspaces({ organization, actions }: { organization: string; actions: ReactNode }) {
   return (
-    <EmptyState icon={Boxes} title="No workspaces yet" actions={create}>
+    <EmptyState icon={Boxes} title="No workspaces yet" actions={actions}>
       <p>
         A workspace holds one configuration with its variables, state and runs (
         <DocsLink page="concepts">Concepts</DocsLink>). The CLI creates one automatically when the configuration names
