@@ -21,7 +21,7 @@ export function StatesTab() {
   const { workspace } = useOpenWorkspace()
   const { version, from, to } = statesRoute.useSearch()
   const { name, permissions } = workspace.attributes
-  usePageTitle(`${name} · states`)
+  usePageTitle(`States · ${name}`)
   if (!permissions['can-read-state-versions']) {
     return (
       <EmptyState icon={Database} title="You do not have access to the states of this workspace">

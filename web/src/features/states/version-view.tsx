@@ -51,7 +51,7 @@ function Version({ own }: { own: AuthoredVersion }) {
   const currentId = workspace.relationships['current-state-version'].data?.id
   const url = attributes['hosted-state-download-url']
   const search = (text: string) => setSearch({ q: text || undefined })
-  usePageTitle(`${name} · state ${attributes.serial}`)
+  usePageTitle(`State ${attributes.serial} · ${name}`)
 
   if (show === 'rollback') return <RollbackPreview target={version} />
   return (

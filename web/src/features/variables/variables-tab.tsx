@@ -28,7 +28,7 @@ const CATEGORIES = {
 export function VariablesTab() {
   const { workspace } = useOpenWorkspace()
   const { permissions, name } = workspace.attributes
-  usePageTitle(`${name} · variables`)
+  usePageTitle(`Variables · ${name}`)
   if (!permissions['can-read-variable']) {
     return (
       <EmptyState icon={VariableIcon} title="You don’t have access to the variables">

@@ -5,10 +5,11 @@ import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
 import { getData } from '../../api/client.ts'
 import { includedOf, useChange } from '../../api/queries.ts'
-import { Button, IconButton } from '../../components/button.tsx'
+import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { loaded } from '../../components/feedback.tsx'
 import { TextField } from '../../components/form.tsx'
+import { RowMenu } from '../../components/row-menu.tsx'
 import { SettingsForm, errorAt } from '../../components/settings-form.tsx'
 import { Badge } from '../../components/status.tsx'
 import { replaceTags } from './bulk-actions.ts'
@@ -84,10 +85,15 @@ function TagsForm({ saved, inherited }: { saved: readonly Tag[]; inherited: read
               </div>
             ))}
             <div className="pt-1">
-              <IconButton
-                label={`Remove tag ${row.key || index + 1}`}
-                icon={X}
-                onClick={() => setEdited(rows.filter(({ id }) => id !== row.id))}
+              <RowMenu
+                label={`Actions of tag ${row.key || index + 1}`}
+                actions={[
+                  {
+                    text: 'Remove tag',
+                    icon: X,
+                    onSelect: () => setEdited(rows.filter(({ id }) => id !== row.id)),
+                  },
+                ]}
               />
             </div>
           </div>
