@@ -20,7 +20,14 @@ const overview = createRoute({
 const workspaces = createRoute({
   getParentRoute: () => organization,
   path: 'workspaces',
-  validateSearch: searchParams({ ...WORKSPACE_FILTERS, sort: WORKSPACE_SORTS, page: 'number', new: 'flag' }),
+  validateSearch: searchParams({
+    ...WORKSPACE_FILTERS,
+    sort: WORKSPACE_SORTS,
+    page: 'number',
+    new: 'flag',
+    upload: 'flag',
+    import: 'flag',
+  }),
   ...page(async () => import('../features/workspaces/workspaces-page.tsx'), 'WorkspacesPage'),
 })
 const runs = createRoute({
