@@ -11,6 +11,7 @@ import * as standardNames from './0010-standard-names.ts'
 import * as unusedColumns from './0011-unused-columns.ts'
 import * as signIn from './0012-sign-in.ts'
 import * as variableKeys from './0013-variable-keys.ts'
+import * as taskDeliveries from './0014-task-deliveries.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
@@ -33,4 +34,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0011-unused-columns', up: unusedColumns.up },
   { name: '0012-sign-in', up: signIn.up },
   { name: '0013-variable-keys', up: variableKeys.up },
+  { name: '0014-task-deliveries', up: taskDeliveries.up },
 ]
