@@ -240,7 +240,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     await page.getByText('It can be restored until').waitFor()
     await button(page, 'Delete permanently').click()
     const isDisabled = await button(page, 'Delete permanently').getAttribute('aria-disabled')
-    await button(page, 'Go back').click()
+    await button(page, 'Cancel').click()
     await button(page, 'Restore').click()
     await page.getByText('terraform_data.old').waitFor()
 

@@ -101,7 +101,7 @@ const AGENT: readonly string[] = [
   'command-line',
   'main',
 ]
-const WEB: readonly string[] = ['search-params', 'api', 'components', 'features', 'frame', 'router', 'main']
+const WEB: readonly string[] = ['search-params', 'api', 'components', 'features', 'frame', 'routes', 'router', 'main']
 
 /** Kinds of files in a feature, lowest first: a file imports its own kind and those before it. */
 const KINDS = ['store', 'access', 'resource', 'service', 'includes', 'entry'] as const

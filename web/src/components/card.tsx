@@ -20,7 +20,7 @@ export function Card({ title, about, actions, isFlush = false, tone, children }:
       {title !== undefined && (
         <header className={`flex flex-wrap items-start gap-x-3 gap-y-1 px-4 pt-3 ${isFlush ? 'pb-2' : ''}`}>
           <div className="min-w-0 flex-1 basis-44">
-            <h2 id={id} className="text-base font-medium">
+            <h2 id={id} className="text-base font-semibold">
               {title}
             </h2>
             {about !== undefined && <div className="mt-0.5 text-dim">{about}</div>}

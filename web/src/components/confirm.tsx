@@ -1,12 +1,20 @@
-import { type FormEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
+import {
+  type FormEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { Button, type ButtonProps } from './button.tsx'
 import { ErrorNote } from './feedback.tsx'
 import { CODE_INPUT, TextArea, TextField } from './form.tsx'
 import { toast } from './overlay-hosts.tsx'
 import { focusHeading } from './page.tsx'
 
-type ConfirmProps = Pick<ButtonProps, 'icon' | 'kind' | 'size' | 'reason'> & {
-  label: string
+export type ConfirmPanelProps = Pick<ButtonProps, 'kind'> & {
   title: ReactNode
   consequence?: ReactNode
   /** Text to type before an irreversible action. */
@@ -17,61 +25,44 @@ type ConfirmProps = Pick<ButtonProps, 'icon' | 'kind' | 'size' | 'reason'> & {
   done?: string
   /** Receives the comment; errors are shown in place. */
   onConfirm: (comment: string | undefined) => Promise<unknown>
+  /** Called after the action, and when the user cancels. */
+  onClose: () => void
 }
 
+type ConfirmProps = Omit<ConfirmPanelProps, 'onClose'> &
+  Pick<ButtonProps, 'icon' | 'size' | 'reason'> & { label: string }
+
 /** A button whose action is confirmed in place, so that no single key press can run it. */
-export function Confirm(props: ConfirmProps) {
-  const {
-    label,
-    icon,
-    kind = 'danger',
-    size,
-    reason,
-    title,
-    consequence,
-    typedName,
-    comment,
-    action,
-    done,
-    onConfirm,
-  } = props
+export function Confirm({ label, icon, size, reason, kind = 'danger', ...panel }: ConfirmProps) {
   const [isOpen, setIsOpen] = useState(false)
+  const opener = useRef<HTMLButtonElement>(null)
+  useFocusAfterRemoval(opener)
+
+  function close() {
+    setIsOpen(false)
+    // The opener is rendered again by then.
+    requestAnimationFrame(() => opener.current?.focus())
+  }
+
+  if (isOpen) return <ConfirmPanel {...panel} kind={kind} onClose={close} />
+  return <Button ref={opener} {...{ kind, size, icon, reason, label }} onClick={() => setIsOpen(true)} />
+}
+
+/** The confirmation of an action, in place of the button or menu that starts it. */
+export function ConfirmPanel(props: ConfirmPanelProps) {
+  const { kind = 'danger', title, consequence, typedName, comment, action, done, onConfirm, onClose } = props
   const [isPending, setIsPending] = useState(false)
   const [error, setError] = useState<Error>()
   const [typed, setTyped] = useState('')
   const [text, setText] = useState('')
-  const opener = useRef<HTMLButtonElement>(null)
   const panel = useRef<HTMLDivElement>(null)
   const id = useId()
   const isBlocked = typedName !== undefined && typed !== typedName
+  useFocusAfterRemoval(panel)
 
   useEffect(() => {
-    if (isOpen) (panel.current?.querySelector<HTMLElement>('textarea, input') ?? panel.current)?.focus()
-  }, [isOpen])
-
-  // If the action removes the item together with its button, the heading of the page gets the focus.
-  useLayoutEffect(
-    () => () => {
-      const focused = document.activeElement
-      if (!focused || !(opener.current === focused || panel.current?.contains(focused))) return
-      requestAnimationFrame(() => {
-        if (document.activeElement === document.body) focusHeading()
-      })
-    },
-    [],
-  )
-
-  function close() {
-    setIsOpen(false)
-    setTyped('')
-    setText('')
-    setError(undefined)
-    // The opener is rendered again by then.
-    requestAnimationFrame(() => {
-      if (opener.current) opener.current.focus()
-      else if (document.activeElement === document.body) focusHeading()
-    })
-  }
+    ;(panel.current?.querySelector<HTMLElement>('textarea, input') ?? panel.current)?.focus()
+  }, [])
 
   async function submit(event: FormEvent) {
     event.preventDefault()
@@ -81,7 +72,7 @@ export function Confirm(props: ConfirmProps) {
     try {
       await onConfirm(text.trim() || undefined)
       if (done !== undefined) toast({ text: done })
-      close()
+      onClose()
     } catch (cause) {
       setError(cause instanceof Error ? cause : new Error(String(cause)))
     } finally {
@@ -89,7 +80,6 @@ export function Confirm(props: ConfirmProps) {
     }
   }
 
-  if (!isOpen) return <Button ref={opener} {...{ kind, size, icon, reason, label }} onClick={() => setIsOpen(true)} />
   const isDestroying = kind === 'danger' || kind === 'destroy'
   return (
     <div
@@ -98,7 +88,7 @@ export function Confirm(props: ConfirmProps) {
       role="group"
       aria-labelledby={id}
       onKeyDown={(event) => {
-        if (event.key === 'Escape' && !isPending) close()
+        if (event.key === 'Escape' && !isPending) onClose()
       }}
       className={`w-full max-w-lg min-w-64 rounded-lg border bg-paper p-4 text-left whitespace-normal ${isDestroying ? 'border-bad/50' : 'border-line-strong'}`}
     >
@@ -131,9 +121,22 @@ export function Confirm(props: ConfirmProps) {
             reason={isBlocked ? `type ${typedName} first` : undefined}
             label={action}
           />
-          <Button kind="quiet" label="Go back" onClick={close} />
+          <Button kind="quiet" label="Cancel" onClick={onClose} />
         </div>
       </form>
     </div>
+  )
+}
+
+/** If an action removes the item together with the focused element, the heading of the page gets the focus. */
+function useFocusAfterRemoval(element: RefObject<HTMLElement | null>) {
+  useLayoutEffect(
+    () => () => {
+      if (!element.current?.contains(document.activeElement)) return
+      requestAnimationFrame(() => {
+        if (document.activeElement === document.body) focusHeading()
+      })
+    },
+    [element],
   )
 }

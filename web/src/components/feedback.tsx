@@ -90,7 +90,7 @@ export function EmptyState({ icon: Icon, title, actions, text, children }: Empty
     <section aria-labelledby={id} className="rounded-lg border border-dashed border-line-strong/60 px-6 py-10">
       <div className="mx-auto max-w-xl text-center">
         {Icon && <Icon size={24} className="mx-auto mb-3 text-dim" />}
-        <h2 id={id} className="text-base font-medium">
+        <h2 id={id} className="text-base font-semibold">
           {title}
         </h2>
         {content !== undefined && <div className="mt-2 space-y-3 text-dim">{content}</div>}

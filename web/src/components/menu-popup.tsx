@@ -34,9 +34,18 @@ function Item({ item }: { item: MenuItem }) {
   const text = (
     <>
       {Icon && <Icon size={16} className="shrink-0" />}
-      <span className="min-w-0 flex-1">{item.text}</span>
+      <span className="min-w-0 flex-1">
+        {item.text}
+        {item.reason !== undefined && <span className="block text-xs text-dim">{item.reason}</span>}
+      </span>
     </>
   )
+  if (item.reason !== undefined)
+    return (
+      <Primitive.Item disabled className={`${ITEM} cursor-not-allowed text-dim`}>
+        {text}
+      </Primitive.Item>
+    )
   if ('link' in item)
     return <Primitive.Item render={<TargetLink leadsTo={item.link} className={ITEM} />}>{text}</Primitive.Item>
   if ('href' in item) return <Primitive.Item render={<a href={item.href} className={ITEM} />}>{text}</Primitive.Item>

@@ -4,11 +4,12 @@ import type { Target } from './links.tsx'
 import { LazyPopup, usePopup } from './overlay-hosts.tsx'
 
 export type MenuItem =
-  | ({ text: string; icon?: LucideIcon } & (
-      | { link: Target }
-      | { href: string }
-      | { onSelect: () => void; isChecked?: boolean }
-    ))
+  | ({
+      text: string
+      icon?: LucideIcon
+      /** Disables the item and gives the reason. */
+      reason?: string | undefined
+    } & ({ link: Target } | { href: string } | { onSelect: () => void; isChecked?: boolean }))
   | 'separator'
 
 export type MenuProps = { header?: ReactNode; items: readonly MenuItem[]; align?: 'start' | 'end' }

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect } from 'react'
+import { type ReactNode, useEffect, useSyncExternalStore } from 'react'
 
 type PageProps = {
   title: ReactNode
@@ -12,6 +12,10 @@ type PageProps = {
 
 export function Page({ title, documentTitle, badge, actions, about, children }: PageProps) {
   usePageTitle(documentTitle ?? (typeof title === 'string' ? title : undefined))
+  useEffect(() => {
+    setShownTitle(typeof title === 'string' ? title : undefined)
+    return () => setShownTitle(undefined)
+  }, [title])
   return (
     <>
       <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
@@ -35,6 +39,28 @@ export function usePageTitle(title: string | undefined) {
   useEffect(() => {
     if (title !== undefined) document.title = `${title} · Groundstate`
   }, [title])
+}
+
+/** As the text of a breadcrumb: the title of the open page. */
+export const PAGE_TITLE = ''
+
+let shownTitle: string | undefined
+const titleListeners = new Set<() => void>()
+
+function setShownTitle(title: string | undefined) {
+  shownTitle = title
+  for (const draw of titleListeners) draw()
+}
+
+/** The title of the open page, for its breadcrumb; undefined while the page loads. */
+export function useShownTitle() {
+  return useSyncExternalStore(
+    (draw) => {
+      titleListeners.add(draw)
+      return () => titleListeners.delete(draw)
+    },
+    () => shownTitle,
+  )
 }
 
 /** Moves the focus to the heading of the page, after the focused element was removed. */

@@ -8,7 +8,11 @@ import { ErrorNote } from '../components/feedback.tsx'
 import { useGo } from '../components/links.tsx'
 import { OverlayHosts } from '../components/overlay-hosts.tsx'
 import { focusHeading } from '../components/page.tsx'
-import { useOrganization } from '../features/organizations/organizations.ts'
+import {
+  useOrganization,
+  useOrganizationPermissions,
+  useOrganizations,
+} from '../features/organizations/organizations.ts'
 import { useSession } from '../features/session/session.ts'
 import { organizationPages } from './navigation.ts'
 import { ShortcutsDialog, useShortcuts } from './shortcuts.tsx'
@@ -37,7 +41,8 @@ export function Frame() {
 
 function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'] }) {
   const { organization } = useParams({ strict: false })
-  const lastOrganization = useLastDefined(organization)
+  const lastOrganization = useLastOrganization(organization)
+  const permissions = useOrganizationPermissions(organization ?? lastOrganization)
   const [open, setOpen] = useState<'menu' | 'palette' | 'shortcuts'>()
   // Loaded on first use, then kept mounted for the closing animation.
   const [hasPalette, setHasPalette] = useState(false)
@@ -48,7 +53,9 @@ function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'
   useShortcuts((keys) => {
     if (keys === 'Ctrl K') return openPalette()
     if (keys === '?') return setOpen('shortcuts')
-    const page = organizationPages(organization).find((candidate) => candidate.keys === keys)
+    const page = organizationPages(organization ?? lastOrganization, permissions).find(
+      (candidate) => candidate.keys === keys,
+    )
     return page && goTo(page.link)
   })
   function openPalette() {
@@ -100,11 +107,15 @@ function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'
   )
 }
 
-/** The last defined value: the user's own pages keep the navigation of the organization. */
-function useLastDefined(value: string | undefined) {
-  const [last, setLast] = useState(value)
-  if (value !== undefined && value !== last) setLast(value)
-  return value ?? last
+const LAST_ORGANIZATION = 'groundstate-organization'
+
+/** The organization opened last, also before a reload: the user's own pages keep its navigation. */
+function useLastOrganization(current: string | undefined) {
+  const first = useOrganizations().data?.data[0]?.attributes.name
+  useEffect(() => {
+    if (current !== undefined) localStorage.setItem(LAST_ORGANIZATION, current)
+  }, [current])
+  return current ?? localStorage.getItem(LAST_ORGANIZATION) ?? first
 }
 
 /** Redirects to the sign-in page, which returns here. In an effect, so that a second render does not redirect again. */

@@ -11,10 +11,11 @@ import { isOfScope } from '../api/queries.ts'
 import { Modal } from '../components/dialog-popup.tsx'
 import { useSettled } from '../components/filters.tsx'
 import { type Target, useGo } from '../components/links.tsx'
-import { useOrganizations } from '../features/organizations/organizations.ts'
+import { useOrganizationPermissions, useOrganizations } from '../features/organizations/organizations.ts'
 import { setGuideChoice } from '../features/overview/getting-started.tsx'
 import { runTitle } from '../features/runs/run-text.ts'
-import { USER_PAGES, organizationPages } from './navigation.ts'
+import { useSession } from '../features/session/session.ts'
+import { ADMIN_PAGES, USER_PAGES, organizationPages } from './navigation.ts'
 
 type PaletteProps = { organization: string | undefined; isOpen: boolean; onClose: () => void }
 
@@ -35,6 +36,8 @@ export default function Palette({ organization, isOpen, onClose }: PaletteProps)
   const [text, setText] = useState('')
   const matches = useMatches(organization, useSettled(text.trim()), isOpen)
   const organizations = useOrganizations()
+  const permissions = useOrganizationPermissions(organization)
+  const { data: account } = useSession()
 
   function select({ link, onSelect }: Item) {
     onSelect?.()
@@ -46,7 +49,11 @@ export default function Palette({ organization, isOpen, onClose }: PaletteProps)
   const groups: Record<string, readonly Item[]> = {
     ...(organization !== undefined && matches.data && matchGroups(organization, matches.data)),
     Pages: [
-      ...[...organizationPages(organization), ...USER_PAGES].map(({ keywords = '', ...page }) => ({
+      ...[
+        ...organizationPages(organization, permissions),
+        ...USER_PAGES,
+        ...(account?.attributes['is-site-admin'] ? ADMIN_PAGES : []),
+      ].map(({ keywords = '', ...page }) => ({
         id: `${page.text} ${keywords}`,
         ...page,
       })),

@@ -1,17 +1,20 @@
 import { Link } from '@tanstack/react-router'
 import { BookOpen, Building2, ChevronsUpDown } from 'lucide-react'
-import { serverPath } from '../api/base.ts'
 import { TargetLink } from '../components/links.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Mark } from '../components/page.tsx'
-import { useOrganizations } from '../features/organizations/organizations.ts'
-import { type Destination, USER_PAGES, organizationPages } from './navigation.ts'
+import { useOrganizationPermissions, useOrganizations } from '../features/organizations/organizations.ts'
+import { useSession } from '../features/session/session.ts'
+import { ADMIN_PAGES, type Destination, USER_PAGES, organizationPages } from './navigation.ts'
 
 const ITEM =
   'flex items-center gap-2.5 rounded-md px-2.5 py-1.5 text-dim no-underline hover:bg-hover hover:text-ink data-[status=active]:bg-accent-soft data-[status=active]:font-medium data-[status=active]:text-accent'
 
 /** The main navigation. On phones it is in a drawer, which `onNavigate` closes. */
 export function Sidebar({ organization, onNavigate }: { organization: string | undefined; onNavigate?: () => void }) {
+  const permissions = useOrganizationPermissions(organization)
+  const { data: account } = useSession()
+  const administration = account?.attributes['is-site-admin'] ? ADMIN_PAGES.slice(0, 1) : []
   return (
     <div
       className="flex h-full flex-col gap-4 p-3"
@@ -27,13 +30,13 @@ export function Sidebar({ organization, onNavigate }: { organization: string | u
       </Link>
       <OrganizationSwitcher current={organization} />
       <nav aria-label="Main" className="flex flex-1 flex-col gap-4">
-        <Destinations destinations={organizationPages(organization)} />
+        <Destinations destinations={organizationPages(organization, permissions)} />
         <div className="mt-auto">
-          <Destinations destinations={USER_PAGES} />
-          <a href={serverPath('/docs/api')} className={ITEM}>
+          <Destinations destinations={[...administration, ...USER_PAGES]} />
+          <Link to="/docs" className={ITEM}>
             <BookOpen size={16} />
-            API documentation
-          </a>
+            Documentation
+          </Link>
         </div>
       </nav>
     </div>

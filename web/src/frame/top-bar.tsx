@@ -6,6 +6,7 @@ import { useConnection } from '../api/live.ts'
 import { IconButton } from '../components/button.tsx'
 import { type Target, TargetLink, useGo } from '../components/links.tsx'
 import { Menu } from '../components/menu.tsx'
+import { PAGE_TITLE, useShownTitle } from '../components/page.tsx'
 import { type AccountAttributes, useSignOut } from '../features/session/session.ts'
 import { USER_PAGES } from './navigation.ts'
 import { type Theme, THEMES, useTheme } from './theme.ts'
@@ -95,7 +96,7 @@ function UserMenu({ account }: { account: AccountAttributes }) {
   )
 }
 
-/** A breadcrumb. The last one is the page itself. */
+/** A breadcrumb. The last one is the page itself; its text may be `PAGE_TITLE`. */
 export type Crumb = { text: string; link?: Target }
 
 declare module '@tanstack/react-router' {
@@ -109,6 +110,7 @@ function Breadcrumb() {
   const match = useMatches().at(-1)
   const params = (match?.params ?? {}) as Record<string, string>
   const crumbs = match?.staticData.crumbs?.(params) ?? []
+  const title = useShownTitle()
   const last = crumbs.length - 1
   return (
     <nav aria-label="Breadcrumb" className="min-w-0">
@@ -127,7 +129,7 @@ function Breadcrumb() {
                   {text}
                 </TargetLink>
               ) : (
-                <span aria-current={index === last ? 'page' : undefined}>{text}</span>
+                <span aria-current={index === last ? 'page' : undefined}>{text === PAGE_TITLE ? title : text}</span>
               )}
             </li>
           </Fragment>

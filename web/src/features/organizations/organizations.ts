@@ -1,8 +1,10 @@
 import type { organizationSchema } from '@groundstate/contract/organizations'
-import type { DocumentOnWire, PageOnWire } from '@groundstate/contract/responses'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import { useQuery } from '@tanstack/react-query'
 import { get, getData, request } from '../../api/client.ts'
 import { useChange } from '../../api/queries.ts'
+
+export type OrganizationPermissions = Wire<typeof organizationSchema>['attributes']['permissions']
 
 export function useOrganizations() {
   return useQuery({
@@ -20,6 +22,11 @@ export function useOrganization(name: string | undefined) {
     staleTime: 60_000,
     queryFn: async () => getData<DocumentOnWire<typeof organizationSchema>>(`/organizations/${name}`),
   })
+}
+
+/** The user's permissions in an organization; undefined until they are known. */
+export function useOrganizationPermissions(name: string | undefined) {
+  return useOrganization(name).data?.attributes.permissions
 }
 
 export function useCreateOrganization() {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { changesOf } from '../workspaces/settings-form.tsx'
+import { changesOf } from '../../components/settings-form.tsx'
 import { draftOf } from './variable-form.tsx'
 
 const initial = { ...draftOf(undefined), key: 'size', value: 'small' }

@@ -12,7 +12,7 @@ import {
 } from '../../components/form.tsx'
 import { FieldAlert } from '../../components/inline-form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
-import { useDraft } from '../workspaces/settings-form.tsx'
+import { useDraft } from '../../components/settings-form.tsx'
 import { type Variable, type WorkspaceVariable, useSaveVariable } from './variables.ts'
 
 const Editor = lazy(async () => import('../../components/editor.tsx'))

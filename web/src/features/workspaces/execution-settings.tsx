@@ -2,8 +2,8 @@ import type { CreateWorkspace } from '@groundstate/contract/workspaces'
 import { includedOf } from '../../api/queries.ts'
 import { DescriptionList } from '../../components/card.tsx'
 import { CheckField, TextField } from '../../components/form.tsx'
+import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
 import { ExecutionFields, MODES, type Mode } from './execution-fields.tsx'
-import { SettingsForm, useDraft } from './settings-form.tsx'
 import { type WorkspaceDocument, useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
 
 /** Attribute, label and hint. */

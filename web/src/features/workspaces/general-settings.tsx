@@ -5,7 +5,7 @@ import { DescriptionList } from '../../components/card.tsx'
 import { CODE_INPUT, TextArea, TextField } from '../../components/form.tsx'
 import { FieldAlert } from '../../components/inline-form.tsx'
 import { type Choice, Picker } from '../../components/picker.tsx'
-import { SettingsForm, errorAt, useDraft } from './settings-form.tsx'
+import { SettingsForm, errorAt, useDraft } from '../../components/settings-form.tsx'
 import { useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
 import { findProjects } from './workspaces.ts'
 

@@ -12,10 +12,10 @@ import {
   fieldError,
 } from '../../components/form.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
+import { useDraft } from '../../components/settings-form.tsx'
 import { ConnectCli } from './connect-cli.tsx'
 import { ExecutionFields, MODES } from './execution-fields.tsx'
 import { type NewWorkspace, nameProblem, useCreatableProjects, useCreateWorkspace } from './new-workspace.ts'
-import { useDraft } from './settings-form.tsx'
 
 type NewWorkspaceDialogProps = { organization: string; projectId: string | undefined; onClose: () => void }
 

@@ -12,7 +12,7 @@ import { WorkspaceLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { Picker } from '../../components/picker.tsx'
-import { SettingsForm, useDraft } from './settings-form.tsx'
+import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
 import { useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
 import { findWorkspaces } from './workspaces.ts'
 

@@ -1,9 +1,9 @@
 import { type ChangeEvent, type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
-import { ApiError } from '../../api/client.ts'
-import { Button } from '../../components/button.tsx'
-import { Card } from '../../components/card.tsx'
-import { FormErrors, fieldError } from '../../components/form.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
+import { ApiError } from '../api/client.ts'
+import { Button } from './button.tsx'
+import { Card } from './card.tsx'
+import { FormErrors, fieldError } from './form.tsx'
+import { toast } from './overlay-hosts.tsx'
 
 /** State of a form: saved values, overlaid by edits. Values that other users save in the meantime appear unless edited here. */
 export function useDraft<Values extends Record<string, string | boolean | undefined>>(saved: Values) {

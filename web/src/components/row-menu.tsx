@@ -1,0 +1,40 @@
+import { Ellipsis, type LucideIcon } from 'lucide-react'
+import { useRef, useState } from 'react'
+import { IconButton } from './button.tsx'
+import { ConfirmPanel, type ConfirmPanelProps } from './confirm.tsx'
+import type { Target } from './links.tsx'
+import { Menu, type MenuItem } from './menu.tsx'
+
+export type RowAction = {
+  text: string
+  icon?: LucideIcon
+  /** Disables the action and gives the reason. */
+  reason?: string | undefined
+} & ({ link: Target } | { onSelect: () => void } | { confirm: Omit<ConfirmPanelProps, 'onClose'> })
+
+/** The actions of a row, in a menu. Those with `confirm` are confirmed in its place. */
+export function RowMenu({ label, actions }: { label: string; actions: readonly (RowAction | undefined | false)[] }) {
+  const [confirming, setConfirming] = useState<string>()
+  const place = useRef<HTMLDivElement>(null)
+  const shown = actions.filter((action) => action !== undefined && action !== false)
+  const open = shown.find(({ text }) => text === confirming)
+  if (shown.length === 0) return null
+
+  function close() {
+    setConfirming(undefined)
+    // The button is rendered again by then.
+    requestAnimationFrame(() => place.current?.querySelector('button')?.focus())
+  }
+  const items = shown.map((action): MenuItem =>
+    'confirm' in action ? { ...action, onSelect: () => setConfirming(action.text) } : action,
+  )
+  return (
+    <div ref={place} className="inline-block text-left">
+      {open && 'confirm' in open ? (
+        <ConfirmPanel {...open.confirm} onClose={close} />
+      ) : (
+        <Menu items={items} trigger={<IconButton label={label} icon={Ellipsis} size="small" />} />
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,10 @@
+import { SectionLayout } from '../../components/section-layout.tsx'
+
+const SECTIONS = [
+  { text: 'Profile', link: { to: '/app/settings/account' } },
+  { text: 'API tokens', link: { to: '/app/settings/tokens' } },
+]
+
+export function AccountFrame() {
+  return <SectionLayout label="Account" sections={SECTIONS} />
+}

@@ -1,0 +1,5 @@
+import { Page } from '../../components/page.tsx'
+
+export function SiteSignInPage() {
+  return <Page title="Sign-in">{null}</Page>
+}

@@ -1,0 +1,5 @@
+import { Page } from '../../components/page.tsx'
+
+export function UserPage() {
+  return <Page title="User">{null}</Page>
+}

@@ -1,0 +1,5 @@
+import { Page } from '../../components/page.tsx'
+
+export function UsersPage() {
+  return <Page title="Users">{null}</Page>
+}

@@ -1,0 +1,5 @@
+import { Page } from '../../components/page.tsx'
+
+export function ApiReferencePage() {
+  return <Page title="API reference">{null}</Page>
+}

@@ -1,0 +1,5 @@
+import { Page } from '../../components/page.tsx'
+
+export function DefaultsPage() {
+  return <Page title="Defaults">{null}</Page>
+}

@@ -1,0 +1,5 @@
+import { Page } from '../../components/page.tsx'
+
+export function ProjectsPage() {
+  return <Page title="Projects">{null}</Page>
+}

@@ -1,0 +1,5 @@
+import { Page } from '../../components/page.tsx'
+
+export function InvitationPage() {
+  return <Page title="Invitation">{null}</Page>
+}

@@ -1,0 +1,5 @@
+import { Page } from '../../components/page.tsx'
+
+export function TagsPage() {
+  return <Page title="Tags">{null}</Page>
+}

@@ -1,0 +1,5 @@
+import { Page } from '../../components/page.tsx'
+
+export function OrganizationTokensPage() {
+  return <Page title="Tokens">{null}</Page>
+}

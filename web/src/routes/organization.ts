@@ -1,0 +1,197 @@
+import { createRoute, redirect } from '@tanstack/react-router'
+import { RUN_FILTERS } from '../features/runs/list/runs-query.ts'
+import { WORKSPACE_FILTERS, WORKSPACE_SORTS } from '../features/workspaces/workspaces.ts'
+import { searchParams } from '../search-params.ts'
+import { below, page } from './page.ts'
+import { frame } from './root.ts'
+
+export const organization = createRoute({
+  getParentRoute: () => frame,
+  path: '/app/$organization',
+  ...page(async () => import('../features/organizations/organization-frame.tsx'), 'OrganizationFrame'),
+})
+
+const overview = createRoute({
+  getParentRoute: () => organization,
+  path: '/',
+  ...page(async () => import('../features/overview/overview-page.tsx'), 'OverviewPage'),
+})
+const workspaces = createRoute({
+  getParentRoute: () => organization,
+  path: 'workspaces',
+  validateSearch: searchParams({ ...WORKSPACE_FILTERS, sort: WORKSPACE_SORTS, page: 'number', new: 'flag' }),
+  ...page(async () => import('../features/workspaces/workspaces-page.tsx'), 'WorkspacesPage'),
+})
+const runs = createRoute({
+  getParentRoute: () => organization,
+  path: 'runs',
+  validateSearch: searchParams({ ...RUN_FILTERS, page: 'number' }),
+  ...page(async () => import('../features/runs/list/runs-page.tsx'), 'RunsPage'),
+})
+const runById = createRoute({
+  getParentRoute: () => organization,
+  path: 'runs/$run',
+  ...page(
+    async () => import('../features/runs/page/run-page.tsx'),
+    'RunByIdPage',
+    ({ run = '' }) => [{ text: 'Runs' }, { text: run }],
+  ),
+})
+const projects = createRoute({
+  getParentRoute: () => organization,
+  path: 'projects',
+  validateSearch: searchParams({ q: 'text', page: 'number', new: 'flag' }),
+  ...page(async () => import('../features/projects/projects-page.tsx'), 'ProjectsPage'),
+})
+const project = createRoute({
+  getParentRoute: () => organization,
+  path: 'projects/$project',
+  validateSearch: searchParams({ tab: 'text', q: 'text', page: 'number' }),
+  ...page(
+    async () => import('../features/projects/project-page.tsx'),
+    'ProjectPage',
+    below('Projects', '/app/$organization/projects'),
+  ),
+})
+const variableSets = createRoute({
+  getParentRoute: () => organization,
+  path: 'variable-sets',
+  validateSearch: searchParams({ q: 'text', page: 'number', new: 'flag' }),
+  ...page(async () => import('../features/variable-sets/variable-sets-page.tsx'), 'VariableSetsPage'),
+})
+const variableSet = createRoute({
+  getParentRoute: () => organization,
+  path: 'variable-sets/$set',
+  validateSearch: searchParams({ tab: 'text', q: 'text', edit: 'text', page: 'number' }),
+  ...page(
+    async () => import('../features/variable-sets/variable-set-page.tsx'),
+    'VariableSetPage',
+    below('Variable sets', '/app/$organization/variable-sets'),
+  ),
+})
+const runTasks = createRoute({
+  getParentRoute: () => organization,
+  path: 'run-tasks',
+  validateSearch: searchParams({ q: 'text', page: 'number', new: 'flag' }),
+  ...page(async () => import('../features/run-tasks/run-tasks-page.tsx'), 'RunTasksPage'),
+})
+const runTask = createRoute({
+  getParentRoute: () => organization,
+  path: 'run-tasks/$task',
+  validateSearch: searchParams({ tab: 'text', q: 'text', status: 'text', delivery: 'text', page: 'number' }),
+  ...page(
+    async () => import('../features/run-tasks/run-task-page.tsx'),
+    'RunTaskPage',
+    below('Run tasks', '/app/$organization/run-tasks'),
+  ),
+})
+const runTriggers = createRoute({
+  getParentRoute: () => organization,
+  path: 'run-triggers',
+  validateSearch: searchParams({ view: ['graph', 'list'], q: 'text', project: 'text', page: 'number', new: 'flag' }),
+  ...page(async () => import('../features/run-triggers/run-triggers-page.tsx'), 'RunTriggersPage'),
+})
+const agents = createRoute({
+  getParentRoute: () => organization,
+  path: 'agents',
+  validateSearch: searchParams({ q: 'text', page: 'number', new: 'flag' }),
+  ...page(async () => import('../features/agents/agent-pools-page.tsx'), 'AgentPoolsPage'),
+})
+const agentPool = createRoute({
+  getParentRoute: () => organization,
+  path: 'agents/$pool',
+  validateSearch: searchParams({ tab: 'text', page: 'number', start: 'flag' }),
+  ...page(
+    async () => import('../features/agents/agent-pool-page.tsx'),
+    'AgentPoolPage',
+    below('Agents', '/app/$organization/agents'),
+  ),
+})
+const members = createRoute({
+  getParentRoute: () => organization,
+  path: 'members',
+  validateSearch: searchParams({ q: 'text', status: ['active', 'invited'], page: 'number', invite: 'flag' }),
+  ...page(async () => import('../features/members/members-page.tsx'), 'MembersPage'),
+})
+const member = createRoute({
+  getParentRoute: () => organization,
+  path: 'members/$member',
+  validateSearch: searchParams({ q: 'text', page: 'number' }),
+  ...page(
+    async () => import('../features/members/member-page.tsx'),
+    'MemberPage',
+    below('Members', '/app/$organization/members'),
+  ),
+})
+const teams = createRoute({
+  getParentRoute: () => organization,
+  path: 'teams',
+  validateSearch: searchParams({ q: 'text', page: 'number', new: 'flag' }),
+  ...page(async () => import('../features/teams/teams-page.tsx'), 'TeamsPage'),
+})
+const team = createRoute({
+  getParentRoute: () => organization,
+  path: 'teams/$team',
+  validateSearch: searchParams({ tab: 'text', q: 'text', page: 'number' }),
+  ...page(
+    async () => import('../features/teams/team-page.tsx'),
+    'TeamPage',
+    below('Teams', '/app/$organization/teams'),
+  ),
+})
+/** Filters of an audit trail; `event` is the open one. */
+export const auditSearch = searchParams({
+  actor: 'text',
+  type: 'text',
+  resource: 'text',
+  action: 'text',
+  since: 'text',
+  until: 'text',
+  event: 'text',
+  page: 'number',
+})
+const auditTrail = createRoute({
+  getParentRoute: () => organization,
+  path: 'audit-trail',
+  validateSearch: auditSearch,
+  ...page(async () => import('../features/audit-trail/audit-trail-page.tsx'), 'AuditTrailPage'),
+})
+
+/** Short paths: users type the first one, and CLIs print the second one for a run. */
+const shortWorkspace = createRoute({
+  getParentRoute: () => organization,
+  path: '$workspace',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/app/$organization/workspaces/$workspace', params })
+  },
+})
+const shortRun = createRoute({
+  getParentRoute: () => organization,
+  path: '$workspace/runs/$run',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/app/$organization/workspaces/$workspace/runs/$run', params })
+  },
+})
+
+export const organizationPages = [
+  overview,
+  workspaces,
+  runs,
+  runById,
+  projects,
+  project,
+  variableSets,
+  variableSet,
+  runTasks,
+  runTask,
+  runTriggers,
+  agents,
+  agentPool,
+  members,
+  member,
+  teams,
+  team,
+  auditTrail,
+  shortWorkspace,
+  shortRun,
+] as const

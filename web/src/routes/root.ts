@@ -1,0 +1,62 @@
+import { createRootRoute, createRoute, Outlet, redirect } from '@tanstack/react-router'
+import { Frame } from '../frame/frame.tsx'
+import { searchParams } from '../search-params.ts'
+import { page } from './page.ts'
+
+export const root = createRootRoute({ component: Outlet })
+
+/** Layout of the pages for signed-in users. */
+export const frame = createRoute({ getParentRoute: () => root, id: 'frame', component: Frame })
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/app' })
+  },
+})
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/app/sign-in',
+  validateSearch: searchParams({ next: 'text' }),
+  ...page(async () => import('../features/session/sign-in-page.tsx'), 'SignInPage'),
+})
+// The secrets of both links are in the fragment, which reaches neither the server's log nor that of a proxy.
+const invitation = createRoute({
+  getParentRoute: () => root,
+  path: '/app/invitation',
+  ...page(async () => import('../features/session/invitation-page.tsx'), 'InvitationPage'),
+})
+const resetPassword = createRoute({
+  getParentRoute: () => root,
+  path: '/app/reset-password',
+  ...page(async () => import('../features/session/reset-password-page.tsx'), 'ResetPasswordPage'),
+})
+const documentation = createRoute({
+  getParentRoute: () => root,
+  path: '/docs',
+  ...page(async () => import('../features/documentation/documentation-frame.tsx'), 'DocumentationFrame'),
+})
+const documentationIndex = createRoute({
+  getParentRoute: () => documentation,
+  path: '/',
+  ...page(async () => import('../features/documentation/document-page.tsx'), 'DocumentPage'),
+})
+const document = createRoute({
+  getParentRoute: () => documentation,
+  path: '$page',
+  ...page(async () => import('../features/documentation/document-page.tsx'), 'DocumentPage'),
+})
+const apiReference = createRoute({
+  getParentRoute: () => documentation,
+  path: 'api',
+  ...page(async () => import('../features/documentation/api-reference-page.tsx'), 'ApiReferencePage'),
+})
+
+export const publicRoutes = [
+  home,
+  signIn,
+  invitation,
+  resetPassword,
+  documentation.addChildren([documentationIndex, document, apiReference]),
+] as const

@@ -1,0 +1,88 @@
+import { createRoute } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { capitalized } from '../components/numbers.ts'
+import { RUN_FILTERS } from '../features/runs/list/runs-query.ts'
+import type { Crumb } from '../frame/top-bar.tsx'
+import { searchParams } from '../search-params.ts'
+import { organization } from './organization.ts'
+import { page } from './page.ts'
+
+const workspace = createRoute({
+  getParentRoute: () => organization,
+  path: 'workspaces/$workspace',
+  validateSearch: searchParams({ start: 'flag' }),
+  ...page(async () => import('../features/workspaces/workspace-frame.tsx'), 'WorkspaceFrame', crumbs()),
+})
+const overview = createRoute({
+  getParentRoute: () => workspace,
+  path: '/',
+  validateSearch: searchParams({ q: 'text', module: 'text', type: 'text', page: 'number' }),
+  ...page(async () => import('../features/workspaces/overview-tab.tsx'), 'OverviewTab', crumbs()),
+})
+/** Options of a tab of a workspace, with the export `name` of a lazy chunk. */
+function tab<const Path extends string, Module extends Record<Name, () => ReactNode>, Name extends string>(
+  path: Path,
+  load: () => Promise<Module>,
+  name: Name,
+) {
+  return {
+    getParentRoute: () => workspace,
+    path,
+    ...page<Record<Name, () => ReactNode>>(load, name, crumbs(capitalized(path))),
+  }
+}
+const runs = createRoute({
+  ...tab('runs', async () => import('../features/runs/list/runs-page.tsx'), 'RunsTab'),
+  validateSearch: searchParams({ ...RUN_FILTERS, page: 'number' }),
+})
+const states = createRoute({
+  ...tab('states', async () => import('../features/states/states-tab.tsx'), 'StatesTab'),
+  /** `version` is the open version; `from` and `to` are the pins of a diff. */
+  validateSearch: searchParams({ version: 'text', show: 'text', from: 'text', to: 'text', q: 'text', page: 'number' }),
+})
+const variables = createRoute({
+  ...tab('variables', async () => import('../features/variables/variables-tab.tsx'), 'VariablesTab'),
+  validateSearch: searchParams({ q: 'text', edit: 'text' }),
+})
+const tasks = createRoute(tab('tasks', async () => import('../features/run-tasks/tasks-tab.tsx'), 'TasksTab'))
+const triggers = createRoute(
+  tab('triggers', async () => import('../features/run-triggers/triggers-tab.tsx'), 'TriggersTab'),
+)
+const access = createRoute(tab('access', async () => import('../features/team-access/access-tab.tsx'), 'AccessTab'))
+const settings = createRoute(
+  tab('settings', async () => import('../features/workspaces/settings-tab.tsx'), 'SettingsTab'),
+)
+export const run = createRoute({
+  getParentRoute: () => organization,
+  path: 'workspaces/$workspace/runs/$run',
+  /** `part` is the open tab: changes, log, tasks or timeline; `only` filters changes, `find` searches the log. */
+  validateSearch: searchParams({ part: 'text', phase: 'text', line: 'number', q: 'text', only: 'text', find: 'text' }),
+  ...page(
+    async () => import('../features/runs/page/run-page.tsx'),
+    'RunPage',
+    (params) => [...crumbs('Runs')(params), { text: params['run'] ?? '' }],
+  ),
+})
+
+function crumbs(tabName?: string) {
+  return ({ organization: name = '', workspace: text = '' }: Record<string, string>): readonly Crumb[] => {
+    const params = { organization: name, workspace: text }
+    const to = '/app/$organization/workspaces/$workspace'
+    return [
+      { text: 'Workspaces', link: { to: '/app/$organization/workspaces', params } },
+      { text, link: { to, params } },
+      ...(tabName === undefined ? [] : [{ text: tabName, link: { to: `${to}/${tabName.toLowerCase()}`, params } }]),
+    ]
+  }
+}
+
+export const workspacePages = workspace.addChildren([
+  overview,
+  runs,
+  states,
+  variables,
+  tasks,
+  triggers,
+  access,
+  settings,
+])
