@@ -10,10 +10,11 @@ const ALSO: Partial<Record<ChangeType, readonly string[]>> = {
   runs: ['workspaces', 'overview'],
   workspaces: ['overview', 'team-workspaces'],
   projects: ['team-projects'],
-  'task-results': ['runs', 'deliveries'],
+  'task-results': ['runs', 'deliveries', 'run-tasks'],
+  'workspace-tasks': ['run-tasks'],
   'state-versions': ['workspaces', 'outputs', 'resources'],
   agents: ['overview'],
-  tasks: ['overview'],
+  tasks: ['overview', 'run-tasks'],
 }
 
 /** Gets each change; undefined when some may have been missed. */

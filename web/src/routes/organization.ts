@@ -78,7 +78,15 @@ const runTasks = createRoute({
 const runTask = createRoute({
   getParentRoute: () => organization,
   path: 'run-tasks/$task',
-  validateSearch: searchParams({ tab: 'text', q: 'text', status: 'text', delivery: 'text', page: 'number' }),
+  validateSearch: searchParams({
+    tab: ['attachments', 'deliveries', 'test', 'settings'],
+    /** Whether the attachments show workspaces to which the task is not attached too. */
+    all: 'flag',
+    q: 'text',
+    status: ['succeeded', 'failed'],
+    delivery: 'text',
+    page: 'number',
+  }),
   ...page(
     async () => import('../features/run-tasks/run-task-page.tsx'),
     'RunTaskPage',
