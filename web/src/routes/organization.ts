@@ -96,7 +96,14 @@ const runTask = createRoute({
 const runTriggers = createRoute({
   getParentRoute: () => organization,
   path: 'run-triggers',
-  validateSearch: searchParams({ view: ['graph', 'list'], q: 'text', project: 'text', page: 'number', new: 'flag' }),
+  validateSearch: searchParams({
+    view: ['graph', 'list'],
+    q: 'text',
+    project: 'text',
+    sort: ['source', 'destination', 'last-fired-at'].flatMap((name) => [name, `-${name}`]),
+    page: 'number',
+    new: 'flag',
+  }),
   ...page(async () => import('../features/run-triggers/run-triggers-page.tsx'), 'RunTriggersPage'),
 })
 const agents = createRoute({

@@ -1,7 +1,6 @@
 import type { Stage } from '@groundstate/contract/run-tasks'
 import { Boxes, Globe, OctagonX, Plus, SearchX, TriangleAlert } from 'lucide-react'
 import { Button, buttonClass } from '../../components/button.tsx'
-import { CopyCurl } from '../../components/copy-curl.tsx'
 import { EmptyState, loaded } from '../../components/feedback.tsx'
 import { FilterChips, SearchField } from '../../components/filters.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
@@ -56,9 +55,6 @@ export function AttachmentsTab({ task }: { task: Task }) {
           selected={new Set(all ? ['all'] : [])}
           onToggle={() => change({ all: all ? undefined : true, page: undefined })}
         />
-        <span className="ml-auto">
-          <CopyCurl path={`/tasks/${task.id}/relationships/workspace-tasks`} />
-        </span>
       </div>
       {isGlobal && <GlobalNote task={task} />}
       {!data && fallback}

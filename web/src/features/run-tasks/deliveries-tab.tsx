@@ -1,7 +1,6 @@
 import { ChevronDown, ChevronRight, CircleCheck, CircleX, SearchX, Send } from 'lucide-react'
 import { useId } from 'react'
 import { Button } from '../../components/button.tsx'
-import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState, ErrorNote, loaded } from '../../components/feedback.tsx'
 import { FilterChips } from '../../components/filters.tsx'
@@ -47,14 +46,13 @@ export default function DeliveriesTab({ task }: { task: Task }) {
   }
   return (
     <div>
-      <div className="mb-3 flex flex-wrap items-center justify-between gap-2">
+      <div className="mb-3">
         <FilterChips
           label="Status"
           chips={CHIPS}
           selected={new Set(status === undefined ? [] : [status])}
           onToggle={(value) => change({ status: value === status ? undefined : value, page: undefined })}
         />
-        <CopyCurl path={`/tasks/${task.id}/deliveries`} />
       </div>
       {!data && fallback}
       {data && rows.length === 0 && (

@@ -22,6 +22,14 @@ const TaskSettings = lazy(async () => import('./task-settings.tsx'))
 const TABS = { attachments: 'Attachments', deliveries: 'Deliveries', test: 'Test', settings: 'Settings' } as const
 type TabName = keyof typeof TABS
 
+/** What a tab shows, below the path of the task. */
+const CURL_PATHS = {
+  attachments: '/relationships/workspace-tasks',
+  deliveries: '/deliveries',
+  test: '',
+  settings: '?include=health',
+} as const satisfies Record<TabName, string>
+
 /** A run task: its health, the workspaces and stages to which it is attached, its deliveries, a test, and its settings. */
 export function RunTaskPage() {
   const { organization, task: id } = taskRoute.useParams()
@@ -67,7 +75,7 @@ function RunTask({ shown }: { shown: ShownTask }) {
       }
       actions={
         <>
-          <CopyCurl path={`/tasks/${task.id}?include=health`} />
+          <CopyCurl path={`/tasks/${task.id}${CURL_PATHS[open]}`} />
           {mayManage && (
             <Button
               label={enabled ? 'Disable' : 'Enable'}
@@ -105,7 +113,7 @@ function TabLink({ tab, isCurrent, ...props }: TabLinkProps & { tab: TabName; is
     <Link
       to="/app/$organization/run-tasks/$task"
       params={taskRoute.useParams()}
-      search={tab === 'attachments' ? {} : { tab }}
+      search={{ tab }}
       aria-current={isCurrent ? 'page' : undefined}
       activeProps={{}}
       resetScroll={false}

@@ -7,18 +7,14 @@ const BAR_HEIGHT = 16
 
 /** One bar per delivery, the latest on the right: a failed one is taller, as well as red. */
 function HealthBars({ recent }: { recent: readonly boolean[] }) {
+  const width = recent.length * BAR_PITCH
   return (
-    <svg
-      aria-hidden="true"
-      viewBox={`0 0 ${50 * BAR_PITCH} ${BAR_HEIGHT}`}
-      className="h-4 w-[150px] shrink-0"
-      preserveAspectRatio="xMaxYMax meet"
-    >
+    <svg aria-hidden="true" width={width} height={BAR_HEIGHT} viewBox={`0 0 ${width} ${BAR_HEIGHT}`}>
       {recent.map((succeeded, index) => (
         <rect
           // oxlint-disable-next-line react/no-array-index-key -- bars have no other identity
           key={index}
-          x={(50 - recent.length + index) * BAR_PITCH}
+          x={index * BAR_PITCH}
           y={succeeded ? BAR_HEIGHT / 2 : 0}
           width={BAR_PITCH - 1}
           height={succeeded ? BAR_HEIGHT / 2 : BAR_HEIGHT}
@@ -29,11 +25,11 @@ function HealthBars({ recent }: { recent: readonly boolean[] }) {
   )
 }
 
-/** The health of a task in one line, for lists. */
+/** The health of a task, for lists. */
 export function HealthLine({ health }: { health: TaskHealth | undefined }) {
   if (!health || health.recent.length === 0) return <span className="text-dim">No requests yet</span>
   return (
-    <span className="flex flex-wrap items-center gap-x-2">
+    <span className="block">
       <HealthBars recent={health.recent} />
       <span className="numeric whitespace-nowrap">
         {health.failed === 0 ? (

@@ -1,4 +1,4 @@
-import { useNavigate } from '@tanstack/react-router'
+import { Link, useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { queries } from '../../api/queries.ts'
 import { Card, DescriptionList } from '../../components/card.tsx'
@@ -89,7 +89,22 @@ function Deletion({ task }: { task: Task }) {
       title="Delete run task"
       tone="bad"
       about={
-        reason === undefined ? DELETION : `It is ${reason.replace(': detach it first', '')}. Detach it there first.`
+        reason === undefined ? (
+          DELETION
+        ) : (
+          <>
+            It is {reason.replace(': detach it first', '')}.{' '}
+            <Link
+              to="/app/$organization/run-tasks/$task"
+              params={{ organization, task: task.id }}
+              search={{ tab: 'attachments' }}
+              className="text-accent underline"
+            >
+              Detach it there
+            </Link>{' '}
+            first.
+          </>
+        )
       }
     >
       <Confirm
