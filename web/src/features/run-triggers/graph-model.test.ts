@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MAX_NODES, drawnGraph } from './graph-model.ts'
+import { MAX_NODES, curve, drawnGraph } from './graph-model.ts'
 
 function graph(names: readonly string[], edges: readonly (readonly [from: string, to: string])[]) {
   return {
@@ -70,4 +70,11 @@ test('of a large graph connected workspaces are drawn, up to a limit', () => {
   expect(total).toBe(2000)
   expect(workspaces).toHaveLength(MAX_NODES)
   expect(triggers).toHaveLength(MAX_NODES - 1)
+})
+
+test('an edge is rounded at its bends', () => {
+  const points = [0, 10, 20, 30].map((x) => ({ x, y: x / 2 }))
+
+  expect(curve(points)).toBe('M 0,0 Q 10,5 15,7.5 Q 20,10 30,15')
+  expect(curve(points.slice(0, 2))).toBe('M 0,0 L 10,5')
 })

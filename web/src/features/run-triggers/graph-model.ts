@@ -55,3 +55,18 @@ function firstConnected(ids: ReadonlySet<string>, triggers: readonly GraphTrigge
   }
   return found
 }
+
+type Point = { x: number; y: number }
+
+/** An SVG path from the first to the last point, rounded at those in between. */
+export function curve(points: readonly Point[]) {
+  const [first, ...rest] = points
+  const last = rest.pop()
+  if (!first || !last) return ''
+  const turns = rest.map((point, index) => {
+    const next = rest[index + 1]
+    const end = next ? { x: (point.x + next.x) / 2, y: (point.y + next.y) / 2 } : last
+    return `Q ${point.x},${point.y} ${end.x},${end.y}`
+  })
+  return `M ${first.x},${first.y} ${turns.join(' ') || `L ${last.x},${last.y}`}`
+}

@@ -1,7 +1,9 @@
 import '@xyflow/react/dist/base.css'
 import { Graph, layout } from '@dagrejs/dagre'
 import {
+  BaseEdge,
   type Edge,
+  type EdgeProps,
   Handle,
   MarkerType,
   type Node,
@@ -19,9 +21,10 @@ import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/feedback.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
+import { StatusText } from '../../components/status.tsx'
 import { RelativeTime } from '../../components/time.tsx'
-import { NoRun, RunStatus } from '../runs/run-status.tsx'
-import { type DrawnGraph, drawnGraph } from './graph-model.ts'
+import { NoRun, RUN_GROUP_STYLE, type RunStatusFields, runState } from '../runs/run-status.tsx'
+import { type DrawnGraph, curve, drawnGraph } from './graph-model.ts'
 import type { DependencyGraph, GraphTrigger, GraphWorkspace, TriggersSearch } from './run-triggers.ts'
 import { removal } from './trigger-list.tsx'
 
@@ -68,6 +71,7 @@ const COLOURS =
 
 type WorkspaceNode = Node<{ workspace: GraphWorkspace; isMatch: boolean }, 'workspace'>
 const NODE_TYPES = { workspace: WorkspaceBox }
+const EDGE_TYPES = { trigger: TriggerPath }
 
 function Flow({ drawn }: { drawn: DrawnGraph }) {
   const { fitView, zoomIn, zoomOut } = useReactFlow()
@@ -76,7 +80,7 @@ function Flow({ drawn }: { drawn: DrawnGraph }) {
   const shape = drawn.workspaces.map(({ id }) => id).join() + drawn.triggers.map(({ id }) => id).join()
   // Statuses change often, the shape does not.
   // oxlint-disable-next-line react-hooks/exhaustive-deps
-  const positions = useMemo(() => positionsOf(drawn), [shape])
+  const { positions, bends } = useMemo(() => layoutOf(drawn), [shape])
   const nodes = drawn.workspaces.map(({ isMatch, ...workspace }): WorkspaceNode => ({
     id: workspace.id,
     type: 'workspace',
@@ -84,19 +88,20 @@ function Flow({ drawn }: { drawn: DrawnGraph }) {
     data: { workspace, isMatch },
     ...NODE,
   }))
-  const edges = drawn.triggers.map((trigger) => edgeOf(trigger, trigger.id === selectedId))
+  const edges = drawn.triggers.map((trigger) => edgeOf(trigger, bends.get(trigger.id) ?? [], trigger.id === selectedId))
 
   useEffect(() => {
     void fitView({ padding: 0.1, maxZoom: 1 })
   }, [shape, fitView])
 
   return (
-    <div className={`h-[max(24rem,calc(100vh-20rem))] rounded-lg border border-line bg-paper ${COLOURS}`}>
+    <div className={`h-[max(24rem,calc(100vh-24rem))] rounded-lg border border-line bg-paper ${COLOURS}`}>
       <ReactFlow
         aria-label="Graph of run triggers"
         nodes={nodes}
         edges={edges}
         nodeTypes={NODE_TYPES}
+        edgeTypes={EDGE_TYPES}
         onEdgeClick={(_, { id }) => setSelectedId(id)}
         onPaneClick={() => setSelectedId(undefined)}
         nodesDraggable={false}
@@ -127,7 +132,7 @@ function Flow({ drawn }: { drawn: DrawnGraph }) {
           />
         </Panel>
         {selected && (
-          <Panel position="bottom-left">
+          <Panel position="top-left">
             <SelectedTrigger trigger={selected} drawn={drawn} />
           </Panel>
         )}
@@ -136,32 +141,53 @@ function Flow({ drawn }: { drawn: DrawnGraph }) {
   )
 }
 
-/** Positions of the workspaces by id, in layers from left to right. */
-function positionsOf({ workspaces, triggers }: DrawnGraph) {
+type Point = { x: number; y: number }
+
+/** Positions of the workspaces and bends of the triggers by id, in layers from left to right. */
+function layoutOf({ workspaces, triggers }: DrawnGraph) {
   const graph = new Graph()
   graph.setGraph({ rankdir: 'LR', nodesep: 20, ranksep: 80 })
-  graph.setDefaultEdgeLabel(() => ({}))
   for (const { id } of workspaces) graph.setNode(id, { ...NODE })
-  for (const trigger of triggers) graph.setEdge(trigger['sourceable-id'], trigger['workspace-id'])
+  for (const trigger of triggers) graph.setEdge(trigger['sourceable-id'], trigger['workspace-id'], {})
   layout(graph)
-  return new Map(
-    workspaces.map(({ id }) => {
-      const { x, y } = graph.node(id) as { x: number; y: number }
-      return [id, { x: x - NODE.width / 2, y: y - NODE.height / 2 }] as const
-    }),
-  )
+  const positions = workspaces.map(({ id }) => {
+    const { x, y } = graph.node(id) as Point
+    return [id, { x: x - NODE.width / 2, y: y - NODE.height / 2 }] as const
+  })
+  const bends = triggers.map((trigger) => {
+    const { points } = graph.edge(trigger['sourceable-id'], trigger['workspace-id']) as { points: Point[] }
+    return [trigger.id, points] as const
+  })
+  return { positions: new Map(positions), bends: new Map(bends) }
 }
 
-function edgeOf({ id, cycle, ...trigger }: GraphTrigger, isSelected: boolean): Edge {
+type TriggerEdge = Edge<{ points: readonly Point[] }, 'trigger'>
+
+function edgeOf({ id, cycle, ...trigger }: GraphTrigger, points: readonly Point[], isSelected: boolean): TriggerEdge {
   const colour = isSelected ? 'var(--accent)' : cycle === null ? 'var(--line-strong)' : 'var(--warn)'
   return {
     id,
+    type: 'trigger',
+    data: { points },
     source: trigger['sourceable-id'],
     target: trigger['workspace-id'],
     markerEnd: { type: MarkerType.ArrowClosed, color: colour, width: 18, height: 18 },
     style: { stroke: colour, strokeWidth: isSelected ? 2.5 : 1.5, ...(cycle !== null && { strokeDasharray: '6 4' }) },
     interactionWidth: 24,
   }
+}
+
+/** Follows the bends of the layout, which avoid the workspaces in between. */
+function TriggerPath({ data, markerEnd, style, interactionWidth }: EdgeProps<TriggerEdge>) {
+  const points = data?.points ?? []
+  return (
+    <BaseEdge
+      path={curve(points)}
+      {...(markerEnd !== undefined && { markerEnd })}
+      {...(style && { style })}
+      {...(interactionWidth !== undefined && { interactionWidth })}
+    />
+  )
 }
 
 function WorkspaceBox({ data: { workspace, isMatch } }: NodeProps<WorkspaceNode>) {
@@ -190,12 +216,16 @@ function WorkspaceBox({ data: { workspace, isMatch } }: NodeProps<WorkspaceNode>
           </span>
         )}
       </span>
-      <span className="truncate text-xs">
-        {run ? <RunStatus run={{ status: run.status, 'plan-only': false }} /> : <NoRun />}
-      </span>
+      <span className="truncate text-xs">{run ? <CurrentRun status={run.status} /> : <NoRun />}</span>
       <Handle type="source" position={Position.Right} isConnectable={false} className="opacity-0" />
     </div>
   )
+}
+
+function CurrentRun({ status }: Pick<RunStatusFields, 'status'>) {
+  const { text, group } = runState({ status, 'plan-only': false })
+  const shown = group === 'needs_approval' ? RUN_GROUP_STYLE[group].text.toLowerCase() : text
+  return <StatusText {...RUN_GROUP_STYLE[group]} text={shown} isBusy={group === 'running'} />
 }
 
 function SelectedTrigger({ trigger, drawn }: { trigger: GraphTrigger; drawn: DrawnGraph }) {

@@ -57,7 +57,8 @@ export function NewTriggerDialog({ organization, isOpen, onClose }: NewTriggerDi
     >
       <form id={form} onSubmit={submit} className="space-y-3">
         <Side
-          label="Source workspace"
+          title="Source workspace"
+          label="Select source"
           choice={source}
           about={['workspaces', organization, 'sources', destination?.value]}
           load={findWorkspaces(organization, new Set([destination?.value]))}
@@ -65,7 +66,8 @@ export function NewTriggerDialog({ organization, isOpen, onClose }: NewTriggerDi
         />
         <ArrowDown size={18} className="text-dim" />
         <Side
-          label="Destination workspace"
+          title="Destination workspace"
+          label="Select destination"
           hint="Workspaces of which you are an administrator."
           choice={destination}
           about={['workspaces', organization, 'destinations', source?.value]}
@@ -78,12 +80,12 @@ export function NewTriggerDialog({ organization, isOpen, onClose }: NewTriggerDi
   )
 }
 
-type SideProps = Omit<PickerPopupProps, 'placeholder'> & { choice: Choice | undefined; hint?: string }
+type SideProps = Omit<PickerPopupProps, 'placeholder'> & { title: string; choice: Choice | undefined; hint?: string }
 
-function Side({ choice, hint, ...picker }: SideProps) {
+function Side({ title, choice, hint, ...picker }: SideProps) {
   return (
     <div>
-      <p className="font-medium">{picker.label}</p>
+      <p className="font-medium">{title}</p>
       {hint !== undefined && <p className="text-dim">{hint}</p>}
       <p className="mt-1 flex flex-wrap items-center gap-3">
         <Picker {...picker} placeholder="Workspace name" />
