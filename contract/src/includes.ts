@@ -150,6 +150,10 @@ export const projectIncludes: IncludeTable = { effective_tag_bindings: effective
 
 export const teamIncludes: IncludeTable = { users: userSchema, 'organization-memberships': membershipSchema }
 
+export const teamWorkspaceIncludes: IncludeTable = { team: teamSchema, workspace: workspaceSchema }
+
+export const teamProjectIncludes: IncludeTable = { team: teamSchema, project: projectSchema }
+
 export const membershipIncludes: IncludeTable = {
   /** An invited user has no account yet. The response to an invitation always includes the user. */
   user: [memberUserSchema, invitedUserSchema],

@@ -81,6 +81,16 @@ create table sign_in_places (
 );
 create index sign_in_places_age_idx on sign_in_places (last_at);
 
+-- One-time links to set a password.
+create table password_resets (
+  -- SHA-256 of the secret in the link
+  hash bytea primary key,
+  user_id text not null references users on delete cascade,
+  expires_at timestamptz not null
+);
+create index password_resets_user_idx on password_resets (user_id);
+create index password_resets_expiry_idx on password_resets (expires_at);
+
 -- API tokens of every kind; only hashes are stored. Later areas add foreign keys to their tables.
 create table tokens (
   id text primary key,

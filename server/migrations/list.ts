@@ -11,7 +11,9 @@ import * as standardNames from './0010-standard-names.ts'
 import * as unusedColumns from './0011-unused-columns.ts'
 import * as signIn from './0012-sign-in.ts'
 import * as variableKeys from './0013-variable-keys.ts'
-import * as taskDeliveries from './0014-task-deliveries.ts'
+import * as oneTimeLinks from './0014-one-time-links.ts'
+import * as signInSettings from './0015-sign-in-settings.ts'
+import * as taskDeliveries from './0016-task-deliveries.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
@@ -34,5 +36,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0011-unused-columns', up: unusedColumns.up },
   { name: '0012-sign-in', up: signIn.up },
   { name: '0013-variable-keys', up: variableKeys.up },
-  { name: '0014-task-deliveries', up: taskDeliveries.up },
+  { name: '0014-one-time-links', up: oneTimeLinks.up },
+  { name: '0015-sign-in-settings', up: signInSettings.up },
+  { name: '0016-task-deliveries', up: taskDeliveries.up },
 ]

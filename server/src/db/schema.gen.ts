@@ -177,6 +177,9 @@ export type Schema = {
     created_at: Timestamp
     email: string
     id: string
+    invitation_expires_at: Timestamp | null
+    invitation_hash: Buffer | null
+    mailed_invitation_hash: Buffer | null
     organization_id: string
     placeholder_id: string | null
     status: 'active' | 'invited'
@@ -205,6 +208,11 @@ export type Schema = {
     speculative_plan_management_enabled: Generated<boolean>
     updated_at: Timestamp
     user_tokens_enabled: Generated<boolean>
+  }
+  password_resets: {
+    expires_at: Timestamp
+    hash: Buffer
+    user_id: string
   }
   phases: {
     deferred_until: Timestamp | null
@@ -366,6 +374,27 @@ export type Schema = {
   sign_in_places: {
     last_at: Timestamp
     place: string
+    user_id: string
+  }
+  sign_in_settings: {
+    client_id: string | null
+    client_secret: Buffer | null
+    group_claim: string
+    issuer: string | null
+    name: string
+    only_row: Generated<boolean>
+    password_sign_in: boolean
+    scopes: string
+    updated_at: Timestamp
+  }
+  sign_in_trials: {
+    created_at: Timestamp
+    fingerprint: string
+    finished_at: Timestamp | null
+    id: string
+    proves_sign_in: Generated<boolean>
+    result: Buffer | null
+    settings: Buffer
     user_id: string
   }
   sso_identities: {

@@ -24,7 +24,8 @@ async function withTwoFactor(ctx: Ctx, user: UserRow): Promise<Account> {
   return { user, hasTwoFactor: await hasTwoFactor(ctx.db, user.id) }
 }
 
-async function requirePerson(ctx: Ctx) {
+/** As `requireAccount`; throws `forbidden` for a team's token. */
+export async function requirePerson(ctx: Ctx) {
   const { user } = await requireAccount(ctx)
   if (user.is_service_account) throw forbidden(`${user.username} is the account of a team, which has no settings`)
   return user

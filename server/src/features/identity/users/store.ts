@@ -14,6 +14,11 @@ export async function updateUser(db: Db, id: string, changes: Updateable<Schema[
   return db.updateTable('users').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
 }
 
+/** Deletes the links that set the user's password. */
+export async function deletePasswordResets(db: Db, userId: string) {
+  await db.deleteFrom('password_resets').where('user_id', '=', userId).execute()
+}
+
 export async function findUser(db: Db, id: string) {
   return db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
 }

@@ -7,7 +7,9 @@ import { type Page, isForeignKeyViolation, transact } from '../../../db/db.ts'
 import { conflict, invalid, notFound } from '../../../errors.ts'
 import { randomText } from '../../../ids.ts'
 import { hashPassword } from '../../../secrets/passwords.ts'
+import { createPasswordReset } from '../../identity/password-resets/service.ts'
 import { endSessions } from '../../identity/sessions/service.ts'
+import { signInMethods } from '../../identity/sessions/sign-in-settings.ts'
 import { removeTwoFactor } from '../../identity/sessions/two-factor.ts'
 import { createUserToken, replaceSettingToken } from '../../identity/tokens/service.ts'
 import { userAudit } from '../../identity/users/resource.ts'
@@ -38,18 +40,35 @@ export async function listSiteUsers(ctx: Ctx, { page, ...filter }: store.UserFil
   return store.listSiteUsers(ctx.db, filter, page)
 }
 
-/** Creates an account. Without a password it is for single sign-on, or for programs with API tokens. */
+export async function listSiteMemberships(ctx: Ctx, id: string, page: Page) {
+  await requireSiteUser(ctx, id)
+  return store.listSiteMemberships(ctx.db, id, page)
+}
+
+/**
+ * Creates an account. Without a password it is for single sign-on, or for programs with API tokens; where there is no single sign-on, a link to
+ * set a password is returned.
+ */
 export async function createSiteUser(ctx: Ctx, input: CreateUser) {
   checkSiteAdmin(ctx)
   const passwordHash = input.password === undefined ? null : await hashPassword(input.password)
-  const user = await transact(ctx, async (ctx) => {
+  const methods = await signInMethods(ctx)
+  const getsLink = passwordHash === null && methods.password && methods.sso === null
+  return transact(ctx, async (ctx) => {
     const { username, email, 'is-admin': isSiteAdmin } = input
     const user = await createUser(ctx, { username, email, passwordHash, isSiteAdmin })
     await acceptInvitations(ctx, user.id)
     await recordAudit(ctx, userAudit('create', user, { 'is-admin': user.is_site_admin }))
-    return user
+    const reset = getsLink ? await createPasswordReset(ctx, user) : undefined
+    return { user: await requireSiteUser(ctx, user.id), reset }
   })
-  return requireSiteUser(ctx, user.id)
+}
+
+/** Creates a one-time link with which the user sets a password. Until then everything stays as it is. */
+export async function resetUserPassword(ctx: Ctx, id: string) {
+  const user = await requireSiteUser(ctx, id)
+  if (user.suspended_at) throw conflict(`${user.username} is suspended: unsuspend the account first`)
+  return audited(ctx, userAudit('create_password_reset', user), (ctx) => createPasswordReset(ctx, user))
 }
 
 /** Changes an account. A new password ends all sessions. A new address counts as confirmed and accepts its invitations. */
