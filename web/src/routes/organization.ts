@@ -146,13 +146,19 @@ const agentPool = createRoute({
 const members = createRoute({
   getParentRoute: () => organization,
   path: 'members',
-  validateSearch: searchParams({ q: 'text', status: ['active', 'invited'], page: 'number', invite: 'flag' }),
+  validateSearch: searchParams({
+    q: 'text',
+    status: ['active', 'invited'],
+    team: 'text',
+    page: 'number',
+    invite: 'flag',
+  }),
   ...page(async () => import('../features/members/members-page.tsx'), 'MembersPage'),
 })
 const member = createRoute({
   getParentRoute: () => organization,
   path: 'members/$member',
-  validateSearch: searchParams({ q: 'text', page: 'number' }),
+  validateSearch: searchParams({ q: 'text', page: 'number', projects: 'number' }),
   ...page(
     async () => import('../features/members/member-page.tsx'),
     'MemberPage',
@@ -168,7 +174,7 @@ const teams = createRoute({
 const team = createRoute({
   getParentRoute: () => organization,
   path: 'teams/$team',
-  validateSearch: searchParams({ tab: 'text', q: 'text', page: 'number' }),
+  validateSearch: searchParams({ tab: 'text', q: 'text', page: 'number', projects: 'number' }),
   ...page(
     async () => import('../features/teams/team-page.tsx'),
     'TeamPage',
