@@ -100,10 +100,13 @@ export function filesOfInput(list: FileList): SourceFile[] {
 
 /** The files of a drop, read recursively. Must be called before the event ends. */
 export async function filesOfDrop({ items }: DataTransfer): Promise<SourceFile[]> {
-  // The list is emptied when the event ends.
-  const entries = [...items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null)
+  // The list is emptied when the event ends. A file that is not from the file system has no entry.
+  const dropped = [...items].map((item) => item.webkitGetAsEntry() ?? item.getAsFile())
   const files: SourceFile[] = []
-  for (const entry of entries) await collect(entry, files)
+  for (const each of dropped) {
+    if (each instanceof File) files.push({ path: each.name, file: each })
+    else if (each) await collect(each, files)
+  }
   return files
 }
 

@@ -129,7 +129,7 @@ function StateField({ state, onChange }: StateFieldProps) {
           icon={FileJson}
           onClick={() => input.current?.click()}
         />
-        <input ref={input} type="file" hidden aria-label="State file" onChange={onInput} />
+        <input ref={input} type="file" hidden aria-label="File" onChange={onInput} />
       </div>
       {problem && (
         <Notice tone="bad" role="alert">
