@@ -1,7 +1,8 @@
 import { FileArchive, FolderOpen, Upload } from 'lucide-react'
-import { type ChangeEvent, type DragEvent, useId, useRef, useState } from 'react'
+import { type ChangeEvent, useId, useRef, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Notice, Skeleton } from '../../components/feedback.tsx'
+import { useFileDrop } from '../../components/file-drop.ts'
 import { byteSize, counted } from '../../components/numbers.ts'
 import type { SourceFile } from './archive.ts'
 import { type Source, SourceError, filesOfDrop, filesOfInput, sourceOf } from './source.ts'
@@ -18,7 +19,6 @@ type SourceFieldProps = { source: Source | undefined; onChange: (source: Source 
 export function SourceField({ source, onChange }: SourceFieldProps) {
   const [isReading, setIsReading] = useState(false)
   const [problem, setProblem] = useState<string>()
-  const [isOver, setIsOver] = useState(false)
   const directory = useRef<HTMLInputElement>(null)
   const files = useRef<HTMLInputElement>(null)
   const hint = useId()
@@ -42,23 +42,13 @@ export function SourceField({ source, onChange }: SourceFieldProps) {
     // The same directory can be selected again after a change.
     currentTarget.value = ''
   }
-  function onDrop(event: DragEvent) {
-    event.preventDefault()
-    setIsOver(false)
-    void select(filesOfDrop(event.dataTransfer))
-  }
+  const isOver = useFileDrop((dropped) => void select(filesOfDrop(dropped)))
   return (
     <div className="space-y-3">
       <div
         role="group"
         aria-label="Configuration"
         aria-describedby={hint}
-        onDragOver={(event) => {
-          event.preventDefault()
-          setIsOver(true)
-        }}
-        onDragLeave={() => setIsOver(false)}
-        onDrop={onDrop}
         className={`rounded-lg border border-dashed px-4 text-center ${source ? 'py-3' : 'py-8'} ${isOver ? 'border-accent bg-accent-soft' : 'border-line-strong'}`}
       >
         {!source && <Upload size={22} className="mx-auto mb-2 text-dim" />}

@@ -100,24 +100,29 @@ export function filesOfInput(list: FileList): SourceFile[] {
 
 /** The files of a drop, read recursively. Must be called before the event ends. */
 export async function filesOfDrop({ items }: DataTransfer): Promise<SourceFile[]> {
-  // The list is emptied when the event ends.
-  const entries = [...items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null)
+  // The list is emptied when the event ends. A file that is not from the file system has no entry.
+  const dropped = [...items].map((item) => item.webkitGetAsEntry() ?? item.getAsFile())
   const files: SourceFile[] = []
-  for (const entry of entries) await collect(entry, files)
+  for (const each of dropped) {
+    if (each instanceof File) files.push({ path: each.name, file: each })
+    else if (each) await collect(each, files)
+  }
   return files
 }
 
 async function collect(entry: FileSystemEntry, files: SourceFile[]) {
   const path = entry.fullPath.replace(/^\//, '')
-  if (entry instanceof FileSystemFileEntry) {
-    files.push({ path, file: await new Promise<File>((resolve, reject) => entry.file(resolve, reject)) })
+  // Not all browsers have the classes of entries.
+  if (entry.isFile) {
+    const file = new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject))
+    files.push({ path, file: await file })
     if (files.length > MAX_FILES * 2)
       throw new SourceError(`The folder has more than ${counted(MAX_FILES * 2, 'file')}. Select a smaller one.`)
     return
   }
   // Large directories that are never uploaded.
-  if (!(entry instanceof FileSystemDirectoryEntry) || /(?:^|\/)(?:\.git|\.terraform\/providers)$/.test(path)) return
-  const reader = entry.createReader()
+  if (/(?:^|\/)(?:\.git|\.terraform\/providers)$/.test(path)) return
+  const reader = (entry as FileSystemDirectoryEntry).createReader()
   const readSome = async () => new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject))
   // Each call returns at most a hundred entries.
   for (let some = await readSome(); some.length > 0; some = await readSome())

@@ -1,10 +1,11 @@
 import { useNavigate } from '@tanstack/react-router'
 import { FileJson } from 'lucide-react'
-import { type ChangeEvent, type DragEvent, type FormEvent, useEffect, useRef, useState } from 'react'
+import { type ChangeEvent, type FormEvent, useEffect, useRef, useState } from 'react'
 import { invalidate } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { DescriptionList } from '../../components/card.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
+import { useFileDrop } from '../../components/file-drop.ts'
 import { byteSize, counted } from '../../components/numbers.ts'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Progress } from '../../components/progress.tsx'
@@ -105,18 +106,13 @@ function StateField({ state, onChange }: StateFieldProps) {
     void select(currentTarget.files?.[0])
     currentTarget.value = ''
   }
-  function onDrop(event: DragEvent) {
-    event.preventDefault()
-    void select(event.dataTransfer.files[0])
-  }
+  const isOver = useFileDrop(({ files }) => void select(files[0]))
   return (
     <div className="space-y-3">
       <div
         role="group"
         aria-label="State file"
-        onDragOver={(event) => event.preventDefault()}
-        onDrop={onDrop}
-        className={`rounded-lg border border-dashed border-line-strong px-4 text-center ${state ? 'py-3' : 'py-8'}`}
+        className={`rounded-lg border border-dashed px-4 text-center ${state ? 'py-3' : 'py-8'} ${isOver ? 'border-accent bg-accent-soft' : 'border-line-strong'}`}
       >
         {!state && (
           <p className="mb-3 text-dim">
@@ -129,7 +125,7 @@ function StateField({ state, onChange }: StateFieldProps) {
           icon={FileJson}
           onClick={() => input.current?.click()}
         />
-        <input ref={input} type="file" hidden aria-label="State file" onChange={onInput} />
+        <input ref={input} type="file" hidden aria-label="File" onChange={onInput} />
       </div>
       {problem && (
         <Notice tone="bad" role="alert">
