@@ -103,7 +103,7 @@ function Plan({ organization, sets }: { organization: SiteOrganization; sets: re
       done="Quotas saved"
     >
       <RadioField
-        label="Feature set"
+        label="Plan"
         name="plan"
         value={draft.values.plan}
         onChange={(value) => draft.set({ plan: value })}

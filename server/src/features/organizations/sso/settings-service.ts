@@ -37,26 +37,27 @@ export async function updateSignInSettings(ctx: Ctx, input: SignInInput): Promis
     const settings = await readSignInSettings(ctx)
     const draft = mergeDraft(ctx, settings, input)
     await checkSignInPossible(ctx, settings, draft)
-    const { provider, passwordSignIn, form } = draft
     const saved = await findSignInSettings(ctx.db)
-    const secret = provider?.clientSecret
+    // What the environment overrides stays as it was saved.
     await store.saveSignInSettings(ctx.db, {
-      ...(settings.isFixed.provider && saved
-        ? saved
-        : {
-            issuer: settings.isFixed.provider ? null : (provider?.issuer ?? null),
-            client_id: settings.isFixed.provider ? null : (provider?.clientId ?? null),
-            client_secret:
-              settings.isFixed.provider || secret === undefined ? null : ctx.secrets.seal(secret, CLIENT_SECRET),
-            name: form.name,
-            scopes: form.scopes,
-            group_claim: form.groupClaim,
-          }),
-      password_sign_in: settings.isFixed.passwordSignIn ? (saved?.password_sign_in ?? true) : passwordSignIn,
+      ...(settings.isFixed.provider && saved ? saved : providerColumns(ctx, settings.isFixed.provider, draft)),
+      password_sign_in: settings.isFixed.passwordSignIn ? (saved?.password_sign_in ?? true) : draft.passwordSignIn,
       updated_at: ctx.now(),
     })
   })
   return showSignInSettings(ctx)
+}
+
+function providerColumns(ctx: Ctx, isFixed: boolean, { provider, form }: Draft) {
+  const { issuer, clientId, clientSecret } = (isFixed ? undefined : provider) ?? {}
+  return {
+    issuer: issuer ?? null,
+    client_id: clientId ?? null,
+    client_secret: clientSecret === undefined ? null : ctx.secrets.seal(clientSecret, CLIENT_SECRET),
+    name: form.name,
+    scopes: form.scopes,
+    group_claim: form.groupClaim,
+  }
 }
 
 async function checkSignInPossible(ctx: Ctx, before: SignInSettings, { provider, passwordSignIn }: Draft) {
