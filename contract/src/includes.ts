@@ -135,7 +135,15 @@ export const variableSetIncludes: IncludeTable = {
   vars: variableSchema,
 }
 
-export const agentPoolIncludes: IncludeTable = { workspaces: workspaceSchema, hyok_configurations: null }
+export const setWorkspaceIncludes: IncludeTable = { project: projectSchema }
+
+export const agentPoolIncludes: IncludeTable = {
+  workspaces: workspaceSchema,
+  allowed_workspaces: workspaceSchema,
+  excluded_workspaces: workspaceSchema,
+  allowed_projects: projectSchema,
+  hyok_configurations: null,
+}
 
 export const organizationIncludes: IncludeTable = {
   entitlement_set: entitlementSetSchema,
@@ -143,9 +151,15 @@ export const organizationIncludes: IncludeTable = {
   subscription: null,
 }
 
+export const tokenIncludes: IncludeTable = { created_by: userSchema, team: teamSchema }
+
 export const projectIncludes: IncludeTable = { effective_tag_bindings: effectiveTagBindingSchema }
 
 export const teamIncludes: IncludeTable = { users: userSchema, 'organization-memberships': membershipSchema }
+
+export const teamWorkspaceIncludes: IncludeTable = { team: teamSchema, workspace: workspaceSchema }
+
+export const teamProjectIncludes: IncludeTable = { team: teamSchema, project: projectSchema }
 
 export const membershipIncludes: IncludeTable = {
   /** An invited user has no account yet. The response to an invitation always includes the user. */

@@ -13,6 +13,9 @@ import * as signIn from './0012-sign-in.ts'
 import * as variableKeys from './0013-variable-keys.ts'
 import * as oneTimeLinks from './0014-one-time-links.ts'
 import * as signInSettings from './0015-sign-in-settings.ts'
+import * as auditFilters from './0016-audit-filters.ts'
+import * as avatars from './0017-avatars.ts'
+import * as registeredAgents from './0018-registered-agents.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
@@ -37,4 +40,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0013-variable-keys', up: variableKeys.up },
   { name: '0014-one-time-links', up: oneTimeLinks.up },
   { name: '0015-sign-in-settings', up: signInSettings.up },
+  { name: '0016-audit-filters', up: auditFilters.up },
+  { name: '0017-avatars', up: avatars.up },
+  { name: '0018-registered-agents', up: registeredAgents.up },
 ]

@@ -95,6 +95,11 @@ export type Schema = {
     token_id: string | null
     user_agent: string | null
   }
+  avatars: {
+    content: Buffer
+    file: string
+    user_id: string
+  }
   blob_sweeps: {
     cursor: string
     prefix: string
@@ -687,6 +692,7 @@ export type Schema = {
   }
   users: {
     auth_method: Generated<'password' | 'sso' | 'token'>
+    avatar: string | null
     created_at: Timestamp
     email: string | null
     id: string

@@ -16,6 +16,7 @@ import { sessionJobs } from './identity/sessions/service.ts'
 import { userTokenRoutes } from './identity/tokens/routes.ts'
 import { avatarRoutes, userLoaders, userRoutes } from './identity/users/routes.ts'
 import * as authenticationTokens from './organizations/authentication-tokens/routes.ts'
+import { invitationRoutes } from './organizations/invitations/routes.ts'
 import * as memberships from './organizations/organization-memberships/routes.ts'
 import { organizationLoaders, organizationRoutes } from './organizations/organizations/routes.ts'
 import * as projects from './organizations/projects/routes.ts'
@@ -96,6 +97,7 @@ export const ROUTES: readonly Routes[] = [
   workspaces.consumerRoutes,
   dataRetentionRoutes,
   memberships.membershipRoutes,
+  invitationRoutes,
   oauthRoutes,
   organizationOverviewRoutes,
   organizationRoutes,

@@ -1,4 +1,5 @@
 import { createRoute, redirect } from '@tanstack/react-router'
+import { AUDIT_SEARCH } from '../features/audit-trail/audit-search.ts'
 import { RUN_FILTERS } from '../features/runs/list/runs-query.ts'
 import { WORKSPACE_FILTERS, WORKSPACE_SORTS } from '../features/workspaces/workspaces.ts'
 import { searchParams } from '../search-params.ts'
@@ -40,7 +41,7 @@ const runById = createRoute({
 const projects = createRoute({
   getParentRoute: () => organization,
   path: 'projects',
-  validateSearch: searchParams({ q: 'text', page: 'number', new: 'flag' }),
+  validateSearch: searchParams({ q: 'text', sort: ['name', '-name'], page: 'number', new: 'flag' }),
   ...page(async () => import('../features/projects/projects-page.tsx'), 'ProjectsPage'),
 })
 const project = createRoute({
@@ -56,7 +57,14 @@ const project = createRoute({
 const variableSets = createRoute({
   getParentRoute: () => organization,
   path: 'variable-sets',
-  validateSearch: searchParams({ q: 'text', page: 'number', new: 'flag' }),
+  validateSearch: searchParams({
+    q: 'text',
+    scope: ['global', 'selected'],
+    page: 'number',
+    new: 'flag',
+    /** The project that owns the new set. */
+    project: 'text',
+  }),
   ...page(async () => import('../features/variable-sets/variable-sets-page.tsx'), 'VariableSetsPage'),
 })
 const variableSet = createRoute({
@@ -100,7 +108,13 @@ const agents = createRoute({
 const agentPool = createRoute({
   getParentRoute: () => organization,
   path: 'agents/$pool',
-  validateSearch: searchParams({ tab: 'text', page: 'number', start: 'flag' }),
+  validateSearch: searchParams({
+    tab: 'text',
+    q: 'text',
+    status: ['idle', 'busy', 'unknown', 'errored', 'exited'],
+    page: 'number',
+    start: 'flag',
+  }),
   ...page(
     async () => import('../features/agents/agent-pool-page.tsx'),
     'AgentPoolPage',
@@ -139,21 +153,10 @@ const team = createRoute({
     below('Teams', '/app/$organization/teams'),
   ),
 })
-/** Filters of an audit trail; `event` is the open one. */
-export const auditSearch = searchParams({
-  actor: 'text',
-  type: 'text',
-  resource: 'text',
-  action: 'text',
-  since: 'text',
-  until: 'text',
-  event: 'text',
-  page: 'number',
-})
 const auditTrail = createRoute({
   getParentRoute: () => organization,
   path: 'audit-trail',
-  validateSearch: auditSearch,
+  validateSearch: searchParams(AUDIT_SEARCH),
   ...page(async () => import('../features/audit-trail/audit-trail-page.tsx'), 'AuditTrailPage'),
 })
 

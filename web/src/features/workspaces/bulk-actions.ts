@@ -2,7 +2,7 @@ import type { PageOnWire } from '@groundstate/contract/responses'
 import type { tagBindingSchema } from '@groundstate/contract/tags'
 import { FolderInput, Lock, LockOpen, type LucideIcon, Play, Tag as TagIcon, Tags } from 'lucide-react'
 import { getData, request } from '../../api/client.ts'
-import { type Tag, readTag } from './tag-filter.ts'
+import { type Tag, readTag, tagLinkage } from './tag-filter.ts'
 import type { ListedWorkspace } from './workspaces.ts'
 
 /** An action on several workspaces, with one independent request for each. */
@@ -106,10 +106,6 @@ function planObstacle({ attributes, relationships }: ListedWorkspace) {
   return relationships['current-configuration-version'].data === null
     ? 'it has no configuration yet: run its first plan from the CLI'
     : undefined
-}
-
-function tagLinkage(attributes: Tag) {
-  return { type: 'tag-bindings', attributes }
 }
 
 /** Without "=", removes the key whatever its value. */

@@ -130,7 +130,7 @@ function ValueField({ organization, action: { input }, value, onChange }: ValueF
         <Picker
           label={value.text === '' ? 'Select project' : 'Change project'}
           about={['projects', organization, 'create-workspace']}
-          load={findProjects(organization, 'create-workspace')}
+          load={findProjects(organization, { permission: 'create-workspace' })}
           onChoose={onChange}
         />
         {value.text !== '' && <span className="font-medium">{value.text}</span>}

@@ -1,20 +1,17 @@
 import type { PageOnWire } from '@groundstate/contract/responses'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
-import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
 import { get, queryString, request } from '../../api/client.ts'
 import { includedOf, useChange } from '../../api/queries.ts'
-import { IconButton } from '../../components/button.tsx'
-import { ErrorNote, loaded } from '../../components/feedback.tsx'
+import { loaded } from '../../components/feedback.tsx'
 import { RadioField } from '../../components/form.tsx'
-import { WorkspaceLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Pager } from '../../components/pager.tsx'
-import { Picker } from '../../components/picker.tsx'
+import { PickList } from '../../components/pick-list.tsx'
 import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
 import { useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
-import { findWorkspaces } from './workspaces.ts'
+import { findWorkspaces, workspaceItem } from './workspaces.ts'
 
 const SCOPES = {
   selected: { text: 'Selected workspaces', about: 'Only the workspaces listed below.' },
@@ -93,35 +90,23 @@ function Consumers({ mayChange }: { mayChange: boolean }) {
   return (
     <div className="space-y-2">
       {!data && fallback}
-      {data?.data.length === 0 && <p className="text-dim">No workspaces selected.</p>}
-      <ul aria-label="Selected workspaces" className="divide-y divide-line rounded-md border border-line empty:hidden">
-        {data?.data.map(({ id, attributes: { name } }) => (
-          <li key={id} className="flex items-center gap-2 px-3 py-1">
-            <WorkspaceLink workspace={name} className="min-w-0 flex-1 hover:underline" />
-            {mayChange && (
-              <IconButton
-                label={`Stop sharing with ${name}`}
-                icon={X}
-                size="small"
-                onClick={() => act('DELETE', id, `${name} can no longer read the state`)}
-              />
-            )}
-          </li>
-        ))}
-      </ul>
-      <Pager pagination={data?.meta.pagination} onPage={setPage} />
-      {change.error && <ErrorNote error={change.error} />}
-      {mayChange && (
-        <Picker
-          label="Add workspace"
-          icon={Plus}
-          size="small"
+      {data && (
+        <PickList
+          label="Selected workspaces"
+          items={data.data.map(({ id, attributes: { name } }) => workspaceItem(organization, id, name))}
+          none="No workspaces selected."
+          mayChange={mayChange}
+          addLabel="Add workspace"
+          removeLabel={(name) => `Stop sharing with ${name}`}
           placeholder="Workspace name"
           about={['workspaces', organization]}
           load={findWorkspaces(organization, new Set([workspace.id]))}
-          onChoose={({ value, text }) => act('POST', value, `${text} can read the state`)}
+          error={change.error}
+          onAdd={({ id, text }) => act('POST', id, `${text} can read the state`)}
+          onRemove={({ id, text }) => act('DELETE', id, `${text} can no longer read the state`)}
         />
       )}
+      <Pager pagination={data?.meta.pagination} onPage={setPage} />
     </div>
   )
 }

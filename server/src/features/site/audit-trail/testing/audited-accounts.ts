@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { expect } from 'vitest'
 import { createBrowser } from '../../../../testing/browser.ts'
 import { createFailedJob } from '../../../../testing/failed-jobs.ts'
 import { addMember } from '../../../../testing/teams.ts'
@@ -52,6 +53,13 @@ async function memberOfOrganization(w: AuditFixtures) {
     .where('user_id', '=', member.id)
     .executeTakeFirstOrThrow()
   return { member, membership: id }
+}
+
+async function invited(w: AuditFixtures) {
+  const body = data('organization-memberships', { email: `${w.name('invited')}@example.com` })
+  const { id } = await w.send('POST', `/organizations/${w.organization.name}/organization-memberships`, body)
+  const { attributes } = await w.send('POST', `/organization-memberships/${id}/actions/resend-invitation`)
+  return { membership: id as string, secret: new URL(attributes.url).hash.slice(1) }
 }
 
 async function teamWith(w: AuditFixtures, type: 'users' | 'organization-memberships') {
@@ -115,6 +123,27 @@ export const ACCOUNTS: Record<string, MakeChange> = {
     ids: [(await memberOfOrganization(w)).membership],
   }),
 
+  'POST /organization-memberships/:membershipId/actions/resend-invitation': async (w) => ({
+    ids: [(await invited(w)).membership],
+  }),
+  'POST /invitations/actions/accept': async (w) => {
+    const person = await w.person()
+    // As for an account whose address nobody has confirmed.
+    await w.app.db.updateTable('users').set({ email: null }).where('id', '=', person.id).execute()
+    const { secret, membership } = await invited(w)
+    await w.app.db
+      .updateTable('organization_memberships')
+      .set((eb) => ({ mailed_invitation_hash: eb.ref('invitation_hash'), invitation_hash: null }))
+      .where('id', '=', membership)
+      .execute()
+    return { ...w.by(person), body: data('invitations', { secret }) }
+  },
+  'POST /invitations/actions/register': async (w) => {
+    const { secret } = await invited(w)
+    const by = { id: expect.stringMatching(/^user-/) as string, tokenId: null }
+    return { token: undefined, by, body: data('invitations', { secret, username: w.name('new'), password: SECRET }) }
+  },
+
   'POST /team-workspaces': (w) => grant(w, 'workspace'),
   'PATCH /team-workspaces/:teamWorkspaceId': async (w) => ({
     ids: [await granted(w, 'workspace')],
@@ -167,6 +196,12 @@ export const ACCOUNTS: Record<string, MakeChange> = {
     ...w.by(await w.person()),
     body: data('users', { email: `${w.name('new')}@example.com` }),
   }),
+  'PUT /account/avatar': async (w) => ({
+    ...w.by(await w.person()),
+    // The header of a PNG with 256 × 256 pixels.
+    body: Buffer.from('89504e470d0a1a0a0000000d494844520000010000000100', 'hex'),
+  }),
+  'DELETE /account/avatar': async (w) => w.by(await w.person()),
   'PATCH /account/password': async (w) => {
     const password = `${SECRET}-new`
     const attributes = { current_password: SECRET, password, password_confirmation: password }

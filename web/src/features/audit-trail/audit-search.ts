@@ -1,0 +1,15 @@
+import type { SearchParams } from '../../search-params.ts'
+
+/** Filters of an audit trail, and what is open; `event` is the one in the drawer. */
+export const AUDIT_SEARCH = {
+  q: 'text',
+  actor: 'text',
+  type: 'text',
+  resource: 'text',
+  action: 'text',
+  since: 'text',
+  until: 'text',
+  event: 'text',
+  page: 'number',
+} as const
+export type AuditSearch = SearchParams<typeof AUDIT_SEARCH>
