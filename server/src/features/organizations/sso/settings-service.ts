@@ -32,9 +32,14 @@ export async function updateSignInSettings(ctx: Ctx, input: SignInInput): Promis
     const draft = mergeDraft(ctx, settings, input)
     await checkSignInPossible(ctx, settings, draft)
     const saved = await findSignInSettings(ctx.db)
+    // Sealing it again would look like a change.
+    const isSecretKept = settings.isFixed.provider || (draft.provider && input['client-secret'] === undefined)
+    const secret = draft.provider?.clientSecret
+    const sealed = secret === undefined ? null : ctx.secrets.seal(secret, CLIENT_SECRET)
     const columns = {
       // What the environment overrides stays as it was saved.
-      ...(settings.isFixed.provider && saved ? saved : providerColumns(ctx, settings, draft)),
+      ...(settings.isFixed.provider ? (saved ?? DEFAULTS) : providerColumns(draft)),
+      client_secret: isSecretKept ? (saved?.client_secret ?? null) : sealed,
       password_sign_in: settings.isFixed.passwordSignIn ? (saved?.password_sign_in ?? true) : draft.passwordSignIn,
       updated_at: ctx.now(),
     }
@@ -62,13 +67,10 @@ const DEFAULTS = {
   password_sign_in: true,
 }
 
-function providerColumns(ctx: Ctx, { isFixed }: SignInSettings, { provider, form }: Draft) {
-  if (isFixed.provider) return DEFAULTS
-  const secret = provider?.clientSecret
+function providerColumns({ provider, form }: Draft) {
   return {
     issuer: provider?.issuer ?? null,
     client_id: provider?.clientId ?? null,
-    client_secret: secret === undefined ? null : ctx.secrets.seal(secret, CLIENT_SECRET),
     name: form.name,
     scopes: form.scopes,
     group_claim: form.groupClaim,
