@@ -53,6 +53,10 @@ export const siteHealthSchema = linkedResource('site-health', {
         .describe('pools with agents online or jobs waiting, at most 100'),
       engines: z.array(z.strictObject({ product: z.string(), version: z.string() })).describe('of agents online'),
     }),
+    mail: z
+      .strictObject({ server: z.string(), from: z.string() })
+      .nullable()
+      .describe('the mail server; null if the server sends no mail'),
     servers: z
       .array(
         z.strictObject({

@@ -121,7 +121,7 @@ function Queue({ health: { queue }, problems }: PartProps) {
             { header: 'Kind', cell: ({ name }) => name },
             ...(['waiting', 'active', 'scheduled', 'failed'] as const).map((state) => ({
               header: state.charAt(0).toUpperCase() + state.slice(1),
-              className: 'text-right',
+              className: state === 'active' || state === 'scheduled' ? 'text-right max-sm:hidden' : 'text-right',
               cell: (kind: (typeof kinds)[number] & { id: string }) => (
                 <span className={`numeric ${kind[state] === 0 ? 'text-dim' : ''}`}>
                   {kind[state].toLocaleString('en')}
@@ -214,6 +214,19 @@ function Servers({ health }: { health: Health }) {
       <div className="space-y-3">
         <DescriptionList
           facts={[
+            [
+              'Mail',
+              health.mail ? (
+                `${health.mail.server}, from ${health.mail.from}`
+              ) : (
+                <>
+                  not configured: links to set a password are copied.{' '}
+                  <DocsLink page="operations" anchor="send-mail">
+                    Send mail
+                  </DocsLink>
+                </>
+              ),
+            ],
             [
               'This process',
               <span key="since">

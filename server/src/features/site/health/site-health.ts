@@ -40,6 +40,7 @@ export async function siteHealth(ctx: Ctx): Promise<SiteHealthResource> {
     storage,
     queue: queueHealth(await countJobs(ctx.db)),
     agents: await agentHealth(ctx),
+    mail: ctx.config.smtpUrl ? { server: ctx.config.smtpUrl.host, from: ctx.config.mailFrom ?? '' } : null,
     servers: (await listServers(ctx.db)).map((server) => ({
       id: server.id,
       'is-this': server.id === ctx.signals.id,
