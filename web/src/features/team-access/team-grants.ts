@@ -6,6 +6,7 @@ import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { get, getData, queryString } from '../../api/client.ts'
 import { includedOf, isOfScope } from '../../api/queries.ts'
+import { HIDDEN_TEAM } from './grants.ts'
 
 /** The access of one team, or of all teams of a member. */
 export type GrantHolder = { teamId: string } | { membershipId: string }
@@ -46,7 +47,7 @@ async function workspaceGrants(query: string, signal: AbortSignal) {
     const subject = included.one('workspaces', workspace)
     return {
       id,
-      team: { id: team.data?.id ?? '', name: included.one('teams', team)?.attributes.name ?? 'another team' },
+      team: { id: team.data?.id ?? '', name: included.one('teams', team)?.attributes.name ?? HIDDEN_TEAM },
       subject: {
         id: workspace.data?.id ?? '',
         name: subject?.attributes.name ?? 'another workspace',
@@ -66,7 +67,7 @@ async function projectGrants(query: string, signal: AbortSignal) {
     const subject = included.one('projects', project)
     return {
       id,
-      team: { id: team.data?.id ?? '', name: included.one('teams', team)?.attributes.name ?? 'another team' },
+      team: { id: team.data?.id ?? '', name: included.one('teams', team)?.attributes.name ?? HIDDEN_TEAM },
       subject: {
         id: project.data?.id ?? '',
         name: subject?.attributes.name ?? 'another project',
