@@ -39,7 +39,7 @@ export function TokensCard({ owner, mayManage, ...options }: TokensCardProps) {
 }
 
 const TEXTS = {
-  user: { title: 'API tokens', about: () => 'Terraform, scripts and other tools use these tokens to act as you.' },
+  user: { title: 'Your tokens', about: () => 'Terraform, scripts and other tools use these tokens to act as you.' },
   team: {
     title: 'Team tokens',
     about: (name: string) => `Pipelines use these tokens to act with the access of the team ${name}.`,
