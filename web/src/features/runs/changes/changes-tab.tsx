@@ -150,7 +150,6 @@ function PlannedChanges({ document, plan, model, diagnostics }: PlannedChangesPr
                 onClick={() => setExpanded(new Set(isAllExpanded ? [] : shown.map(({ key }) => key)))}
               />
             )}
-            <CopyCurl path={`/plans/${plan.id}/json-output-redacted`} />
           </div>
         </div>
       )}
@@ -187,6 +186,9 @@ function PlannedChanges({ document, plan, model, diagnostics }: PlannedChangesPr
           <ChangeRows label="Drift" changes={drift} expanded={expanded} onToggle={toggle} />
         </Card>
       )}
+      <div className="flex justify-end">
+        <CopyCurl path={`/plans/${plan.id}/json-output-redacted`} />
+      </div>
     </div>
   )
 }

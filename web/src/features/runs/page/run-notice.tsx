@@ -48,10 +48,27 @@ function WaitingNotice({ document: { run, plan, apply }, reason }: { document: R
   )
 }
 
-function EndNotice({ document: { run, plan, apply, stages } }: { document: RunDocument }) {
+const STOP_TEXTS: Readonly<Record<string, string>> = {
+  canceled: 'Canceled by',
+  force_canceled: 'Force-canceled by',
+  discarded: 'Discarded by',
+}
+
+/** "Canceled by ada: wrong account"; undefined unless a user stopped the run. */
+function stopReason({ run, events }: RunDocument) {
+  if (RUN_STATUS_TABLE[run.attributes.status].group !== 'stopped') return undefined
+  const event = events.findLast(({ attributes }) => attributes.action in STOP_TEXTS)
+  if (!event) return undefined
+  const comment = event.comment === undefined ? '' : `: ${event.comment}`
+  return `${STOP_TEXTS[event.attributes.action]} ${event.author ?? 'a token'}${comment}`
+}
+
+function EndNotice({ document }: { document: RunDocument }) {
+  const { run, plan, apply, stages } = document
   const { attributes } = run
   const errors = useDiagnostics(plan, apply).filter(({ severity }) => severity === 'error')
-  const reason = endReason(attributes)
+  const reason =
+    attributes['error-message'] === null ? (stopReason(document) ?? endReason(attributes)) : endReason(attributes)
   if (reason === undefined) return null
   const stage = stoppingStage(attributes.status, stages)
   const skipped = phasesNeverStarted(plan?.attributes, apply?.attributes, attributes['plan-only'])

@@ -5,7 +5,7 @@ import { ErrorNote } from '../../../components/feedback.tsx'
 import { TextArea } from '../../../components/form.tsx'
 import { toast } from '../../../components/overlay-hosts.tsx'
 import { TONE_TEXT } from '../../../components/status.tsx'
-import { RelativeTime } from '../../../components/time.tsx'
+import { exactTime } from '../../../components/time.tsx'
 import type { PhaseName } from '../run-navigation.tsx'
 import { originText } from '../run-origin.tsx'
 import { findingsText, isAdvisoryFailure, resultStyle, STEP_STYLE, type StepState } from '../run-steps.tsx'
@@ -16,15 +16,23 @@ export function TimelineTab({ document }: { document: RunDocument }) {
   const { run } = document
   return (
     <div className="rounded-lg border border-line bg-paper p-4">
-      <ol aria-label="Timeline" className="space-y-3">
-        {timelineEntries(document).map((entry) => (
-          <Entry key={entry.id} entry={entry} />
-        ))}
-      </ol>
+      {[...Map.groupBy(timelineEntries(document), ({ at }) => DAY.format(new Date(at)))].map(([day, entries]) => (
+        <section key={day} aria-label={day} className="mb-4">
+          <h2 className="mb-2 text-dim">{day}</h2>
+          <ol aria-label="Timeline" className="space-y-3">
+            {entries.map((entry) => (
+              <Entry key={entry.id} entry={entry} />
+            ))}
+          </ol>
+        </section>
+      ))}
       {run.attributes.permissions['can-comment'] && <CommentForm runId={run.id} />}
     </div>
   )
 }
+
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' })
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 
 /** A past start has its own icon instead of a spinner. */
 const ENTRY_STYLE = {
@@ -44,7 +52,9 @@ function Entry({ entry: { at, state, author, text, description, comment } }: { e
             {author !== undefined && <span className="font-medium">{author} </span>}
             {text}
           </span>
-          <RelativeTime at={at} className="text-dim" />
+          <time dateTime={at} title={exactTime(at)} className="numeric text-dim">
+            {CLOCK.format(new Date(at))}
+          </time>
         </p>
         {description !== undefined && <p className="whitespace-pre-line text-dim">{description}</p>}
         {comment !== undefined && (
@@ -141,6 +151,8 @@ function eventEntry(event: RunEvent, { attributes }: Run): TimelineEntry {
   const { action, description, 'created-at': at } = event.attributes
   const base = { id: event.id, at, description: description ?? undefined, comment: event.comment }
   if (action === 'created') {
+    // The event is recorded after the plan was queued.
+    base.at = attributes['created-at']
     if (event.author !== undefined) {
       return { ...base, state: 'done', author: event.author, text: `created the run via ${originText(attributes)}` }
     }
