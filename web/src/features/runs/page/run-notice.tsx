@@ -5,7 +5,9 @@ import { capitalized, counted } from '../../../components/numbers.ts'
 import { Countdown, exactTime, useSeconds } from '../../../components/time.tsx'
 import { useDiagnostics } from '../log/diagnostics.tsx'
 import { useLog } from '../log/log-store.ts'
+import { stopOf } from '../run-events.ts'
 import { runRoute, TabLink } from '../run-navigation.tsx'
+import { runState } from '../run-status.tsx'
 import { endReason, phasesNeverStarted, stoppingStage } from '../run-steps.tsx'
 import { isGenericReason, STAGE_TITLES, textSegments } from '../run-text.ts'
 import type { RunDocument } from '../run.ts'
@@ -48,19 +50,12 @@ function WaitingNotice({ document: { run, plan, apply }, reason }: { document: R
   )
 }
 
-const STOP_TEXTS: Readonly<Record<string, string>> = {
-  canceled: 'Canceled by',
-  force_canceled: 'Force-canceled by',
-  discarded: 'Discarded by',
-}
-
 /** "Canceled by ada: wrong account"; undefined unless a user stopped the run. */
-function stopReason({ run, events }: RunDocument) {
-  if (RUN_STATUS_TABLE[run.attributes.status].group !== 'stopped') return undefined
-  const event = events.findLast(({ attributes }) => attributes.action in STOP_TEXTS)
-  if (!event) return undefined
-  const comment = event.comment === undefined ? '' : `: ${event.comment}`
-  return `${STOP_TEXTS[event.attributes.action]} ${event.author ?? 'a token'}${comment}`
+function stopReason(document: RunDocument) {
+  const stop = stopOf(document)
+  if (!stop) return undefined
+  const comment = stop.comment === undefined ? '' : `: ${stop.comment}`
+  return `${capitalized(runState(document.run.attributes).text)} by ${stop.author}${comment}`
 }
 
 function EndNotice({ document }: { document: RunDocument }) {

@@ -6,6 +6,7 @@ import { TextArea } from '../../../components/form.tsx'
 import { toast } from '../../../components/overlay-hosts.tsx'
 import { TONE_TEXT } from '../../../components/status.tsx'
 import { exactTime } from '../../../components/time.tsx'
+import { EVENT_AUTHORS, EVENT_TEXTS } from '../run-events.ts'
 import type { PhaseName } from '../run-navigation.tsx'
 import { originText } from '../run-origin.tsx'
 import { findingsText, isAdvisoryFailure, resultStyle, STEP_STYLE, type StepState } from '../run-steps.tsx'
@@ -128,25 +129,6 @@ function statusEntry(
 }
 type Times = Readonly<Record<string, string>>
 
-const ACTIONS: Readonly<Record<string, Pick<TimelineEntry, 'text' | 'state'>>> = {
-  confirmed: { text: 'approved the plan', state: 'done' },
-  discarded: { text: 'discarded the run', state: 'stopped' },
-  canceled: { text: 'canceled the run', state: 'stopped' },
-  force_canceled: { text: 'force-canceled the run', state: 'stopped' },
-  force_executed: { text: 'moved the run to the front of the queue', state: 'done' },
-  commented: { text: 'commented', state: 'comment' },
-  errored: { text: 'stopped the run', state: 'failed' },
-  late_result: { text: 'received a late result from the agent', state: 'warning' },
-  reported: { text: 'reported a warning', state: 'warning' },
-}
-
-/** The authors of actions that are not of users. */
-const AUTHORS: Readonly<Record<string, string>> = {
-  errored: 'Groundstate',
-  late_result: 'Groundstate',
-  reported: 'The agent',
-}
-
 function eventEntry(event: RunEvent, { attributes }: Run): TimelineEntry {
   const { action, description, 'created-at': at } = event.attributes
   const base = { id: event.id, at, description: description ?? undefined, comment: event.comment }
@@ -159,9 +141,9 @@ function eventEntry(event: RunEvent, { attributes }: Run): TimelineEntry {
     const source = attributes['triggering-source-name']
     return { ...base, state: 'done', text: source === null ? 'Run created' : `Run triggered by a run of ${source}` }
   }
-  const { text, state } = ACTIONS[action] ?? { text: action.replaceAll('_', ' '), state: 'done' }
+  const { text, state } = EVENT_TEXTS[action] ?? { text: action.replaceAll('_', ' '), state: 'done' }
   // Team and organization tokens have no user.
-  const author = event.author ?? AUTHORS[action] ?? 'A token'
+  const author = event.author ?? EVENT_AUTHORS[action] ?? 'A token'
   return { ...base, state, author, text }
 }
 
