@@ -75,18 +75,42 @@ export const taskResultOutcomeSchema = resource('task-result-outcomes', {
 })
 export type TaskResultOutcomeResource = Written<typeof taskResultOutcomeSchema>
 
+const deliveryAttributes = {
+  attempt: z.int().describe('counted from 1'),
+  'sent-at': timestamp,
+  'duration-ms': z.int(),
+  request: sentRequest,
+  response: receivedResponse,
+  error: nullable.string.describe('why there is no response, or why it does not acknowledge the request'),
+  'agent-name': nullable.string.describe('the agent that sent it, for a task with an agent pool'),
+  'next-attempt-at': nullable.time,
+}
+
 /** One delivery attempt with its request and response: a resource of our own. */
 export const taskDeliverySchema = resource('task-deliveries', {
-  attributes: {
-    attempt: z.int().describe('counted from 1'),
-    'sent-at': timestamp,
-    'duration-ms': z.int(),
-    request: sentRequest,
-    response: receivedResponse,
-    error: nullable.string.describe('why there is no response'),
-    'agent-name': nullable.string.describe('the agent that sent it, for a task with an agent pool'),
-    'next-attempt-at': nullable.time,
-  },
+  attributes: deliveryAttributes,
   relationships: { 'task-result': hasOne('task-results') },
 })
 export type TaskDeliveryResource = Written<typeof taskDeliverySchema>
+
+export const DELIVERY_STATUS = ['succeeded', 'failed'] as const
+export type DeliveryStatus = (typeof DELIVERY_STATUS)[number]
+
+const UNREADABLE = 'null for a run that the caller may not read'
+
+/** A delivery in the list of its task, which has those of runs that the caller may not read too. */
+export const deliveryOfTaskSchema = resource('task-deliveries', {
+  name: 'DeliveryOfTask',
+  attributes: {
+    ...deliveryAttributes,
+    request: sentRequest.nullable().describe(UNREADABLE),
+    status: z.enum(DELIVERY_STATUS).describe('`succeeded` if the response was 200'),
+    stage: stage.nullable().describe(UNREADABLE),
+    'run-id': nullable.string.describe(UNREADABLE),
+    'workspace-name': nullable.string.describe(UNREADABLE),
+    'result-status': z.enum(TASK_RESULT_STATUS).nullable().describe(UNREADABLE),
+    permissions: z.strictObject({ 'can-redeliver': z.boolean() }),
+  },
+  relationships: { 'task-result': hasOne('task-results').describe(UNREADABLE) },
+})
+export type DeliveryOfTaskResource = Written<typeof deliveryOfTaskSchema>

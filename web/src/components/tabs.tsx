@@ -1,4 +1,4 @@
-import { useRouterState } from '@tanstack/react-router'
+import { Link, type LinkProps, useRouterState } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { type Target, TargetLink } from './links.tsx'
 
@@ -43,4 +43,41 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
     ({ link, isExact = false }: Tab) =>
     (props: TabLinkProps) => <TargetLink leadsTo={link} exact={isExact} {...props} />
   return <TabBar label={label} tabs={tabs.map((tab) => ({ ...tab, render: renderLink(tab) }))} />
+}
+
+type ParamTabsProps<Name extends string> = {
+  label: string
+  tabs: Readonly<Record<Name, string>>
+  counts?: Partial<Record<Name, number>>
+  open: Name
+  page: Target
+}
+
+/** Tabs of one page, opened by its search parameter `tab`; the first one is open without it. */
+export function ParamTabs<Name extends string>({ label, tabs, counts, open, page }: ParamTabsProps<Name>) {
+  const names = Object.keys(tabs) as Name[]
+  const tabOf = (name: Name) => {
+    const target = { ...page, search: name === names[0] ? {} : { tab: name } } as LinkProps
+    return {
+      text: tabs[name],
+      count: counts?.[name],
+      render: (props: TabLinkProps) => (
+        // Without `exact`, the router would mark the first tab for any search.
+        <Link
+          {...target}
+          {...props}
+          activeOptions={{ exact: true }}
+          resetScroll={false}
+          aria-current={name === open ? 'page' : undefined}
+        />
+      ),
+    }
+  }
+  return <TabBar label={label} tabs={names.map(tabOf)} />
+}
+
+/** The tab that the search parameter names; the first one for others. */
+export function openTab<Name extends string>(tabs: Readonly<Record<Name, string>>, tab: string | undefined): Name {
+  const names = Object.keys(tabs) as Name[]
+  return names.find((name) => name === tab) ?? (names[0] as Name)
 }

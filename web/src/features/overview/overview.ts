@@ -157,17 +157,16 @@ function columnOf<Row extends ListedRun>(
   return { rows, total, hasMore: total > rows.length }
 }
 
-/** Load of the agents, "3 of 5 agents busy"; `isLacking` if no run can start. */
-export function agentLoad({ agents, jobs }: Pick<Overview, 'agents' | 'jobs'>): { text: string; isLacking: boolean } {
+/** Load of the agents: "3 of 5 agents busy". */
+export function agentLoad({ agents, jobs }: Pick<Overview, 'agents' | 'jobs'>): string {
   const active = counted(jobs.running, 'active run')
   // The user may not see agents.
-  if (agents === null) return { text: active, isLacking: false }
+  if (agents === null) return active
   if (agents.online > 0) {
     const busy = `${agents.busy} of ${counted(agents.online, 'agent')} busy`
-    return { text: agents['is-built-in-online'] ? `${busy}, plus the built-in agent` : busy, isLacking: false }
+    return agents['is-built-in-online'] ? `${busy}, plus the built-in agent` : busy
   }
-  if (!agents['is-built-in-online']) return { text: 'No agents online: runs can’t start', isLacking: true }
-  return { text: jobs.running === 0 ? 'No active runs' : `${active} on the built-in agent`, isLacking: false }
+  return agents['is-built-in-online'] ? `${active} on the built-in agent` : 'No agents online'
 }
 
 /** How much of the end of a log, where its errors are, is searched, in bytes. */
