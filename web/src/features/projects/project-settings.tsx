@@ -89,7 +89,7 @@ function ExecutionSettings({ organization, project }: { organization: string; pr
   const { attributes, relationships } = project
   const { 'default-execution-mode': mode, 'setting-overwrites': overwrites, permissions } = attributes
   const update = useUpdateProject(project.id)
-  const pools = useAgentPools(organization).data ?? []
+  const { data: pools = [], isPending } = useAgentPools(organization)
   const inherited = useOrganization(organization).data?.attributes['default-execution-mode']
   const poolId = relationships['default-agent-pool'].data?.id ?? ''
   const draft = useDraft<{ mode: Mode | ''; poolId: string }>({
@@ -148,7 +148,8 @@ function ExecutionSettings({ organization, project }: { organization: string; pr
             ...MODES[value],
             ...(value === 'agent' &&
               values.mode !== 'agent' &&
-              pools.length === 0 && { reason: 'No agent pools are available to you.' }),
+              pools.length === 0 &&
+              !isPending && { reason: 'No agent pools are available to you.' }),
           })),
         ]}
       />
