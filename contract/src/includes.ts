@@ -7,7 +7,7 @@ import { organizationSchema } from './organizations.ts'
 import { applySchema, planSchema } from './plans.ts'
 import { projectSchema } from './projects.ts'
 import { commentSchema, runEventSchema } from './run-events.ts'
-import { workspaceTaskSchema } from './run-tasks.ts'
+import { taskHealthSchema, taskSchema, workspaceTaskSchema } from './run-tasks.ts'
 import { runSchema } from './runs.ts'
 import { stateVersionOutputSchema, workspaceOutputSchema } from './state-version-outputs.ts'
 import { stateVersionSchema } from './state-versions.ts'
@@ -97,7 +97,10 @@ export const taskIncludes: IncludeTable = {
   workspace_tasks: workspaceTaskSchema,
   'workspace_tasks.workspace': workspaceSchema,
   agent_pool: agentPoolSchema,
+  health: taskHealthSchema,
 }
+
+export const workspaceTaskIncludes: IncludeTable = { task: taskSchema, workspace: workspaceSchema }
 
 export const workspaceIncludes: IncludeTable = {
   organization: organizationSchema,
@@ -137,8 +140,6 @@ export const variableSetIncludes: IncludeTable = {
 
 export const setWorkspaceIncludes: IncludeTable = { project: projectSchema }
 
-export const teamAccessIncludes: IncludeTable = { team: teamSchema }
-
 export const agentPoolIncludes: IncludeTable = {
   workspaces: workspaceSchema,
   allowed_workspaces: workspaceSchema,
@@ -153,9 +154,15 @@ export const organizationIncludes: IncludeTable = {
   subscription: null,
 }
 
+export const tokenIncludes: IncludeTable = { created_by: userSchema, team: teamSchema }
+
 export const projectIncludes: IncludeTable = { effective_tag_bindings: effectiveTagBindingSchema }
 
 export const teamIncludes: IncludeTable = { users: userSchema, 'organization-memberships': membershipSchema }
+
+export const teamWorkspaceIncludes: IncludeTable = { team: teamSchema, workspace: workspaceSchema }
+
+export const teamProjectIncludes: IncludeTable = { team: teamSchema, project: projectSchema }
 
 export const membershipIncludes: IncludeTable = {
   /** An invited user has no account yet. The response to an invitation always includes the user. */

@@ -51,7 +51,6 @@ export function Table<Row extends RowData & { id: string }>(props: TableProps<Ro
   const isAll = selection !== undefined && rows.length > 0 && rows.every((row) => selection.ids.has(row.id))
 
   return (
-    // Relative: hidden headers are positioned, and would overflow the page in a table that scrolls.
     <div className="relative overflow-x-auto rounded-lg border border-line bg-paper">
       <table className="w-full border-collapse text-left">
         <caption className="sr-only">{label}</caption>

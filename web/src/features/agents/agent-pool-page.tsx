@@ -88,7 +88,7 @@ function OpenPool({ shown }: { shown: ShownPool }) {
         )}
         {open === 'scope' && <PoolScope {...{ organization, shown, mayManage }} />}
         {open === 'tokens' && (
-          <TokensCard owner={{ kind: 'agent-pool', id: pool.id, name: `agents of ${name}` }} mayManage />
+          <TokensCard owner={{ kind: 'agent-pool', id: pool.id, name }} mayManage />
         )}
         {open === 'settings' && <PoolSettings {...{ organization, shown, mayManage }} />}
       </div>

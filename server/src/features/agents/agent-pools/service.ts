@@ -57,7 +57,10 @@ export async function updateAgentPool(ctx: Ctx, pool: AgentPool, { attributes, r
       if (limit !== undefined) await raise(ctx, poolLimitChanged, { poolId: pool.id })
       await replacePoolScope(ctx, key, relationships)
       const meta = { name: pool.name, changes: { ...attributes, ...relationships } }
-      await recordAudit(ctx, agentPoolAudit(key, 'update', meta))
+      await recordAudit(ctx, {
+        ...agentPoolAudit(key, 'update', meta),
+        settings: { before: pool, columns: changes },
+      })
       return requireAgentPool(ctx, pool.id, 'agent-pools:read')
     }),
   )

@@ -37,6 +37,7 @@ test('a new organization is identified by its name, and its creator owns it', as
 test.each([
   [{ email: 'a@b.test' }, '/data/attributes/name', 'name is missing'],
   [{ name: 'no spaces', email: 'a@b.test' }, '/data/attributes/name', 'Name may only contain'],
+  [{ name: 'settings', email: 'a@b.test' }, '/data/attributes/name', 'Name "settings" is reserved'],
   [{ name: 'fine' }, '/data/attributes/email', 'email is missing'],
   [{ name: 'fine', email: 'nonsense' }, '/data/attributes/email', 'email'],
   [

@@ -120,17 +120,19 @@ export async function updateVariableSet(ctx: Ctx, id: string, { attributes, rela
   const set = await requireVariableSet(ctx, id, 'manage')
   return rejectTakenSetName(() =>
     transact(ctx, async (ctx) => {
-      await store.updateVariableSet(ctx.db, id, {
+      const columns = {
         name: attributes.name,
         description: attributes.description ?? undefined,
         is_global: attributes.global ?? undefined,
         priority: attributes.priority ?? undefined,
         updated_at: ctx.now(),
-      })
+      }
+      await store.updateVariableSet(ctx.db, id, columns)
       await replaceSetScope(ctx, set, relationships)
       const { vars, ...scope } = relationships
       await changeVariables(ctx, set, vars?.data ?? [])
-      await recordAudit(ctx, await variableSetAudit(ctx, set, 'update', { changes: { ...attributes, ...scope } }))
+      const event = await variableSetAudit(ctx, set, 'update', { changes: { ...attributes, ...scope } })
+      await recordAudit(ctx, { ...event, settings: { before: set, columns } })
       return requireVariableSet(ctx, id, 'read')
     }),
   )
