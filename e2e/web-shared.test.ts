@@ -134,7 +134,8 @@ describe.skipIf(!hasBrowser)('resources that workspaces share', async () => {
       await button('Delete old').click()
       await page.waitForURL('**/app/main/projects')
 
-      await server.api('GET', `/projects/${id}`, undefined, { expect: 404 })
+      const { errors } = await server.api('GET', `/projects/${id}`, undefined, { expect: 404 })
+      expect(errors[0].detail).toContain('project not found')
     })
   })
 
@@ -303,7 +304,7 @@ describe.skipIf(!hasBrowser)('resources that workspaces share', async () => {
     await open('settings/tags')
     await page.getByText('team: payments').waitFor()
     await button('Reserve key').click()
-    await page.getByLabel('Key').fill('team')
+    await page.getByRole('textbox', { name: 'Key' }).fill('team')
     await button('Reserve key').click()
     await page.getByText('Workspaces use the value of their project.').waitFor()
     await act('public', 'Delete tag')

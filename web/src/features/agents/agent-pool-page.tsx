@@ -87,9 +87,7 @@ function OpenPool({ shown }: { shown: ShownPool }) {
           />
         )}
         {open === 'scope' && <PoolScope {...{ organization, shown, mayManage }} />}
-        {open === 'tokens' && (
-          <TokensCard owner={{ kind: 'agent-pool', id: pool.id, name }} mayManage />
-        )}
+        {open === 'tokens' && <TokensCard owner={{ kind: 'agent-pool', id: pool.id, name }} mayManage />}
         {open === 'settings' && <PoolSettings {...{ organization, shown, mayManage }} />}
       </div>
       {start && mayManage && (
