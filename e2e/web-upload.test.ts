@@ -122,7 +122,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first run in the browser', as
       directoryOf({ 'main.tf': 'resource "terraform_data" "two" {}', '.git/HEAD': 'x', 'a/b/c.txt': 'x' }),
     )
     await dialog.getByText('2 files,').waitFor()
-    await dialog.getByText('The upload replaces the current configuration of infra.').waitFor()
+    await dialog.getByText('The upload replaces the current configuration of infra').waitFor()
     await dialog.getByLabel('Plan only').check()
     await dialog.getByRole('button', { name: 'Upload and create run' }).click()
     await page.waitForURL(/\/workspaces\/infra\/runs\/run-/)
