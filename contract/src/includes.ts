@@ -7,7 +7,7 @@ import { organizationSchema } from './organizations.ts'
 import { applySchema, planSchema } from './plans.ts'
 import { projectSchema } from './projects.ts'
 import { commentSchema, runEventSchema } from './run-events.ts'
-import { workspaceTaskSchema } from './run-tasks.ts'
+import { taskHealthSchema, taskSchema, workspaceTaskSchema } from './run-tasks.ts'
 import { runSchema } from './runs.ts'
 import { stateVersionOutputSchema, workspaceOutputSchema } from './state-version-outputs.ts'
 import { stateVersionSchema } from './state-versions.ts'
@@ -97,7 +97,10 @@ export const taskIncludes: IncludeTable = {
   workspace_tasks: workspaceTaskSchema,
   'workspace_tasks.workspace': workspaceSchema,
   agent_pool: agentPoolSchema,
+  health: taskHealthSchema,
 }
+
+export const workspaceTaskIncludes: IncludeTable = { task: taskSchema, workspace: workspaceSchema }
 
 export const workspaceIncludes: IncludeTable = {
   organization: organizationSchema,

@@ -290,6 +290,7 @@ export type Schema = {
   run_triggers: {
     created_at: Timestamp
     id: string
+    last_fired_at: Timestamp | null
     seq: Generated<number>
     source_id: string
     workspace_id: string
@@ -491,6 +492,7 @@ export type Schema = {
     response_status: number | null
     response_truncated: Generated<boolean>
     sent_at: Timestamp
+    task_id: string | null
     task_result_id: string
     url: string
   }
@@ -538,6 +540,7 @@ export type Schema = {
     id: string
     lease_expires_at: Timestamp | null
     message: string | null
+    outcome_levels: OptionalJson
     outcomes_count: Generated<number>
     run_id: string
     stage: 'pre_plan' | 'post_plan' | 'pre_apply' | 'post_apply'

@@ -1,5 +1,5 @@
-import { Link, type LinkProps } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { Link, type LinkProps, useRouterState } from '@tanstack/react-router'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { type Target, TargetLink } from './links.tsx'
 
 export type TabLinkProps = { className: string; children: ReactNode }
@@ -9,11 +9,21 @@ type TabBarProps = {
   tabs: readonly { text: string; count?: number | undefined; render: (props: TabLinkProps) => ReactNode }[]
 }
 
+/** A strip of tabs that scrolls to the current one. */
 export function TabBar({ label, tabs }: TabBarProps) {
   const className =
     'flex items-center gap-1.5 border-b-2 border-transparent px-3 py-2 font-medium whitespace-nowrap text-dim no-underline hover:text-ink aria-[current]:border-accent aria-[current]:text-ink'
+  const nav = useRef<HTMLElement>(null)
+  const address = useRouterState({ select: ({ location }) => location.href })
+  const { length } = tabs
+  useEffect(() => {
+    const current = nav.current?.querySelector<HTMLElement>('[aria-current]')?.parentElement
+    if (nav.current && current)
+      nav.current.scrollLeft = current.offsetLeft - (nav.current.clientWidth - current.offsetWidth) / 2
+    // oxlint-disable-next-line react/exhaustive-effect-dependencies -- the address and the tabs decide which one is current
+  }, [address, length])
   return (
-    <nav aria-label={label} className="overflow-x-auto border-b border-line" tabIndex={-1}>
+    <nav ref={nav} aria-label={label} className="relative overflow-x-auto border-b border-line" tabIndex={-1}>
       <ul className="flex gap-1">
         {tabs.map(({ text, count, render }) => {
           const badge = count !== undefined && (

@@ -3,7 +3,7 @@ import { ActiveFilters, SearchField } from '../../components/filters.tsx'
 import { TextField } from '../../components/form.tsx'
 import { Picker } from '../../components/picker.tsx'
 import { exactTime } from '../../components/time.tsx'
-import type { AuditSearch } from './audit-search.ts'
+import { type AuditSearch, NO_FILTER } from './audit-search.ts'
 import {
   ACTIONS,
   type AuditEvent,
@@ -97,20 +97,6 @@ export function AuditFilters({ scope, search, events, onChange }: AuditFiltersPr
       />
     </div>
   )
-}
-
-export const NO_FILTER: AuditSearch = {
-  q: undefined,
-  actor: undefined,
-  type: undefined,
-  resource: undefined,
-  action: undefined,
-  since: undefined,
-  until: undefined,
-}
-
-export function isFiltered(search: AuditSearch) {
-  return Object.keys(NO_FILTER).some((name) => search[name as keyof AuditSearch] !== undefined)
 }
 
 function among(options: readonly (readonly [value: string, text: string])[], text: string) {

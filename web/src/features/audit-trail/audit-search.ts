@@ -13,3 +13,17 @@ export const AUDIT_SEARCH = {
   page: 'number',
 } as const
 export type AuditSearch = SearchParams<typeof AUDIT_SEARCH>
+
+export const NO_FILTER: AuditSearch = {
+  q: undefined,
+  actor: undefined,
+  type: undefined,
+  resource: undefined,
+  action: undefined,
+  since: undefined,
+  until: undefined,
+}
+
+export function isFiltered(search: AuditSearch) {
+  return Object.keys(NO_FILTER).some((name) => search[name as keyof AuditSearch] !== undefined)
+}

@@ -10,8 +10,8 @@ import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
-import { AuditFilters, NO_FILTER, isFiltered } from './audit-filters.tsx'
-import type { AuditSearch } from './audit-search.ts'
+import { AuditFilters } from './audit-filters.tsx'
+import { type AuditSearch, NO_FILTER, isFiltered } from './audit-search.ts'
 import {
   type AuditEvent,
   type Scope,

@@ -30,10 +30,11 @@ export function OrganizationsPage() {
   if (only && !all && !isNew)
     return <Navigate to="/app/$organization" params={{ organization: only.attributes.name }} replace />
   const setNew = (open: boolean) => void navigate({ search: { all: true, ...(open && { new: true }) }, replace: true })
-  const create = mayCreate && (
+  const create = (
     <Button
       label="New organization"
       icon={Plus}
+      reason={mayCreate ? undefined : 'only site administrators can create organizations here'}
       kind={data?.data.length === 0 ? 'primary' : 'plain'}
       onClick={() => setNew(true)}
     />

@@ -3,7 +3,6 @@ import { Variable as VariableIcon } from 'lucide-react'
 import { CodeBlock } from '../../components/copy.tsx'
 import { EmptyState } from '../../components/feedback.tsx'
 import { TargetLink } from '../../components/links.tsx'
-import { usePageTitle } from '../../components/page.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { VariablesEditor } from './variables-editor.tsx'
 
@@ -11,10 +10,9 @@ const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/variab
 
 export function VariablesTab() {
   const { organization, workspace } = useOpenWorkspace()
-  const { permissions, name } = workspace.attributes
+  const { permissions } = workspace.attributes
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  usePageTitle(`${name} · variables`)
   if (!permissions['can-read-variable']) {
     return (
       <EmptyState icon={VariableIcon} title="You don’t have access to the variables">

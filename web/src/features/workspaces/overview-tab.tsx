@@ -2,7 +2,7 @@ import type { DocumentOnWire } from '@groundstate/contract/responses'
 import type { workspaceReadmeSchema } from '@groundstate/contract/workspace-resources'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { Hand, Play, Terminal } from 'lucide-react'
+import { FileInput, Hand, Play, Terminal, Upload } from 'lucide-react'
 import { Suspense, lazy } from 'react'
 import { get } from '../../api/client.ts'
 import { includedOf } from '../../api/queries.ts'
@@ -51,13 +51,23 @@ function FirstRun() {
   const { name, permissions, 'execution-mode': mode } = workspace.attributes
   const isLocal = mode === 'local'
   const hasConfiguration = workspace.relationships['current-configuration-version'].data !== null
-  const start = () => void navigate({ to: '.', search: (before) => ({ ...before, start: true }) })
-  const create = <Button label="New run" icon={Play} onClick={start} />
+  const hasState = workspace.relationships['current-state-version'].data !== null
+  const mayRun = permissions['can-queue-run'] && !isLocal
+  const open = (dialog: 'start' | 'upload' | 'import') =>
+    void navigate({ to: '.', search: (before) => ({ ...before, [dialog]: true }) })
   return (
     <EmptyState
       icon={Terminal}
       title="No runs yet"
-      actions={permissions['can-queue-run'] && hasConfiguration && !isLocal && create}
+      actions={
+        <>
+          {mayRun && hasConfiguration && <Button label="New run" icon={Play} onClick={() => open('start')} />}
+          {mayRun && <Button label="Upload configuration" icon={Upload} onClick={() => open('upload')} />}
+          {permissions['can-create-state-versions'] && !hasState && (
+            <Button label="Import state" icon={FileInput} onClick={() => open('import')} />
+          )}
+        </>
+      }
     >
       <ConnectCli organization={organization} workspace={name} isLocal={isLocal} />
     </EmptyState>

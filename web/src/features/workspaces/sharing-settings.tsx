@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { get, queryString, request } from '../../api/client.ts'
 import { includedOf, useChange } from '../../api/queries.ts'
+import { Card } from '../../components/card.tsx'
 import { loaded } from '../../components/feedback.tsx'
 import { RadioField } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
@@ -14,7 +15,7 @@ import { useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
 import { findWorkspaces, workspaceItem } from './workspaces.ts'
 
 const SCOPES = {
-  selected: { text: 'Selected workspaces', about: 'Only the workspaces listed below.' },
+  selected: { text: 'Selected workspaces', about: 'Only the workspaces in the list below.' },
   project: { text: 'Project', about: 'Every workspace of the same project.' },
   organization: { text: 'Organization', about: 'Every workspace of the organization.' },
 } as const
@@ -35,38 +36,33 @@ export function SharingSettings() {
     organization: 'Every workspace of the organization',
   }
   return (
-    <SettingsForm
-      title="Remote state sharing"
-      readOnly={
-        !permissions['can-update'] && (
-          <>
-            <p>{readers[scope]} can read the state.</p>
-            {scope === 'selected' && <Consumers mayChange={false} />}
-          </>
-        )
-      }
-      about="Other workspaces can read the state of this workspace, including its outputs."
-      names={['global-remote-state', 'project-remote-state']}
-      draft={draft}
-      onSave={async () =>
-        update.mutateAsync({
-          id: workspace.id,
-          attributes: {
-            'global-remote-state': draft.values.scope === 'organization',
-            'project-remote-state': draft.values.scope === 'project',
-          },
-        })
-      }
-    >
-      <RadioField
-        label="Share with"
-        name="state-sharing"
-        value={draft.values.scope}
-        onChange={(value) => draft.set({ scope: value })}
-        options={(Object.keys(SCOPES) as Scope[]).map((value) => ({ value, ...SCOPES[value] }))}
-      />
-      {draft.values.scope === 'selected' && <Consumers mayChange />}
-    </SettingsForm>
+    <div className="space-y-4">
+      <SettingsForm
+        title="Remote state sharing"
+        readOnly={!permissions['can-update'] && <p>{readers[scope]} can read the state.</p>}
+        about="Other workspaces can read the state of this workspace, including its outputs."
+        names={['global-remote-state', 'project-remote-state']}
+        draft={draft}
+        onSave={async () =>
+          update.mutateAsync({
+            id: workspace.id,
+            attributes: {
+              'global-remote-state': draft.values.scope === 'organization',
+              'project-remote-state': draft.values.scope === 'project',
+            },
+          })
+        }
+      >
+        <RadioField
+          label="Share with"
+          name="state-sharing"
+          value={draft.values.scope}
+          onChange={(value) => draft.set({ scope: value })}
+          options={(Object.keys(SCOPES) as Scope[]).map((value) => ({ value, ...SCOPES[value] }))}
+        />
+      </SettingsForm>
+      {scope === 'selected' && <Consumers mayChange={permissions['can-update']} />}
+    </div>
   )
 }
 
@@ -88,7 +84,7 @@ function Consumers({ mayChange }: { mayChange: boolean }) {
   const act = (method: 'POST' | 'DELETE', id: string, done: string) =>
     change.mutate({ method, id }, { onSuccess: () => toast({ text: done }) })
   return (
-    <div className="space-y-2">
+    <Card title="Selected workspaces" about="Changes to this list apply immediately.">
       {!data && fallback}
       {data && (
         <PickList
@@ -107,6 +103,6 @@ function Consumers({ mayChange }: { mayChange: boolean }) {
         />
       )}
       <Pager pagination={data?.meta.pagination} onPage={setPage} />
-    </div>
+    </Card>
   )
 }

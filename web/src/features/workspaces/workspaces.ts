@@ -54,10 +54,11 @@ type Page = PageOnWire<
   | typeof effectiveTagBindingSchema
 >
 
-export function useWorkspaces(organization: string, search: WorkspaceSearch) {
-  const query = queryString({
-    'page[size]': PAGE_SIZE,
-    'page[number]': search.page,
+/** The query of a list, with its filters and order. */
+function listQuery(search: WorkspaceSearch, page: { size: number; number: number | undefined; include: string }) {
+  return queryString({
+    'page[size]': page.size,
+    'page[number]': page.number,
     'search[name]': search.q,
     'filter[run-group]': search.status,
     'filter[project][id]': search.project,
@@ -66,8 +67,12 @@ export function useWorkspaces(organization: string, search: WorkspaceSearch) {
     'filter[drifted]': search.drifted,
     ...taggedParams(readTags(search.tag)),
     sort: search.sort,
-    include: INCLUDE,
+    include: page.include,
   })
+}
+
+export function useWorkspaces(organization: string, search: WorkspaceSearch) {
+  const query = listQuery(search, { size: PAGE_SIZE, number: search.page, include: INCLUDE })
   return useQuery({
     queryKey: ['workspaces', organization, 'list', query],
     queryFn: async ({ signal }) => {
@@ -76,6 +81,18 @@ export function useWorkspaces(organization: string, search: WorkspaceSearch) {
     },
     placeholderData: (before, query) => (isOfScope(query, organization) ? before : undefined),
   })
+}
+
+/** A page of everything that a search finds, for actions on all of it. */
+export async function readWorkspaces(
+  organization: string,
+  search: WorkspaceSearch,
+  number: number,
+  signal: AbortSignal,
+) {
+  const query = listQuery({ ...search, sort: 'name' }, { size: 100, number, include: 'project' })
+  const document = await get<Page>(`/organizations/${organization}/workspaces${query}`, signal)
+  return { rows: rowsOf(document), hasMore: document.meta.pagination['next-page'] !== null }
 }
 
 /** A row of the list. `currentRun` determines the status of the workspace; plan-only runs are never current. */
@@ -89,6 +106,7 @@ function rowsOf(document: Page) {
     const holder = relationships['locked-by']
     return {
       ...workspace,
+      name: workspace.attributes.name,
       project: included.one('projects', relationships.project),
       tags: included
         .many('effective-tag-bindings', relationships['effective-tag-bindings'])

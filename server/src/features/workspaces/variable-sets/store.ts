@@ -5,6 +5,7 @@ import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
+import type { VariableRow } from '../variables/store.ts'
 import { countRows } from '../workspaces/store.ts'
 
 /**
@@ -178,6 +179,20 @@ export async function listEffectiveSets(db: Db, workspaceIds: readonly string[])
       projectId: sql`w.project_id`,
       organizationId: sql`w.organization_id`,
     })}) s where w.id = any(${workspaceIds})`.execute(db)
+  return rows
+}
+
+/** Sensitive variables of workspaces and of their effective sets, including overridden ones. */
+export async function listSensitiveVariables(db: Db, workspaceIds: readonly string[]) {
+  const { rows } = await sql<VariableRow & { of_workspace_id: string }>`
+    select v.*, v.workspace_id as of_workspace_id from variables v where v.workspace_id = any(${workspaceIds}) and v.sensitive
+    union all
+    select v.*, w.id as of_workspace_id
+      from workspaces w
+      join variable_sets s on s.organization_id = w.organization_id
+       and ${isEffective(sql.ref('w.id'), sql.ref('w.project_id'))}
+      join variables v on v.variable_set_id = s.id and v.sensitive
+     where w.id = any(${workspaceIds})`.execute(db)
   return rows
 }
 
