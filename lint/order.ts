@@ -42,7 +42,17 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'workspace-deletion',
     'organization-overviews',
   ],
-  site: ['discovery', 'health', 'admin', 'agent-package', 'audit-trail', 'blob-shards', 'changes', 'samples'],
+  site: [
+    'discovery',
+    'health',
+    'failed-jobs',
+    'admin',
+    'agent-package',
+    'audit-trail',
+    'blob-shards',
+    'changes',
+    'samples',
+  ],
 }
 
 /** Units of `server/src/` below the features, lowest first: directories, or files without their extension. */

@@ -1,5 +1,41 @@
 import { ORGANIZATION_ACCESS_BITS } from '../src/auth/grants.ts'
 
+/** Tables of sign-in settings; databases of earlier versions get them by a later migration. */
+export const SIGN_IN_TABLES = `
+-- One row, or none while the site uses the defaults. Settings of the environment take precedence.
+create table if not exists sign_in_settings (
+  only_row boolean primary key default true check (only_row),
+  issuer text,
+  client_id text,
+  -- encrypted; null for a public client
+  client_secret bytea,
+  name text not null,
+  scopes text not null,
+  group_claim text not null,
+  password_sign_in boolean not null,
+  updated_at timestamptz not null,
+  check ((issuer is null) = (client_id is null))
+);
+
+-- Trial sign-ins of administrators, deleted after a day.
+create table if not exists sign_in_trials (
+  id text primary key,
+  user_id text not null references users on delete cascade,
+  -- the settings that are tried, encrypted
+  settings bytea not null,
+  -- equal for equal settings
+  fingerprint text not null,
+  -- what the provider reported, encrypted
+  result bytea,
+  -- whether an administrator signed in
+  proves_sign_in boolean not null default false,
+  created_at timestamptz not null,
+  finished_at timestamptz
+);
+create index if not exists sign_in_trials_age_idx on sign_in_trials (created_at);
+create index if not exists sign_in_trials_user_idx on sign_in_trials (user_id);
+`
+
 /** Organizations, their members, teams and projects, and accounts at the identity provider. */
 export const up = `
 create table organizations (
@@ -150,6 +186,7 @@ create table sso_identities (
 );
 create index sso_identities_user_idx on sso_identities (user_id);
 
+${SIGN_IN_TABLES}
 create table reserved_tag_keys (
   id text primary key,
   organization_id text not null references organizations on delete cascade,

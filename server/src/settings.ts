@@ -181,7 +181,7 @@ export const SETTINGS = {
   runHistoryRetentionDays: retention(0, 'run events and agent jobs are kept'),
   oidcIssuer: {
     schema: webAddress.transform((url) => new URL(url)).optional(),
-    doc: 'URL of the OpenID Connect provider for sign-in',
+    doc: 'URL of the OpenID Connect provider for sign-in; with it, the provider cannot be changed in the web UI',
   },
   oidcClientId: { schema: z.string().optional(), doc: 'client id of this server at the provider' },
   oidcClientSecret: {
@@ -198,7 +198,11 @@ export const SETTINGS = {
     schema: z.string().default('groups'),
     doc: "claim with the names or ids of a user's groups, for team membership",
   },
-  passwordSignIn: { schema: onOff.default(true), doc: 'whether users may sign in with a password' },
+  passwordSignIn: {
+    schema: onOff.optional(),
+    doc: 'whether users may sign in with a password; takes precedence over the web UI',
+    shown: 'as set in the web UI, on by default',
+  },
   smtpUrl: {
     schema: z
       .url({ protocol: /^smtps?$/, error: MAIL_SERVER })

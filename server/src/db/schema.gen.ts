@@ -290,6 +290,7 @@ export type Schema = {
   run_triggers: {
     created_at: Timestamp
     id: string
+    last_fired_at: Timestamp | null
     seq: Generated<number>
     source_id: string
     workspace_id: string
@@ -378,6 +379,27 @@ export type Schema = {
   sign_in_places: {
     last_at: Timestamp
     place: string
+    user_id: string
+  }
+  sign_in_settings: {
+    client_id: string | null
+    client_secret: Buffer | null
+    group_claim: string
+    issuer: string | null
+    name: string
+    only_row: Generated<boolean>
+    password_sign_in: boolean
+    scopes: string
+    updated_at: Timestamp
+  }
+  sign_in_trials: {
+    created_at: Timestamp
+    fingerprint: string
+    finished_at: Timestamp | null
+    id: string
+    proves_sign_in: Generated<boolean>
+    result: Buffer | null
+    settings: Buffer
     user_id: string
   }
   sso_identities: {
@@ -470,6 +492,7 @@ export type Schema = {
     response_status: number | null
     response_truncated: Generated<boolean>
     sent_at: Timestamp
+    task_id: string | null
     task_result_id: string
     url: string
   }
@@ -517,6 +540,7 @@ export type Schema = {
     id: string
     lease_expires_at: Timestamp | null
     message: string | null
+    outcome_levels: OptionalJson
     outcomes_count: Generated<number>
     run_id: string
     stage: 'pre_plan' | 'post_plan' | 'pre_apply' | 'post_apply'

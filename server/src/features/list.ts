@@ -21,6 +21,7 @@ import * as memberships from './organizations/organization-memberships/routes.ts
 import { organizationLoaders, organizationRoutes } from './organizations/organizations/routes.ts'
 import * as projects from './organizations/projects/routes.ts'
 import { ssoRoutes } from './organizations/sso/routes.ts'
+import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
@@ -46,6 +47,7 @@ import { auditTrailRoutes } from './site/audit-trail/routes.ts'
 import { blobShardJobs } from './site/blob-shards/jobs.ts'
 import { changeRoutes } from './site/changes/routes.ts'
 import { discoveryRoutes } from './site/discovery/routes.ts'
+import { failedJobRoutes } from './site/failed-jobs/routes.ts'
 import { healthRoutes } from './site/health/routes.ts'
 import { sampleJobs, sampleRoutes } from './site/samples/routes.ts'
 import { backingDataRoutes } from './states/backing-data/routes.ts'
@@ -73,6 +75,7 @@ import * as workspaces from './workspaces/workspaces/routes.ts'
 /** All routes of the server. */
 export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
+  failedJobRoutes,
   healthRoutes,
   accountRoutes,
   adminOrganizationRoutes,
@@ -113,6 +116,7 @@ export const ROUTES: readonly Routes[] = [
   runTriggerRoutes,
   sampleRoutes,
   sessionRoutes,
+  signInSettingsRoutes,
   ssoRoutes,
   stateContentRoutes,
   stateVersionDiffRoutes,

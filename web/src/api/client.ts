@@ -51,6 +51,26 @@ export async function getData<Document extends { data: unknown }>(
   return (await get<Document>(path, signal)).data
 }
 
+type PutOptions = { signal: AbortSignal; onProgress: (bytes: number) => void }
+
+/** Uploads a file to a signed URL of the server. Throws `ApiError` for error responses; `fetch` does not report progress. */
+export async function putFile(path: string, file: Blob, { signal, onProgress }: PutOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const upload = new XMLHttpRequest()
+    upload.upload.addEventListener('progress', ({ loaded }) => onProgress(loaded))
+    upload.addEventListener('load', () => {
+      if (upload.status < 400) resolve()
+      else reject(new ApiError(upload.status, errorsIn(upload.responseText)))
+    })
+    upload.addEventListener('error', () => reject(new Error('the upload was interrupted')))
+    upload.addEventListener('abort', () => reject(new DOMException('the upload was canceled', 'AbortError')))
+    signal.addEventListener('abort', () => upload.abort())
+    upload.open('PUT', path)
+    upload.setRequestHeader('content-type', 'application/octet-stream')
+    upload.send(file)
+  })
+}
+
 /** The URL path of an API path: `apiPath('/runs/run-1')`. */
 export function apiPath(path: string) {
   return serverPath(`/api/v2${path}`)

@@ -20,7 +20,14 @@ const overview = createRoute({
 const workspaces = createRoute({
   getParentRoute: () => organization,
   path: 'workspaces',
-  validateSearch: searchParams({ ...WORKSPACE_FILTERS, sort: WORKSPACE_SORTS, page: 'number', new: 'flag' }),
+  validateSearch: searchParams({
+    ...WORKSPACE_FILTERS,
+    sort: WORKSPACE_SORTS,
+    page: 'number',
+    new: 'flag',
+    upload: 'flag',
+    import: 'flag',
+  }),
   ...page(async () => import('../features/workspaces/workspaces-page.tsx'), 'WorkspacesPage'),
 })
 const runs = createRoute({
@@ -41,7 +48,7 @@ const runById = createRoute({
 const projects = createRoute({
   getParentRoute: () => organization,
   path: 'projects',
-  validateSearch: searchParams({ q: 'text', page: 'number', new: 'flag' }),
+  validateSearch: searchParams({ q: 'text', sort: ['name', '-name'], page: 'number', new: 'flag' }),
   ...page(async () => import('../features/projects/projects-page.tsx'), 'ProjectsPage'),
 })
 const project = createRoute({
@@ -57,7 +64,14 @@ const project = createRoute({
 const variableSets = createRoute({
   getParentRoute: () => organization,
   path: 'variable-sets',
-  validateSearch: searchParams({ q: 'text', page: 'number', new: 'flag' }),
+  validateSearch: searchParams({
+    q: 'text',
+    scope: ['global', 'selected'],
+    page: 'number',
+    new: 'flag',
+    /** The project that owns the new set. */
+    project: 'text',
+  }),
   ...page(async () => import('../features/variable-sets/variable-sets-page.tsx'), 'VariableSetsPage'),
 })
 const variableSet = createRoute({
@@ -79,7 +93,15 @@ const runTasks = createRoute({
 const runTask = createRoute({
   getParentRoute: () => organization,
   path: 'run-tasks/$task',
-  validateSearch: searchParams({ tab: 'text', q: 'text', status: 'text', delivery: 'text', page: 'number' }),
+  validateSearch: searchParams({
+    tab: ['attachments', 'deliveries', 'test', 'settings'],
+    /** Whether the attachments show workspaces to which the task is not attached too. */
+    all: 'flag',
+    q: 'text',
+    status: ['succeeded', 'failed'],
+    delivery: 'text',
+    page: 'number',
+  }),
   ...page(
     async () => import('../features/run-tasks/run-task-page.tsx'),
     'RunTaskPage',
@@ -89,7 +111,14 @@ const runTask = createRoute({
 const runTriggers = createRoute({
   getParentRoute: () => organization,
   path: 'run-triggers',
-  validateSearch: searchParams({ view: ['graph', 'list'], q: 'text', project: 'text', page: 'number', new: 'flag' }),
+  validateSearch: searchParams({
+    view: ['graph', 'list'],
+    q: 'text',
+    project: 'text',
+    sort: ['source', 'destination', 'last-fired-at'].flatMap((name) => [name, `-${name}`]),
+    page: 'number',
+    new: 'flag',
+  }),
   ...page(async () => import('../features/run-triggers/run-triggers-page.tsx'), 'RunTriggersPage'),
 })
 const agents = createRoute({
@@ -101,7 +130,13 @@ const agents = createRoute({
 const agentPool = createRoute({
   getParentRoute: () => organization,
   path: 'agents/$pool',
-  validateSearch: searchParams({ tab: 'text', page: 'number', start: 'flag' }),
+  validateSearch: searchParams({
+    tab: 'text',
+    q: 'text',
+    status: ['idle', 'busy', 'unknown', 'errored', 'exited'],
+    page: 'number',
+    start: 'flag',
+  }),
   ...page(
     async () => import('../features/agents/agent-pool-page.tsx'),
     'AgentPoolPage',
@@ -111,13 +146,19 @@ const agentPool = createRoute({
 const members = createRoute({
   getParentRoute: () => organization,
   path: 'members',
-  validateSearch: searchParams({ q: 'text', status: ['active', 'invited'], page: 'number', invite: 'flag' }),
+  validateSearch: searchParams({
+    q: 'text',
+    status: ['active', 'invited'],
+    team: 'text',
+    page: 'number',
+    invite: 'flag',
+  }),
   ...page(async () => import('../features/members/members-page.tsx'), 'MembersPage'),
 })
 const member = createRoute({
   getParentRoute: () => organization,
   path: 'members/$member',
-  validateSearch: searchParams({ q: 'text', page: 'number' }),
+  validateSearch: searchParams({ q: 'text', page: 'number', projects: 'number' }),
   ...page(
     async () => import('../features/members/member-page.tsx'),
     'MemberPage',
@@ -133,7 +174,7 @@ const teams = createRoute({
 const team = createRoute({
   getParentRoute: () => organization,
   path: 'teams/$team',
-  validateSearch: searchParams({ tab: 'text', q: 'text', page: 'number' }),
+  validateSearch: searchParams({ tab: 'text', q: 'text', page: 'number', projects: 'number' }),
   ...page(
     async () => import('../features/teams/team-page.tsx'),
     'TeamPage',

@@ -130,6 +130,7 @@ const siteOrganization = createRoute({
 const siteSignIn = createRoute({
   getParentRoute: () => admin,
   path: 'sign-in',
+  validateSearch: searchParams({ trial: 'text' }),
   ...page(async () => import('../features/admin/sign-in-page.tsx'), 'SiteSignInPage', ADMINISTRATION),
 })
 const health = createRoute({

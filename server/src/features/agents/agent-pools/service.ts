@@ -40,7 +40,7 @@ export async function listAgentPools(
   input: { page: Page; filter: store.PoolFilter },
 ) {
   const { id: organizationId } = await requireOrganization(ctx, organizationName, 'agent-pools:read')
-  return store.listAgentPools(ctx.db, ctx.actor, { organizationId, since: store.onlineSince(ctx.now()), ...input })
+  return store.listAgentPools(ctx.db, ctx.actor, { organizationId, now: ctx.now(), ...input })
 }
 
 export async function updateAgentPool(ctx: Ctx, pool: AgentPool, { attributes, relationships }: UpdateAgentPool) {

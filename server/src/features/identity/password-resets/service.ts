@@ -28,7 +28,7 @@ const CONTEXT = 'password-resets.request'
  * nor its duration reveals whether there is one. The login is encrypted: users sometimes type a password there.
  */
 export async function requestPasswordReset(ctx: Ctx, login: string) {
-  checkPasswordSignIn(ctx)
+  await checkPasswordSignIn(ctx)
   if (!sendsMail(ctx)) throw forbidden('this server sends no mail: ask an administrator for a link to set a password')
   await countResetRequest(ctx, login)
   const sealed = ctx.secrets.seal(login, CONTEXT).toString('base64')
@@ -49,7 +49,7 @@ export const passwordResetJobs = [
 
 /** Creates a link for a user, which replaces earlier ones. The caller is authorised. It is mailed too, if the account has a confirmed address. */
 export async function createPasswordReset(ctx: TransactionCtx, user: UserRow): Promise<PasswordReset> {
-  checkPasswordSignIn(ctx)
+  await checkPasswordSignIn(ctx)
   await deletePasswordResets(ctx.db, user.id)
   return insertPasswordReset(ctx, user)
 }
@@ -77,7 +77,7 @@ function passwordMail({ username, password_hash: hash }: UserRow, to: string, ur
 
 /** The account of a link. Throws `not-found` for a link that was used, replaced or has expired, or `too-many-requests`. */
 export async function requirePasswordReset(ctx: Ctx, secret: string) {
-  checkPasswordSignIn(ctx)
+  await checkPasswordSignIn(ctx)
   const user = await store.findPasswordReset(ctx.db, tokenHash(secret), ctx.now())
   if (!user) {
     await countUnknownLink(ctx)

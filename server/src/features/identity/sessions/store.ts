@@ -176,3 +176,7 @@ export async function deleteRecoveryCode(db: Db, userId: string, hash: Buffer) {
     .executeTakeFirst()
   return result.numDeletedRows > 0n
 }
+
+export async function findSignInSettings(db: Db) {
+  return db.selectFrom('sign_in_settings').selectAll().executeTakeFirst()
+}

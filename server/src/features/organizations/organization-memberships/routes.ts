@@ -133,6 +133,7 @@ export const membershipRoutes: Routes = (http) => {
       summary: 'List the organization memberships in a team',
       access: { team: 'team:read' },
       responses: MEMBERSHIPS,
+      include: membershipIncludes,
       query: {
         'filter[status]': STATUS,
         'filter[is_service_account]': boolean().describe('true: none, since service accounts have no memberships'),

@@ -9,7 +9,13 @@ import { boolean, text } from '../../../http/query.ts'
 import { created, listAll, ok, unstored } from '../../../http/responses.ts'
 import { passwordResetResource } from '../../identity/password-resets/resource.ts'
 import * as organizations from './organizations.ts'
-import { adminOrganizationResource, adminUserResource, featureSetResource, subscriptionResource } from './resource.ts'
+import {
+  adminMembershipResource,
+  adminOrganizationResource,
+  adminUserResource,
+  featureSetResource,
+  subscriptionResource,
+} from './resource.ts'
 import * as users from './users.ts'
 
 const ADMIN = { access: 'site-admin' } as const
@@ -114,12 +120,25 @@ export const adminUserRoutes: Routes = (http) => {
         q: text().describe('part of the username or the e-mail address'),
         'filter[admin]': boolean().describe('only site administrators, or only others'),
         'filter[suspended]': boolean().describe('only suspended users, or only others'),
+        'filter[unconfirmed]': boolean().describe(
+          'only users who entered an address that is not confirmed, or only others',
+        ),
+        'filter[two-factor]': boolean().describe(
+          'only users with two-factor authentication, or only users with a password and without it',
+        ),
       },
       responses: { 200: pageOf(contract.adminUserSchema) },
     },
     async (req) => {
       const { q, 'filter[admin]': isAdmin, 'filter[suspended]': isSuspended } = req.query
-      const list = await users.listSiteUsers(req.ctx, { page: req.page(), q, isAdmin, isSuspended })
+      const filter = {
+        q,
+        isAdmin,
+        isSuspended,
+        hasTwoFactor: req.query['filter[two-factor]'],
+        isUnconfirmed: req.query['filter[unconfirmed]'],
+      }
+      const list = await users.listSiteUsers(req.ctx, { page: req.page(), ...filter })
       return req.list(list, (row) => adminUserResource(row, req.ctx.baseUrl))
     },
   )
@@ -142,6 +161,16 @@ export const adminUserRoutes: Routes = (http) => {
   )
   http.get(ONE_USER, { ...USER, summary: 'Show a user as an administrator' }, async ({ ctx, params }) =>
     ok(adminUserResource(await users.requireSiteUser(ctx, params.userId), ctx.baseUrl)),
+  )
+  http.get(
+    `${ONE_USER}/organization-memberships`,
+    {
+      ...ADMIN,
+      summary: 'List the organizations and teams of a user',
+      responses: { 200: pageOf(contract.adminMembershipSchema) },
+    },
+    async (req) =>
+      req.list(await users.listSiteMemberships(req.ctx, req.params.userId, req.page()), adminMembershipResource),
   )
   http.patch(
     ONE_USER,

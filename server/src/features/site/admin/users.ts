@@ -9,6 +9,7 @@ import { randomText } from '../../../ids.ts'
 import { hashPassword } from '../../../secrets/passwords.ts'
 import { createPasswordReset } from '../../identity/password-resets/service.ts'
 import { endSessions } from '../../identity/sessions/service.ts'
+import { signInMethods } from '../../identity/sessions/sign-in-settings.ts'
 import { removeTwoFactor } from '../../identity/sessions/two-factor.ts'
 import { createUserToken, replaceSettingToken } from '../../identity/tokens/service.ts'
 import { userAudit } from '../../identity/users/resource.ts'
@@ -39,6 +40,11 @@ export async function listSiteUsers(ctx: Ctx, { page, ...filter }: store.UserFil
   return store.listSiteUsers(ctx.db, filter, page)
 }
 
+export async function listSiteMemberships(ctx: Ctx, id: string, page: Page) {
+  await requireSiteUser(ctx, id)
+  return store.listSiteMemberships(ctx.db, id, page)
+}
+
 /**
  * Creates an account. Without a password it is for single sign-on, or for programs with API tokens; where there is no single sign-on, a link to
  * set a password is returned.
@@ -46,7 +52,8 @@ export async function listSiteUsers(ctx: Ctx, { page, ...filter }: store.UserFil
 export async function createSiteUser(ctx: Ctx, input: CreateUser) {
   checkSiteAdmin(ctx)
   const passwordHash = input.password === undefined ? null : await hashPassword(input.password)
-  const getsLink = passwordHash === null && ctx.config.passwordSignIn && ctx.config.oidcIssuer === undefined
+  const methods = await signInMethods(ctx)
+  const getsLink = passwordHash === null && methods.password && methods.sso === null
   return transact(ctx, async (ctx) => {
     const { username, email, 'is-admin': isSiteAdmin } = input
     const user = await createUser(ctx, { username, email, passwordHash, isSiteAdmin })

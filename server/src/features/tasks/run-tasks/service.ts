@@ -61,9 +61,9 @@ export async function insertTask(
   return id
 }
 
-export async function listTasks(ctx: Ctx, organizationName: string, page: Page) {
+export async function listTasks(ctx: Ctx, organizationName: string, list: { page: Page; q: string | undefined }) {
   const organization = await requireOrganization(ctx, organizationName, 'run-tasks:read')
-  const { rows, total } = await store.listTasks(ctx.db, organization.id, page)
+  const { rows, total } = await store.listTasks(ctx.db, organization.id, list)
   return { rows: await withAttachments(ctx, rows), total }
 }
 

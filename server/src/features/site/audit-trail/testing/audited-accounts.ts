@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'vitest'
 import { createBrowser } from '../../../../testing/browser.ts'
+import { createFailedJob } from '../../../../testing/failed-jobs.ts'
 import { addMember } from '../../../../testing/teams.ts'
 import { approve } from '../../../identity/oauth/service.ts'
 import { totpCode } from '../../../identity/sessions/totp.ts'
@@ -96,6 +97,8 @@ async function teamWithToken(w: AuditFixtures) {
   await w.send('POST', `/teams/${team}/authentication-token`, {})
   return team
 }
+
+const failedJob: MakeChange = async ({ app }) => ({ ids: [await createFailedJob(app)] })
 
 const onPerson: MakeChange = async (w) => ({ ids: [(await w.person()).id] })
 
@@ -284,6 +287,11 @@ export const ACCOUNTS: Record<string, MakeChange> = {
   'DELETE /admin/organizations/:name': async (w) => ({
     ids: [await ownOrganization(w)],
   }),
+  'PATCH /admin/sign-in-settings': () => ({ body: data('sign-in-settings', { name: 'Example ID' }) }),
+  'POST /admin/failed-jobs/actions/retry': failedJob,
+  'POST /admin/failed-jobs/actions/discard': failedJob,
+  'POST /admin/failed-jobs/:jobId/actions/retry': failedJob,
+  'POST /admin/failed-jobs/:jobId/actions/discard': failedJob,
   'POST /admin/organizations/:name/subscription': async (w) => ({
     ids: [await ownOrganization(w)],
     body: { data: { relationships: { 'feature-set': one('feature-sets', 'fs-standard') } } },
