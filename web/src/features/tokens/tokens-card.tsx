@@ -41,7 +41,7 @@ export function TokensCard({ owner, mayManage, ...options }: TokensCardProps) {
 
 const TEXTS = {
   user: {
-    title: 'API tokens',
+    title: 'Personal tokens',
     about: (name: string) => `Terraform, scripts and other tools use these tokens to act as ${name}.`,
   },
   team: {
