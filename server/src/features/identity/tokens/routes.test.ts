@@ -37,6 +37,16 @@ test('the secret is shown once, and works immediately', async () => {
   expect(JSON.stringify(listed)).not.toContain(attributes.token)
 })
 
+test('a list includes who created the tokens', async () => {
+  const admin = await createUser(app, { isSiteAdmin: true })
+  const user = await createUser(app)
+  await create(user, admin.token, { description: 'by the administrator' })
+
+  const { included } = (await app.request({ url: `${url(user)}?include=created_by`, token: user.token })).json()
+
+  expect(included.map((resource: any) => resource.attributes.username)).toContain(admin.username)
+})
+
 test.each([
   ['no body', undefined],
   ['an empty type, as a client sends it', { data: { type: '', attributes: { description: 'x' } } }],

@@ -228,3 +228,26 @@ describe('the end of a membership', () => {
     expect((await remove(id)).status).toBe(204)
   })
 })
+
+test('members without two-factor authentication are listed, except those who sign in elsewhere', async () => {
+  const [secured, unsecured, elsewhere] = [
+    await createUser(app, { password: 'a good password' }),
+    await createUser(app, { password: 'a good password' }),
+    await createUser(app),
+  ]
+  for (const user of [secured, unsecured, elsewhere]) await addMember(app, organization.id, user)
+  await app.db
+    .insertInto('two_factor_secrets')
+    .values({ user_id: secured.id, secret: Buffer.from('x'), verified_at: app.now(), created_at: app.now() })
+    .execute()
+  const users = async (filter: string) => {
+    const { data, meta } = (await list(`?filter[two_factor]=${filter}`)).json()
+    expect(meta['status-counts'].total).toBe(data.length)
+    return data.map((row: any) => row.relationships.user.data.id)
+  }
+
+  expect(await users('false')).toContain(unsecured.id)
+  expect(await users('false')).not.toEqual(expect.arrayContaining([secured.id]))
+  expect(await users('false')).not.toEqual(expect.arrayContaining([elsewhere.id]))
+  expect(await users('true')).toEqual([secured.id])
+})
