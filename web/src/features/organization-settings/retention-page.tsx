@@ -12,10 +12,16 @@ export function RetentionPage() {
   return <Page title="Retention">{data ? <Retention organization={data} /> : fallback}</Page>
 }
 
+const SERVER = {
+  text: 'Server defaults',
+  about: 'States are kept forever, configurations as long as the settings of the server say.',
+}
+
 function Retention({ organization: { id: name, attributes, relationships } }: { organization: Organization }) {
-  const days = useRetention('organizations', name, relationships['data-retention-policy'])
+  const relation = relationships['data-retention-policy']
+  const days = useRetention('organizations', name, relation)
   const set = useSetRetention('organizations', name)
-  const kind = days === null || days === undefined ? 'keep' : 'delete'
+  const kind = relation.data === null ? 'server' : days ? 'delete' : 'keep'
   const draft = useDraft<{ kind: string; days: string }>({ kind, days: days ? String(days) : '365' })
   const { values } = draft
   const isDeleting = values.kind === 'delete'
@@ -32,10 +38,14 @@ function Retention({ organization: { id: name, attributes, relationships } }: { 
         </>
       }
       // Owners only.
-      readOnly={!attributes.permissions['can-view-usage'] && `${policyText(days)}.`}
+      readOnly={
+        !attributes.permissions['can-view-usage'] && (kind === 'server' ? SERVER.about : `${policyText(days)}.`)
+      }
       names={[DAYS]}
       draft={{ ...draft, isDirty }}
-      onSave={async () => set.mutateAsync(isDeleting ? Number(values.days) : null)}
+      onSave={async () =>
+        set.mutateAsync(isDeleting ? Number(values.days) : values.kind === 'server' ? 'inherit' : null)
+      }
     >
       <RadioField
         label="Retention policy"
@@ -43,6 +53,7 @@ function Retention({ organization: { id: name, attributes, relationships } }: { 
         value={values.kind}
         onChange={(selected) => draft.set({ kind: selected })}
         options={[
+          { value: 'server', ...SERVER },
           { value: 'keep', text: 'Keep forever', about: 'Nothing is deleted.' },
           { value: 'delete', text: 'Delete after a number of days', about: 'Older content is deleted permanently.' },
         ]}
@@ -52,8 +63,8 @@ function Retention({ organization: { id: name, attributes, relationships } }: { 
           <TextField label="Days" type="number" min={1} className="w-28!" {...draft.text('days', DAYS)} />
           {isDirty && (
             <Notice tone="warn" role="status">
-              The next daily clean-up deletes content older than {counted(Number(values.days) || 0, 'day')}. The current
-              state of a workspace, its current configuration, and those that runs still need are kept.
+              Content older than {counted(Number(values.days) || 0, 'day')} is deleted within the next hours. The
+              current state of a workspace, its current configuration, and those that runs still need are kept.
             </Notice>
           )}
         </>
