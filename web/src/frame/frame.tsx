@@ -111,11 +111,14 @@ const LAST_ORGANIZATION = 'groundstate-organization'
 
 /** The organization opened last, also before a reload: the user's own pages keep its navigation. */
 function useLastOrganization(current: string | undefined) {
-  const first = useOrganizations().data?.data[0]?.attributes.name
+  const known = useOrganizations().data?.data.map(({ id }) => id)
   useEffect(() => {
     if (current !== undefined) localStorage.setItem(LAST_ORGANIZATION, current)
   }, [current])
-  return current ?? localStorage.getItem(LAST_ORGANIZATION) ?? first
+  const last = localStorage.getItem(LAST_ORGANIZATION) ?? undefined
+  // It may have been renamed or deleted. The list has only the first hundred organizations.
+  const isGone = last !== undefined && known !== undefined && known.length < 100 && !known.includes(last)
+  return current ?? (isGone ? known[0] : (last ?? known?.[0]))
 }
 
 /** Redirects to the sign-in page, which returns here. In an effect, so that a second render does not redirect again. */

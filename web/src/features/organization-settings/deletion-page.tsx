@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
-import { invalidate } from '../../api/queries.ts'
+import { invalidate, isOfScope, queries } from '../../api/queries.ts'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ListLink } from '../../components/links.tsx'
@@ -51,7 +51,8 @@ export function DeletionPage() {
               done={`${name} was deleted`}
               onConfirm={async () => {
                 await deleteOrganization(name)
-                await navigate({ to: '/app' })
+                await navigate({ to: '/app', search: { all: true } })
+                queries.removeQueries({ predicate: ({ queryKey }) => isOfScope({ queryKey }, name) })
                 await invalidate(['organizations'])
               }}
             />
