@@ -107,6 +107,8 @@ type TagMenuProps = { tag: TagValue; onDelete: (id: string) => Promise<unknown> 
 function TagMenu({ tag: { attributes, relationships }, onDelete }: TagMenuProps) {
   const { key, 'workspace-count': count } = attributes
   const id = relationships.tag.data?.id
+  // The server deletes only tags without a value; others are removed where they are set.
+  if (id === undefined) return null
   const label = tagLabel(attributes)
   return (
     <RowMenu
@@ -115,13 +117,12 @@ function TagMenu({ tag: { attributes, relationships }, onDelete }: TagMenuProps)
         {
           text: 'Delete tag',
           icon: Trash2,
-          reason: id === undefined ? 'tags with a value are removed in the workspace or project' : undefined,
           confirm: {
             title: `Delete ${key}?`,
             consequence: `It is removed from ${counted(count, 'workspace')}, also from workspaces that you can’t see. Projects keep it.`,
             action: 'Delete tag',
             done: `${key} deleted`,
-            onConfirm: async () => onDelete(id ?? ''),
+            onConfirm: async () => onDelete(id),
           },
         },
       ]}

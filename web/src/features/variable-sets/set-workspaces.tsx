@@ -83,7 +83,6 @@ function columnsOf(organization: string, isOfProject: boolean): readonly Column<
     },
     {
       header: 'Applies through',
-      className: 'whitespace-nowrap',
       cell: ({ attributes: { scope }, project, relationships }) => {
         if (scope === 'workspace') return 'workspace'
         if (scope === 'global') return 'all workspaces'
