@@ -160,7 +160,7 @@ async function measure(context: BrowserContext, baseUrl: string, scene: Scene, s
   const rows = [{ ...rowOf(scene), value: median(times) }]
   if (scene.scrolls === undefined) return rows
   const name = `${scene.name}: frames dropped while it scrolls`
-  return [...rows, { name, value: await droppedFrames(page, scene.scrolls), unit: '%', better: 'less', budget: 5 }]
+  return [...rows, { name, value: await droppedFrames(page, scene.scrolls), unit: '%', better: 'less', budget: 3 }]
 }
 
 function rowOf({ name, from, budget }: Scene): Omit<BenchRow, 'value'> {

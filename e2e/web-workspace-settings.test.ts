@@ -101,7 +101,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     await readers.getByText('No workspaces selected.').waitFor()
 
     expect(shared.data).toHaveLength(1)
-    expect(await page.title()).toBe('Remote state sharing · kafka · Groundstate')
+    expect(await page.title()).toBe('State sharing · kafka · Groundstate')
     expect(faults).toEqual([])
   })
 
@@ -122,7 +122,8 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     await attached.getByText('Post-plan, Pre-apply · mandatory: a failure stops the run').waitFor()
     const stage = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: 'Pre-apply' }) })
     const asked = await stage.getByRole('listitem').textContent()
-    await attached.getByRole('button', { name: 'Detach', exact: true }).click()
+    await attached.getByRole('button', { name: 'Actions for scan' }).click()
+    await page.getByRole('menuitem', { name: 'Detach' }).click()
     await attached.getByRole('button', { name: 'Detach scan' }).click()
     await page.getByRole('heading', { name: 'No run tasks' }).waitFor()
 
@@ -142,7 +143,8 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     await button(page, 'Save').click()
     await page.getByText('Settings saved').first().waitFor()
     const kept = (await settings())['trigger-only-on-output-change']
-    await inbound.getByRole('button', { name: 'Remove', exact: true }).click()
+    await inbound.getByRole('button', { name: 'Actions for the trigger from network' }).click()
+    await page.getByRole('menuitem', { name: 'Remove' }).click()
     await button(page, 'Remove trigger').click()
     await page.getByRole('heading', { name: 'No run triggers' }).waitFor()
 

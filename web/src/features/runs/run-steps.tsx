@@ -152,7 +152,7 @@ export function stageState({ attributes: { status }, results }: Pick<TaskStage, 
   const failures = results.filter(isAdvisoryFailure).length
   if (failures > 0) return { state: 'warning', text: counted(failures, 'advisory failure') }
   const findings = findingsText(results)
-  return findings === undefined ? TASK_STATES.passed : { state: 'warning', text: `passed with ${findings}` }
+  return findings === undefined ? TASK_STATES.passed : { state: 'warning', text: `passed · ${findings}` }
 }
 
 type Results = readonly Pick<TaskResult, 'attributes'>[]
@@ -189,7 +189,7 @@ export function resultStyle(result: Pick<TaskResult, 'attributes'>): ResultStyle
     : RESULT_STYLE[status]
   const findings = findingsText([result])
   if (findings === undefined) return style
-  const text = `${style.text} with ${findings}`
+  const text = `${style.text} · ${findings}`
   if (status !== 'passed') return { ...style, text }
   return { ...OUTCOME_STYLE.warning, tone: outcomeCount([result], 'error') > 0 ? 'bad' : 'warn', text }
 }

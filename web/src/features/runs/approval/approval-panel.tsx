@@ -131,8 +131,10 @@ function TaskResults({ stages }: { stages: readonly TaskStage[] }) {
               className="-mx-1 flex items-start gap-1.5 rounded px-1 py-1 no-underline hover:bg-hover"
             >
               <Icon size={15} className={`mt-0.5 shrink-0 ${TONE_TEXT[tone]}`} />
-              <span className="min-w-0 flex-1">{result.attributes['task-name']}</span>
-              <span className={TONE_TEXT[tone]}>{text}</span>
+              <span className="flex min-w-0 flex-1 flex-wrap justify-between gap-x-3">
+                <span>{result.attributes['task-name']}</span>
+                <span className={TONE_TEXT[tone]}>{text}</span>
+              </span>
             </TabLink>
           </li>
         ))}

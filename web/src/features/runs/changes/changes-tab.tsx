@@ -9,9 +9,10 @@ import { CopyCurl } from '../../../components/copy-curl.tsx'
 import { EmptyState, ErrorNote, Notice, Skeleton } from '../../../components/feedback.tsx'
 import { type Chip, FilterChips, SearchField } from '../../../components/filters.tsx'
 import { counted } from '../../../components/numbers.ts'
-import { interruptionOf, type PhaseDiagnostic, RunDiagnostics, useDiagnostics } from '../log/diagnostics.tsx'
+import { type PhaseDiagnostic, RunDiagnostics, useDiagnostics } from '../log/diagnostics.tsx'
 import { hasEnded, hasLog, hasStarted, retentionText } from '../log/log-store.ts'
 import { missingLogReason } from '../log/log-tab.tsx'
+import { stopOf } from '../run-events.ts'
 import { runRoute, TabLink, useRunSearch } from '../run-navigation.tsx'
 import { type Apply, type Plan, type Run, type RunDocument, useVersionOutputs } from '../run.ts'
 import { applySummary, isFinished, outputChanges, unknownValueText, useApplyProgress } from './apply-progress.ts'
@@ -150,7 +151,6 @@ function PlannedChanges({ document, plan, model, diagnostics }: PlannedChangesPr
                 onClick={() => setExpanded(new Set(isAllExpanded ? [] : shown.map(({ key }) => key)))}
               />
             )}
-            <CopyCurl path={`/plans/${plan.id}/json-output-redacted`} />
           </div>
         </div>
       )}
@@ -169,7 +169,7 @@ function PlannedChanges({ document, plan, model, diagnostics }: PlannedChangesPr
             onToggle={toggle}
             progressOf={progress?.progressOf}
             diagnosticsOf={({ address }) => byAddress.get(address)}
-            isInterrupted={interruptionOf(document) !== undefined}
+            isInterrupted={stopOf(document) !== undefined}
           />
         </Card>
       )}
@@ -187,6 +187,9 @@ function PlannedChanges({ document, plan, model, diagnostics }: PlannedChangesPr
           <ChangeRows label="Drift" changes={drift} expanded={expanded} onToggle={toggle} />
         </Card>
       )}
+      <div className="flex justify-end">
+        <CopyCurl path={`/plans/${plan.id}/json-output-redacted`} />
+      </div>
     </div>
   )
 }

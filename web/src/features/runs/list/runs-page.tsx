@@ -133,21 +133,21 @@ function RunsList({ scope, workspace, search, onSearch, children }: RunsListProp
           {!isPastEnd && <p>The search matches words of the message, or the full run ID.</p>}
         </EmptyState>
       )}
+      <BulkBar
+        noun="run"
+        actions={RUN_BULK_ACTIONS}
+        rows={rows}
+        total={data && totalOf(data.pagination)}
+        hasMore={data?.pagination['next-page'] !== null}
+        selecting={selecting}
+        readPage={async (candidates, number, signal) => readRuns(scope, search, { candidates, number, signal })}
+        changes={['runs', 'workspaces', 'overview'].flatMap((type) => [
+          [type, organization],
+          [type, scope.workspaceId ?? organization],
+        ])}
+      />
       {data && rows.length > 0 && (
         <>
-          <BulkBar
-            noun="run"
-            actions={RUN_BULK_ACTIONS}
-            rows={rows}
-            total={totalOf(data.pagination)}
-            hasMore={data.pagination['next-page'] !== null}
-            selecting={selecting}
-            readPage={async (candidates, number, signal) => readRuns(scope, search, { candidates, number, signal })}
-            changes={['runs', 'workspaces', 'overview'].flatMap((type) => [
-              [type, organization],
-              [type, scope.workspaceId ?? organization],
-            ])}
-          />
           <RunsTable
             {...{ organization, workspace, rows }}
             positions={positions.data}

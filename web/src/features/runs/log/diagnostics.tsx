@@ -1,9 +1,9 @@
-import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import { CircleAlert, CircleX, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useMemo, useState } from 'react'
 import { Button } from '../../../components/button.tsx'
 import { counted } from '../../../components/numbers.ts'
 import { Pane } from '../../../components/pane.tsx'
+import { stopOf } from '../run-events.ts'
 import type { PhaseName } from '../run-navigation.tsx'
 import type { RunDocument } from '../run.ts'
 import { type Diagnostic, errorsFirst, functionCall, highlighted, type Snippet } from './diagnostic.ts'
@@ -39,12 +39,12 @@ const MAX_LINES = 12
 
 /** The diagnostics of a run. After a cancellation they are folded, since the engine reports what was interrupted as errors. */
 export function RunDiagnostics({ document, ...list }: { document: RunDocument } & DiagnosticsProps<PhaseDiagnostic>) {
-  const interruption = interruptionOf(document)
-  if (interruption === undefined || list.diagnostics.length === 0) return <Diagnostics {...list} />
+  const stop = stopOf(document)
+  if (!stop || list.diagnostics.length === 0) return <Diagnostics {...list} />
   return (
     <details className="rounded-lg border border-line bg-paper">
       <summary className="px-4 py-2.5">
-        {interruption}
+        Interrupted by {stop.author}
         <span className="text-dim"> · {counted(list.diagnostics.length, 'diagnostic')}</span>
       </summary>
       <div className="px-4 pb-4">
@@ -52,13 +52,6 @@ export function RunDiagnostics({ document, ...list }: { document: RunDocument } 
       </div>
     </details>
   )
-}
-
-/** "Interrupted by ada" for a run whose plan or apply was canceled. */
-export function interruptionOf({ run, events }: Pick<RunDocument, 'run' | 'events'>) {
-  if (RUN_STATUS_TABLE[run.attributes.status].group !== 'stopped') return undefined
-  const event = events.findLast(({ attributes }) => ['canceled', 'force_canceled'].includes(attributes.action))
-  return event && `Interrupted by ${event.author ?? 'a token'}`
 }
 
 /** `linkOf` renders a link next to the summary. */

@@ -8,19 +8,23 @@ import type { RunDocument } from '../run.ts'
 export function RunDetails({ document: { run, plan, apply, configuration } }: { document: RunDocument }) {
   const { attributes } = run
   const execution = apply?.attributes['execution-details'] ?? plan?.attributes['execution-details']
-  const agent = execution?.mode === 'agent' ? (execution['agent-name'] ?? execution['agent-id']) : 'built-in'
+  const agent =
+    execution?.mode === 'agent' ? (execution['agent-name'] ?? execution['agent-id']) : execution && 'Built-in'
   return (
-    <Card title="Details" actions={<CopyCurl path={`/runs/${run.id}`} />}>
+    <Card title="Details">
       <DescriptionList
         facts={[
           ['Engine', <code key="engine">{attributes['engine-version']}</code>],
-          ['Agent', execution && agent],
-          ['Agent pool', execution?.['agent-pool-name']],
+          ['Agent', agent],
+          ['Agent pool', execution?.mode === 'agent' ? execution['agent-pool-name'] : undefined],
           ['Created', exactTime(attributes['created-at'])],
           ['Run ID', <Identifier key="run" id={run.id} />],
           ['Configuration', configuration && <Identifier key="configuration" id={configuration.id} />],
         ]}
       />
+      <div className="mt-2 -ml-3">
+        <CopyCurl path={`/runs/${run.id}`} />
+      </div>
     </Card>
   )
 }

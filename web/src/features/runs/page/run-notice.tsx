@@ -5,7 +5,9 @@ import { capitalized, counted } from '../../../components/numbers.ts'
 import { Countdown, exactTime, useSeconds } from '../../../components/time.tsx'
 import { useDiagnostics } from '../log/diagnostics.tsx'
 import { useLog } from '../log/log-store.ts'
+import { stopOf } from '../run-events.ts'
 import { runRoute, TabLink } from '../run-navigation.tsx'
+import { runState } from '../run-status.tsx'
 import { endReason, phasesNeverStarted, stoppingStage } from '../run-steps.tsx'
 import { isGenericReason, STAGE_TITLES, textSegments } from '../run-text.ts'
 import type { RunDocument } from '../run.ts'
@@ -48,10 +50,20 @@ function WaitingNotice({ document: { run, plan, apply }, reason }: { document: R
   )
 }
 
-function EndNotice({ document: { run, plan, apply, stages } }: { document: RunDocument }) {
+/** "Canceled by ada: wrong account"; undefined unless a user stopped the run. */
+function stopReason(document: RunDocument) {
+  const stop = stopOf(document)
+  if (!stop) return undefined
+  const comment = stop.comment === undefined ? '' : `: ${stop.comment}`
+  return `${capitalized(runState(document.run.attributes).text)} by ${stop.author}${comment}`
+}
+
+function EndNotice({ document }: { document: RunDocument }) {
+  const { run, plan, apply, stages } = document
   const { attributes } = run
   const errors = useDiagnostics(plan, apply).filter(({ severity }) => severity === 'error')
-  const reason = endReason(attributes)
+  const reason =
+    attributes['error-message'] === null ? (stopReason(document) ?? endReason(attributes)) : endReason(attributes)
   if (reason === undefined) return null
   const stage = stoppingStage(attributes.status, stages)
   const skipped = phasesNeverStarted(plan?.attributes, apply?.attributes, attributes['plan-only'])

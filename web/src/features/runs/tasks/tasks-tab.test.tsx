@@ -48,9 +48,9 @@ test('an advisory failure is marked on the result and its stage', () => {
 
 test.each([
   ['passed', { none: 3, info: 2, warning: 0, error: 0 }, 'text-good', '>passed<'],
-  ['passed', { none: 0, info: 0, warning: 1, error: 0 }, 'text-warn', 'passed with 1 warning'],
-  ['passed', { none: 0, info: 0, warning: 1, error: 2 }, 'text-bad', 'passed with 2 errors, 1 warning'],
-  ['failed', { none: 0, info: 0, warning: 0, error: 1 }, 'text-bad', 'failed with 1 error'],
+  ['passed', { none: 0, info: 0, warning: 1, error: 0 }, 'text-warn', 'passed · 1 warning'],
+  ['passed', { none: 0, info: 0, warning: 1, error: 2 }, 'text-bad', 'passed · 2 errors, 1 warning'],
+  ['failed', { none: 0, info: 0, warning: 0, error: 1 }, 'text-bad', 'failed · 1 error'],
 ] as const)('a task that %s with outcomes of %j is %s: %s', (status, levels, tone, text) => {
   const shown = stageHtml('passed', [{ status, 'outcome-levels': levels }])
 
