@@ -125,6 +125,36 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the lists of runs', async () => {
     expect(await row.textContent()).toContain('2 to create')
   })
 
+  test('plans are discarded and queued runs canceled together, with everything that matches the filter', async () => {
+    const statusesOf = async (group: string) => {
+      const { data } = await server.api('GET', `/organizations/main/runs?filter[status_group]=${group}`)
+      return data.length as number
+    }
+    const planned = await statusesOf('needs_approval')
+
+    await open('/app/main/runs?status=needs_approval,waiting')
+    await page.getByLabel('Select all on this page').check()
+    const bar = page.getByRole('region', { name: 'Selected runs' })
+    await bar.getByRole('button', { name: 'Discard' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('no plan to decide on yet: cancel it instead').waitFor()
+    const found = await accessFaults(page)
+    await dialog.getByRole('button', { name: /^Discard: \d+ run/ }).click()
+    await dialog.getByText(`${planned} runs discarded`).waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await page.getByRole('row').filter({ hasText: 'needs approval' }).first().waitFor({ state: 'detached' })
+    await page.getByLabel('Select all on this page').check()
+    await bar.getByRole('button', { name: 'Cancel', exact: true }).click()
+    await dialog.getByRole('button', { name: /^Cancel: 1 run/ }).click()
+    await dialog.getByText('1 run canceled').waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+
+    expect(planned).toBeGreaterThan(1)
+    expect(found).toEqual([])
+    await expect.poll(async () => statusesOf('needs_approval,waiting')).toBe(0)
+    expect(faults).toEqual([])
+  })
+
   test('the URL holds search and filters of runs, and the list fits on a phone', async () => {
     await open('/app/main/runs')
     await page.getByRole('link', { name: 'Away with it' }).waitFor()

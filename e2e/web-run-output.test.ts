@@ -136,8 +136,15 @@ output "hidden" {
   value     = terraform_data.one.id
   sensitive = true
 }
+variable "token" {}
+output "token" {
+  value = [var.token]
+}
 `,
     })
+    // The configuration does not declare it as sensitive.
+    const token = { key: 'token', value: 'swordfish', category: 'terraform', sensitive: true }
+    await server.api('POST', `/workspaces/${workspace.id}/vars`, { data: { type: 'vars', attributes: token } })
     const run = await startRun(server, workspace, { 'auto-apply': false })
     await until(async () => (await readRun(server, run)).attributes.actions['is-confirmable'])
 
@@ -153,8 +160,16 @@ output "hidden" {
     const found = await accessFaults(page)
     await page.getByRole('link', { name: 'View state' }).click()
     await page.getByRole('heading', { name: /^Serial \d+$/, level: 2 }).waitFor()
+    await page.goto(`${server.url}/app/main/workspaces/known`)
+    await page.getByRole('button', { name: 'Reveal token' }).click()
+    await page.getByText('swordfish').waitFor()
 
-    expect(planned).toEqual({ id: ['', '+ known after apply'], hidden: ['', '+ known after apply'] })
+    expect(planned).toEqual({
+      id: ['', '+ known after apply'],
+      hidden: ['', '+ known after apply'],
+      'token[0]': ['', '+ sensitive'],
+    })
+    expect(text).not.toContain('swordfish')
     expect(applied['hidden']).toEqual(['', '+ sensitive'])
     expect(resource['id']).toEqual(['', '+ set during apply'])
     expect(text).not.toContain('known after apply')
@@ -212,7 +227,10 @@ resource "terraform_data" "after" {
     const run = await startRun(server, workspace)
     await untilRunIs(server, async () => readRun(server, run), 'applying')
 
-    await open('ticking', run, '?part=changes')
+    await open('ticking', run, '')
+    const current = page.getByRole('navigation', { name: 'Run sections' }).locator('[aria-current]')
+    await current.filter({ hasText: 'Changes' }).waitFor()
+    expect(await current.count()).toBe(1)
     const row = (name: string) => page.getByRole('button', { name: `terraform_data.${name}` })
     await row('slow').filter({ hasText: 'creating' }).waitFor()
     await row('after').filter({ hasText: 'waiting' }).waitFor()
@@ -240,6 +258,29 @@ resource "terraform_data" "after" {
     await page.getByText('Applied: 2 added, 0 changed, 0 destroyed').waitFor()
 
     expect(after).toEqual(before)
+  })
+
+  test('an apply that fails with a long output says why, here and in the overview', async () => {
+    const command = 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo number $i of many; done; exit 3'
+    const workspace = await remoteWorkspace(server, {
+      name: 'verbose',
+      configuration: `resource "terraform_data" "bad" {\n  provisioner "local-exec" { command = "${command}" }\n}\n`,
+    })
+    const run = await finished(await startRun(server, workspace), 'errored')
+
+    await open('verbose', run, '')
+    const card = page.getByRole('article', { name: 'Error: local-exec provisioner error' })
+    await card.getByRole('button', { name: /^Show all \d+ lines$/ }).waitFor()
+    const heights = [await page.evaluate<number>('document.body.scrollHeight')]
+    const found = await accessFaults(page)
+    await card.getByRole('button', { name: /^Show all/ }).click()
+    heights.push(await page.evaluate<number>('document.body.scrollHeight'))
+    await page.goto(`${server.url}/app/main`)
+    const failed = page.getByRole('list', { name: 'Failed (last 24 hours)' }).getByRole('listitem')
+    await failed.filter({ hasText: 'verbose' }).getByText('local-exec provisioner error (main.tf line 2)').waitFor()
+
+    expect(Math.max(...heights)).toBeLessThan(2500)
+    expect(found).toEqual([])
   })
 
   test('a log of 20,000 lines is searchable, and each line has a URL', async () => {

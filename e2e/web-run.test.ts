@@ -143,6 +143,39 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     expect(faults).toEqual([])
   })
 
+  test('a decision takes three tab stops, and a shortcut only opens its confirmation', async () => {
+    const workspace = await remoteWorkspace(server, { name: 'keys', configuration: NODES })
+    const run = await planned(workspace)
+    const focused = async () => page.evaluate<string>('document.activeElement.textContent')
+    const question = (title: string) => approvalOf(page).getByRole('group', { name: title })
+
+    await open(workspace, run)
+    await approvalOf(page).getByRole('button', { name: 'Confirm & apply' }).waitFor()
+    const stops: string[] = []
+    for (let stop = 0; stop < 3; stop += 1) {
+      await page.keyboard.press('Tab')
+      stops.push(await focused())
+      if (stop < 2) await page.keyboard.press('Enter')
+    }
+    await page.keyboard.press('a')
+    await question('Apply the plan to keys?').waitFor()
+    // The button that submits it has the same label.
+    await page.evaluate('document.activeElement.blur()')
+    await page.keyboard.press('a')
+    await page.getByLabel('Comment').press('Escape')
+    await question('Apply the plan to keys?').waitFor({ state: 'detached' })
+    await page.keyboard.press('d')
+    await question('Discard this run?').waitFor()
+    const comment = await page.getByLabel('Comment').inputValue()
+    await page.keyboard.press('Escape')
+    const { status } = (await readRun(server, run)).attributes
+
+    expect(stops).toEqual(['Skip to content', 'Skip to the decision', 'Confirm & apply'])
+    expect(comment).toBe('')
+    expect(status).toBe('planned')
+    expect(faults).toEqual([])
+  })
+
   test('a planning run is canceled and can be re-run with the same options', async () => {
     const gate = await createGate()
     const workspace = await remoteWorkspace(server, { name: 'slow', configuration: gatedPlan(gate) })
@@ -155,6 +188,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     await approvalOf(page).getByRole('button', { name: 'Cancel run' }).click()
     await page.getByRole('status').getByText('Run status: canceled').waitFor({ state: 'attached', timeout: 30_000 })
     const why = await page.getByText('The run was canceled').first().isVisible()
+    const notice = await page.getByText('Canceled by admin').count()
     await approvalOf(page).getByRole('button', { name: 'Re-run' }).click()
     const consequence = await textOf(approvalOf(page).getByRole('group'))
     await approvalOf(page).getByRole('button', { name: 'Re-run' }).click()
@@ -163,6 +197,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
 
     const again = new URL(page.url()).pathname.split('/').at(-1) ?? ''
     expect(why).toBe(true)
+    expect(notice).toBe(1)
     expect(consequence).toContain('refresh only')
     expect((await readRun(server, again)).attributes).toMatchObject({
       message: 'Slowly',

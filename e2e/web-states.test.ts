@@ -235,7 +235,8 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
 
   test('show that their content was deleted, and can be restored', async () => {
     await open(`?version=${version(1)}`)
-    await button(page, 'Delete state data').click()
+    await button(page, 'Actions for serial 1').click()
+    await page.getByRole('menuitem', { name: 'Delete state data' }).click()
     await button(page, 'Delete state data').click()
     await page.getByText('It can be restored until').waitFor()
     await button(page, 'Delete permanently').click()
@@ -251,6 +252,11 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     await open('')
     await page.getByText('Serial 4').waitFor()
     await page.getByText('Serial 5').waitFor({ state: 'detached' })
+    // The actions of a row are in its menu.
+    await button(page, 'Actions for serial 4').click()
+    const deletion = await page.getByRole('menuitem', { name: 'Delete state data' }).getAttribute('aria-disabled')
+    await page.keyboard.press('Escape')
+    expect(deletion).toBe('true')
     await storeState(server, shop, rawState({ serial: 5, resources: [] }))
 
     const row = page.getByRole('listitem').filter({ hasText: 'Serial 5' })
@@ -335,7 +341,12 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
       await page.setViewportSize(PHONE)
       wide.push(await overflowOf(page))
     }
+    await page.goto(`${server.url}/app/main/workspaces/shop/settings`)
+    const tab = await page.getByRole('link', { name: 'Settings', exact: true }).last().boundingBox()
+    await page.setViewportSize(DESK)
 
+    // The strip of tabs scrolls to the open one.
+    expect((tab?.x ?? 0) + (tab?.width ?? PHONE.width)).toBeLessThan(PHONE.width)
     expect(found).toEqual([])
     expect(wide.filter((px) => px > 0)).toEqual([])
     expect(faults).toEqual([])

@@ -8,6 +8,8 @@ import { hasTerraform } from './terraform.ts'
 import { accessFaults, bootWebServer, openAdminPage, overflowOf, PHONE, watchFaults } from './web-page.ts'
 import { appliedWorkspace, button, openTab, region } from './workspace-page.ts'
 
+const SECTIONS = ['tags', 'execution', 'sharing', 'retention', 'delete'].map((name) => `/settings/${name}`)
+
 let server: BootedServer
 let page: Page
 let faults: string[]
@@ -33,6 +35,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     const expected = watchFaults(page, [/^422 PATCH/])
 
     await openTab(page, server, 'kafka', '/settings')
+    await page.getByRole('navigation', { name: 'Workspace settings' }).getByRole('link', { name: 'Execution' }).click()
     const execution = region(page, 'Execution')
     const idle = await execution.getByRole('button', { name: 'Save' }).getAttribute('data-tooltip')
     await execution.getByLabel('Engine version').fill('newest')
@@ -68,17 +71,37 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     await general.getByRole('button', { name: 'Save' }).click()
     await page.waitForURL('**/workspaces/after/settings')
     await page.getByRole('heading', { name: 'after', level: 1 }).waitFor()
+    await openTab(page, server, 'after', '/settings/tags')
     const tags = region(page, 'Tags')
     await tags.getByRole('button', { name: 'Add tag' }).click()
     await tags.getByLabel('Key of tag 3').fill('env')
     await tags.getByLabel('Value of tag 3').fill('prod')
-    await tags.getByRole('button', { name: 'Remove tag gone' }).click()
+    await tags.getByRole('button', { name: 'Actions of tag gone' }).click()
+    await page.getByRole('menuitem', { name: 'Remove tag' }).click()
     await tags.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Tags saved').first().waitFor()
     await openTab(page, server, 'after')
     await page.getByText('env: prod').waitFor()
 
     expect((await server.api('GET', `/workspaces/${id}`)).data.attributes['tag-names']).toEqual(['kept'])
+    expect(faults).toEqual([])
+  })
+
+  test('the state is shared with a workspace, and no longer', async () => {
+    await openTab(page, server, 'kafka', '/settings/sharing')
+    await button(page, 'Add workspace').click()
+    await page.getByPlaceholder('Workspace name').fill('netw')
+    await page.getByRole('option', { name: 'network' }).click()
+    const readers = region(page, 'Selected workspaces')
+    await readers.getByRole('link', { name: 'network' }).waitFor()
+    const shared = await server.api('GET', `/workspaces/${kafka.id}/relationships/remote-state-consumers`)
+    await button(page, 'Actions of network').click()
+    await page.getByRole('menuitem', { name: 'Stop sharing' }).click()
+    await readers.getByRole('group').getByRole('button', { name: 'Stop sharing' }).click()
+    await readers.getByText('No workspaces selected.').waitFor()
+
+    expect(shared.data).toHaveLength(1)
+    expect(await page.title()).toBe('State sharing · kafka · Groundstate')
     expect(faults).toEqual([])
   })
 
@@ -143,7 +166,8 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     const teams = region(page, 'Teams with access')
     await teams.getByText('Sees runs, sees outputs.').waitFor()
     const row = teams.getByRole('listitem').filter({ hasText: 'auditors' })
-    await row.getByRole('button', { name: 'Remove', exact: true }).click()
+    await row.getByRole('button', { name: 'Actions for auditors' }).click()
+    await page.getByRole('menuitem', { name: 'Remove' }).click()
     await row.getByRole('button', { name: 'Remove auditors' }).click()
     await row.waitFor({ state: 'detached' })
 
@@ -168,7 +192,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     expect(faults).toEqual([])
   })
 
-  test.each(['/tasks', '/triggers', '/settings'])(
+  test.each(['/tasks', '/triggers', '/settings', ...SECTIONS])(
     'axe finds no violations on the tab "%s", which fits a phone',
     async (tab) => {
       await openTab(page, server, 'kafka', tab)

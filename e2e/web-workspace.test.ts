@@ -93,12 +93,14 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a workspace', () => {
     const rita = await openPageOf(server, 'rita', '/app/main/workspaces/kafka/settings')
     const ritasFaults = watchFaults(rita)
     await rita.getByText('You can view these settings').waitFor()
+    await rita.getByRole('link', { name: 'Execution' }).click()
     await rita.getByText('root of the configuration').waitFor()
     const fields = await rita.locator('main').getByRole('textbox').count()
     const actions = await rita
       .locator('main')
       .getByRole('button', { name: /Lock|Start|Save|Delete|Attach|Add|Remove/ })
       .count()
+    const newRun = await button(rita, 'New run').getAttribute('data-tooltip')
     await rita.getByRole('link', { name: 'Access' }).first().click()
     await rita.getByText('You can see runs, see variables, see outputs, and see states.').waitFor()
     const tabs = await rita
@@ -106,6 +108,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a workspace', () => {
       .getByRole('link')
       .allTextContents()
 
+    expect(newRun).toContain('you can’t start runs here')
     expect(fields).toBe(0)
     expect(actions).toBe(0)
     expect(tabs).toEqual(['Overview', 'Runs', 'States', 'Variables', 'Tasks', 'Triggers', 'Access', 'Settings'])

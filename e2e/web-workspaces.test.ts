@@ -116,7 +116,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     expect(beforeVersion).toEqual(['search-beta', 'search-alpha'])
   })
 
-  test('several are locked at once, and the one that fails shows the reason', async () => {
+  test('several are locked at once, and the one that is skipped shows the reason', async () => {
     const [first, second] = [await createWorkspace(server, 'bulk-a'), await createWorkspace(server, 'bulk-b')]
     const held = await createWorkspace(server, 'bulk-held')
     await server.api('POST', `/workspaces/${held}/actions/lock`, { reason: 'taken' })
@@ -128,22 +128,58 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     await page.getByRole('button', { name: 'Lock', exact: true }).last().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Reason (optional)').fill('maintenance')
-    await dialog.getByText('bulk-held: it is already locked').waitFor()
+    await dialog.getByText('already locked: bulk-held').waitFor()
+    const dialogFaults = await accessFaults(page)
     await dialog.getByRole('button', { name: 'Lock: 2 workspaces' }).click()
-    await dialog.getByText('2 locked, 1 failed').waitFor()
-    const outcomes = await dialog.getByRole('listitem').allTextContents()
+    await dialog.getByText('2 workspaces locked').waitFor()
+    const skipped = await dialog.getByText('1 workspace skipped').count()
     await dialog.getByRole('button', { name: 'Close' }).last().click()
     await page
       .getByRole('img', { name: /locked by admin since .*: maintenance/ })
       .first()
       .waitFor()
 
-    expect(barFaults).toEqual([])
-    expect(outcomes).toContain('bulk-held: it is already locked')
+    expect([...barFaults, ...dialogFaults]).toEqual([])
+    expect(skipped).toBe(1)
     for (const id of [first, second]) {
       const { data } = await server.api('GET', `/workspaces/${id}`)
       expect(data.attributes['locked-reason']).toBe('maintenance')
     }
+  })
+
+  test('everything that matches the filter is selected, beyond the page; a failure is retried', async () => {
+    const names = Array.from({ length: 120 }, (_, n) => `fleet-${String(n).padStart(3, '0')}`)
+    for (let at = 0; at < names.length; at += 20)
+      await Promise.all(names.slice(at, at + 20).map(async (name) => createWorkspace(server, name)))
+
+    await open('/app/main/workspaces?q=fleet-')
+    await page.getByLabel('Select all on this page').check()
+    await page.getByText('All 50 on this page are selected.').waitFor()
+    const barFaults = await accessFaults(page)
+    await page.getByRole('button', { name: 'Select all 120 that match' }).click()
+    await page.getByText('All 120 workspaces that match are selected').waitFor()
+    await page.getByRole('region', { name: 'Selected workspaces' }).getByRole('button', { name: 'Add tag' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Tag').fill('fleet=blue')
+    // Like a proxy while the server restarts.
+    let isDown = true
+    await page.route('**/tag-bindings', async (route) => (isDown ? route.fulfill({ status: 400 }) : route.continue()))
+    await dialog.getByRole('button', { name: 'Add tag: 120 workspaces' }).click()
+    await dialog.getByText('0 workspaces tagged, 120 failed').waitFor()
+    isDown = false
+    await dialog.getByRole('button', { name: 'Retry 120 failed' }).click()
+    await dialog.getByText('120 workspaces tagged', { exact: true }).waitFor()
+    await page.unroute('**/tag-bindings')
+    await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await page.getByLabel('Select all on this page').uncheck()
+    const { meta } = await server.api(
+      'GET',
+      '/organizations/main/workspaces?filter[tagged][0][key]=fleet&filter[tagged][0][value]=blue',
+    )
+
+    expect(barFaults).toEqual([])
+    expect(meta.pagination['total-count']).toBe(120)
+    expect(await page.getByRole('region', { name: 'Selected workspaces' }).count()).toBe(0)
   })
 
   test('tags are added to several workspaces and are then available as a filter', async () => {
@@ -155,7 +191,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Tag').fill('env=prod')
     await dialog.getByRole('button', { name: 'Add tag: 2 workspaces' }).click()
-    await dialog.getByText('2 tagged').waitFor()
+    await dialog.getByText('2 workspaces tagged').waitFor()
     await dialog.getByRole('button', { name: 'Close' }).last().click()
     await page.getByRole('button', { name: 'Filter by tag env: prod' }).first().click()
     await page.getByRole('link', { name: 'tagged-c' }).waitFor({ state: 'detached' })
@@ -179,7 +215,9 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     const reason = await lock.getAttribute('aria-description')
 
     expect(reason).toBe('you can’t lock it')
-    expect(await own.getByRole('button', { name: 'New workspace' }).count()).toBe(0)
+    expect(await own.getByRole('button', { name: 'New workspace' }).getAttribute('data-tooltip')).toContain(
+      'you can’t create workspaces',
+    )
     expect(await namesOf(own)).toEqual(['for-readers'])
     expect(ownFaults).toEqual([])
   })
@@ -192,7 +230,7 @@ describe.skipIf(!hasBrowser)('the list of workspaces', async () => {
     await page.getByRole('table').waitFor()
 
     expect(await overflowOf(page)).toBe(0)
-    // The invalid version was rejected on purpose.
-    expect(faults.filter((fault) => !fault.startsWith('422 POST'))).toEqual([])
+    // The invalid version and the tags were rejected on purpose.
+    expect(faults.filter((fault) => !/^(?:422|400) POST/.test(fault))).toEqual([])
   })
 })

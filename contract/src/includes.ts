@@ -138,13 +138,23 @@ export const variableSetIncludes: IncludeTable = {
   vars: variableSchema,
 }
 
-export const agentPoolIncludes: IncludeTable = { workspaces: workspaceSchema, hyok_configurations: null }
+export const setWorkspaceIncludes: IncludeTable = { project: projectSchema }
+
+export const agentPoolIncludes: IncludeTable = {
+  workspaces: workspaceSchema,
+  allowed_workspaces: workspaceSchema,
+  excluded_workspaces: workspaceSchema,
+  allowed_projects: projectSchema,
+  hyok_configurations: null,
+}
 
 export const organizationIncludes: IncludeTable = {
   entitlement_set: entitlementSetSchema,
   'default-project': projectSchema,
   subscription: null,
 }
+
+export const tokenIncludes: IncludeTable = { created_by: userSchema, team: teamSchema }
 
 export const projectIncludes: IncludeTable = { effective_tag_bindings: effectiveTagBindingSchema }
 

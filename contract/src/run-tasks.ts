@@ -101,10 +101,13 @@ function isWebUrl(value: string) {
 
 export const OUTCOME_BODY_BYTES = 5 * 1024 * 1024
 
+/** Levels of an outcome's tags, the least severe first. */
+export const TAG_LEVELS = ['none', 'info', 'warning', 'error'] as const
+
 const tag = z.object({
   label: line('label'),
   level: z
-    .enum(['none', 'info', 'warning', 'error'])
+    .enum(TAG_LEVELS)
     .nullish()
     .transform((level) => level ?? 'none'),
 })

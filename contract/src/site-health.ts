@@ -53,6 +53,10 @@ export const siteHealthSchema = linkedResource('site-health', {
         .describe('pools with agents online or jobs waiting, at most 100'),
       engines: z.array(z.strictObject({ product: z.string(), version: z.string() })).describe('of agents online'),
     }),
+    mail: z
+      .strictObject({ server: z.string(), from: z.string() })
+      .nullable()
+      .describe('the mail server; null if the server sends no mail'),
     servers: z
       .array(
         z.strictObject({
@@ -85,3 +89,11 @@ export type FailedJobResource = Written<typeof failedJobSchema>
 export const failedJobsChanged = z
   .strictObject({ count: z.int().describe('number of jobs that were retried or discarded') })
   .meta({ id: 'FailedJobsChanged' })
+
+export const mailTestSchema = z
+  .strictObject({
+    to: z.string().describe("the address of the caller's account"),
+    error: nullable.string.describe('why the mail was not sent; null if the mail server has accepted it'),
+  })
+  .meta({ id: 'MailTest' })
+export type MailTest = Written<typeof mailTestSchema>

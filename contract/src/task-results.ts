@@ -9,7 +9,7 @@ import {
   statusTimestamps,
   timestamp,
 } from './responses.ts'
-import { enforcementLevel, receivedResponse, sentRequest, stage } from './run-tasks.ts'
+import { TAG_LEVELS, enforcementLevel, receivedResponse, sentRequest, stage } from './run-tasks.ts'
 
 export const TASK_RESULT_STATUS = [
   'pending',
@@ -39,6 +39,9 @@ export const taskResultSchema = linkedResource('task-results', {
     'workspace-task-enforcement-level': enforcementLevel,
     'agent-pool-id': nullable.string,
     'task-result-outcomes-count': z.int(),
+    'outcome-levels': z
+      .record(z.enum(TAG_LEVELS), z.int())
+      .describe('our own: the number of outcomes by the most severe level of their tags'),
     'delivery-attempts': z.int().describe('our own: how many times the request was sent'),
     'delivered-at': nullable.time.describe('our own: when the receiver accepted the request'),
     'next-delivery-at': nullable.time.describe('our own: when the request is sent again'),
@@ -54,7 +57,7 @@ export type TaskResultResource = Written<typeof taskResultSchema>
 
 const tagGroup = z.strictObject({
   label: z.string(),
-  value: z.array(z.strictObject({ label: z.string(), level: z.enum(['none', 'info', 'warning', 'error']) })),
+  value: z.array(z.strictObject({ label: z.string(), level: z.enum(TAG_LEVELS) })),
 })
 export type TagGroup = Written<typeof tagGroup>
 

@@ -14,6 +14,8 @@ create table users (
   -- service account of a team's token
   is_service_account boolean not null default false,
   suspended_at timestamptz,
+  -- file name of the uploaded avatar; null for the generated pattern
+  avatar text,
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
@@ -21,6 +23,13 @@ create unique index users_username_key on users (lower(username));
 create unique index users_email_key on users (lower(email));
 create index users_site_admin_idx on users (created_at) where is_site_admin;
 create index users_created_idx on users (created_at, id) where not is_service_account;
+
+create table avatars (
+  user_id text primary key references users on delete cascade,
+  -- random, so that it reveals no user; the extension is that of the format
+  file text not null unique,
+  content bytea not null
+);
 
 -- The account that the engine uses to write state during a run.
 insert into users (id, username, auth_method, is_service_account, created_at, updated_at)

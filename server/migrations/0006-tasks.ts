@@ -65,6 +65,8 @@ create table task_results (
   message text,
   url text,
   outcomes_count integer not null default 0,
+  -- the number of outcomes by the most severe level of their tags
+  outcome_levels jsonb not null default '{}',
   -- the receiver's token, sealed, as long as it is valid
   access_token bytea,
   started_at timestamptz,

@@ -95,6 +95,11 @@ export type Schema = {
     token_id: string | null
     user_agent: string | null
   }
+  avatars: {
+    content: Buffer
+    file: string
+    user_id: string
+  }
   blob_sweeps: {
     cursor: string
     prefix: string
@@ -535,6 +540,7 @@ export type Schema = {
     id: string
     lease_expires_at: Timestamp | null
     message: string | null
+    outcome_levels: OptionalJson
     outcomes_count: Generated<number>
     run_id: string
     stage: 'pre_plan' | 'post_plan' | 'pre_apply' | 'post_apply'
@@ -689,6 +695,7 @@ export type Schema = {
   }
   users: {
     auth_method: Generated<'password' | 'sso' | 'token'>
+    avatar: string | null
     created_at: Timestamp
     email: string | null
     id: string

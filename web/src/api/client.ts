@@ -22,15 +22,16 @@ export function isNotFound(error: Error | null) {
   return error instanceof ApiError && error.status === 404
 }
 
-/** Sends a request to the API with the session's cookie. Throws `ApiError` for error responses. */
+/** Sends a request to the API with the session's cookie: JSON, or a file. Throws `ApiError` for error responses. */
 export async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const isFile = body instanceof Blob
   const response = await fetch(apiPath(path), {
     method,
     headers: {
       accept: 'application/vnd.api+json',
-      ...(body !== undefined && { 'content-type': 'application/vnd.api+json' }),
+      ...(body !== undefined && { 'content-type': isFile ? body.type : 'application/vnd.api+json' }),
     },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(body !== undefined && { body: isFile ? body : JSON.stringify(body) }),
     ...(signal && { signal }),
   })
   const text = await response.text()
@@ -48,6 +49,26 @@ export async function getData<Document extends { data: unknown }>(
   signal?: AbortSignal,
 ): Promise<Document['data']> {
   return (await get<Document>(path, signal)).data
+}
+
+type PutOptions = { signal: AbortSignal; onProgress: (bytes: number) => void }
+
+/** Uploads a file to a signed URL of the server. Throws `ApiError` for error responses; `fetch` does not report progress. */
+export async function putFile(path: string, file: Blob, { signal, onProgress }: PutOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const upload = new XMLHttpRequest()
+    upload.upload.addEventListener('progress', ({ loaded }) => onProgress(loaded))
+    upload.addEventListener('load', () => {
+      if (upload.status < 400) resolve()
+      else reject(new ApiError(upload.status, errorsIn(upload.responseText)))
+    })
+    upload.addEventListener('error', () => reject(new Error('the upload was interrupted')))
+    upload.addEventListener('abort', () => reject(new DOMException('the upload was canceled', 'AbortError')))
+    signal.addEventListener('abort', () => upload.abort())
+    upload.open('PUT', path)
+    upload.setRequestHeader('content-type', 'application/octet-stream')
+    upload.send(file)
+  })
 }
 
 /** The URL path of an API path: `apiPath('/runs/run-1')`. */

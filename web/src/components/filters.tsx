@@ -109,9 +109,9 @@ export function FilterChips({ label, chips, selected, onToggle }: FilterChipsPro
           type="button"
           aria-pressed={selected.has(value)}
           onClick={() => onToggle(value)}
-          className="inline-flex h-7 cursor-pointer items-center gap-1.5 rounded-full border border-line bg-paper px-2.5 hover:bg-hover aria-pressed:border-accent aria-pressed:bg-accent-soft"
+          className={`inline-flex h-7 cursor-pointer items-center gap-1.5 rounded-full border border-line bg-paper px-2.5 hover:bg-hover aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-ink ${count === 0 ? 'text-dim' : ''}`}
         >
-          {Icon && <Icon size={14} className={TONE_TEXT[tone]} />}
+          {Icon && <Icon size={14} className={count === 0 ? 'text-dim' : TONE_TEXT[tone]} />}
           {text}
           {count !== undefined && <span className="numeric text-dim">{count.toLocaleString('en')}</span>}
         </button>

@@ -2,9 +2,12 @@ import { Link, type LinkProps, useNavigate, useParams } from '@tanstack/react-ro
 import type { ComponentProps } from 'react'
 
 type Search = Record<string, string | boolean>
-type ListLinkProps = ComponentProps<'a'> & { list: 'workspaces' | 'runs'; search?: Search }
+type ListLinkProps = ComponentProps<'a'> & {
+  list: 'workspaces' | 'runs' | 'run-tasks' | 'agents' | 'settings/quotas'
+  search?: Search
+}
 
-/** A link to a list of the current organization. */
+/** A link to a list or a page of the current organization. */
 export function ListLink({ list, search, ...props }: ListLinkProps) {
   const { organization = '' } = useParams({ strict: false })
   return <Link {...({ to: `/app/$organization/${list}`, params: { organization }, search } as LinkProps)} {...props} />

@@ -2,8 +2,8 @@ import { type ReactNode, useEffect, useSyncExternalStore } from 'react'
 
 type PageProps = {
   title: ReactNode
-  /** The title of the browser tab, such as `kafka-prod · run needs approval`; `title` by default. */
-  documentTitle?: string | undefined
+  /** The title of the browser tab, such as `kafka-prod · run needs approval`; `title` by default, and null if the content sets it. */
+  documentTitle?: string | undefined | null
   badge?: ReactNode
   actions?: ReactNode
   about?: ReactNode
@@ -11,7 +11,8 @@ type PageProps = {
 }
 
 export function Page({ title, documentTitle, badge, actions, about, children }: PageProps) {
-  usePageTitle(documentTitle ?? (typeof title === 'string' ? title : undefined))
+  const ownTitle = typeof title === 'string' ? title : undefined
+  usePageTitle(documentTitle === undefined ? ownTitle : (documentTitle ?? undefined))
   useEffect(() => {
     setShownTitle(typeof title === 'string' ? title : undefined)
     return () => setShownTitle(undefined)

@@ -34,20 +34,16 @@ function VirtualPane<Row>({ label, rows, rowHeight, keyOf, className = '', rende
     count: rows.length,
     getScrollElement: () => pane.current,
     estimateSize: () => rowHeight,
-    overscan: 12,
+    overscan: 4,
+    useFlushSync: false,
     getItemKey: (index) => (rows[index] === undefined ? index : keyOf(rows[index])),
   })
+  const items = virtualizer.getVirtualItems()
   return (
-    <Pane ref={pane} label={label} className={`max-h-[70vh] ${className}`}>
-      <div className="relative w-full" style={{ height: virtualizer.getTotalSize() }}>
-        {virtualizer.getVirtualItems().map(({ key, index, start }) => (
-          <div
-            key={key}
-            ref={virtualizer.measureElement}
-            data-index={index}
-            className="absolute inset-x-0 top-0"
-            style={{ transform: `translateY(${start}px)` }}
-          >
+    <Pane ref={pane} label={label} className={`max-h-[70vh] [overflow-anchor:none] contain-content ${className}`}>
+      <div style={{ height: virtualizer.getTotalSize(), paddingTop: items[0]?.start ?? 0 }}>
+        {items.map(({ key, index }) => (
+          <div key={key} ref={virtualizer.measureElement} data-index={index}>
             {rows[index] !== undefined && render(rows[index])}
           </div>
         ))}

@@ -4,7 +4,7 @@ import type { runSchema } from '@groundstate/contract/runs'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { Command } from 'cmdk'
-import { Boxes, Building2, ListChecks, type LucideIcon, Play, Plus } from 'lucide-react'
+import { Boxes, Building2, type LucideIcon, Play } from 'lucide-react'
 import { useState } from 'react'
 import { getData, queryString } from '../api/client.ts'
 import { isOfScope } from '../api/queries.ts'
@@ -12,7 +12,7 @@ import { Modal } from '../components/dialog-popup.tsx'
 import { useSettled } from '../components/filters.tsx'
 import { type Target, useGo } from '../components/links.tsx'
 import { useOrganizationPermissions, useOrganizations } from '../features/organizations/organizations.ts'
-import { setGuideChoice } from '../features/overview/getting-started.tsx'
+import { overviewActions } from '../features/overview/overview-actions.ts'
 import { runTitle } from '../features/runs/run-text.ts'
 import { useSession } from '../features/session/session.ts'
 import { ADMIN_PAGES, USER_PAGES, organizationPages } from './navigation.ts'
@@ -57,7 +57,7 @@ export default function Palette({ organization, isOpen, onClose }: PaletteProps)
         id: `${page.text} ${keywords}`,
         ...page,
       })),
-      ...(organization === undefined ? [] : actions(organization)),
+      ...(organization === undefined ? [] : overviewActions(organization, permissions)),
     ],
     Organizations: (organizations.data?.data ?? []).map(({ attributes: { name } }) => ({
       id: `organization ${name}`,
@@ -124,25 +124,6 @@ function matchGroups(organization: string, { text, workspaces, runs }: Matches):
     return { id, keywords, icon: Play, text: id, about: runTitle({ id, message }), link }
   })
   return { Workspaces: workspaceItems, ...(runItems.length > 0 && { Runs: runItems }) }
-}
-
-function actions(organization: string): readonly Item[] {
-  const params = { organization }
-  return [
-    {
-      id: 'Show Get started first steps guide help',
-      icon: ListChecks,
-      text: 'Show “Get started”',
-      link: { to: '/app/$organization', params },
-      onSelect: () => setGuideChoice(organization, 'shown'),
-    },
-    {
-      id: 'New workspace create',
-      icon: Plus,
-      text: 'New workspace',
-      link: { to: '/app/$organization/workspaces', params, search: { new: true } },
-    },
-  ]
 }
 
 function useMatches(organization: string | undefined, text: string, isOpen: boolean) {

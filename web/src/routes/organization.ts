@@ -1,4 +1,5 @@
 import { createRoute, redirect } from '@tanstack/react-router'
+import { AUDIT_SEARCH } from '../features/audit-trail/audit-search.ts'
 import { RUN_FILTERS } from '../features/runs/list/runs-query.ts'
 import { WORKSPACE_FILTERS, WORKSPACE_SORTS } from '../features/workspaces/workspaces.ts'
 import { searchParams } from '../search-params.ts'
@@ -19,7 +20,14 @@ const overview = createRoute({
 const workspaces = createRoute({
   getParentRoute: () => organization,
   path: 'workspaces',
-  validateSearch: searchParams({ ...WORKSPACE_FILTERS, sort: WORKSPACE_SORTS, page: 'number', new: 'flag' }),
+  validateSearch: searchParams({
+    ...WORKSPACE_FILTERS,
+    sort: WORKSPACE_SORTS,
+    page: 'number',
+    new: 'flag',
+    upload: 'flag',
+    import: 'flag',
+  }),
   ...page(async () => import('../features/workspaces/workspaces-page.tsx'), 'WorkspacesPage'),
 })
 const runs = createRoute({
@@ -40,7 +48,7 @@ const runById = createRoute({
 const projects = createRoute({
   getParentRoute: () => organization,
   path: 'projects',
-  validateSearch: searchParams({ q: 'text', page: 'number', new: 'flag' }),
+  validateSearch: searchParams({ q: 'text', sort: ['name', '-name'], page: 'number', new: 'flag' }),
   ...page(async () => import('../features/projects/projects-page.tsx'), 'ProjectsPage'),
 })
 const project = createRoute({
@@ -56,7 +64,14 @@ const project = createRoute({
 const variableSets = createRoute({
   getParentRoute: () => organization,
   path: 'variable-sets',
-  validateSearch: searchParams({ q: 'text', page: 'number', new: 'flag' }),
+  validateSearch: searchParams({
+    q: 'text',
+    scope: ['global', 'selected'],
+    page: 'number',
+    new: 'flag',
+    /** The project that owns the new set. */
+    project: 'text',
+  }),
   ...page(async () => import('../features/variable-sets/variable-sets-page.tsx'), 'VariableSetsPage'),
 })
 const variableSet = createRoute({
@@ -115,7 +130,13 @@ const agents = createRoute({
 const agentPool = createRoute({
   getParentRoute: () => organization,
   path: 'agents/$pool',
-  validateSearch: searchParams({ tab: 'text', page: 'number', start: 'flag' }),
+  validateSearch: searchParams({
+    tab: 'text',
+    q: 'text',
+    status: ['idle', 'busy', 'unknown', 'errored', 'exited'],
+    page: 'number',
+    start: 'flag',
+  }),
   ...page(
     async () => import('../features/agents/agent-pool-page.tsx'),
     'AgentPoolPage',
@@ -125,13 +146,19 @@ const agentPool = createRoute({
 const members = createRoute({
   getParentRoute: () => organization,
   path: 'members',
-  validateSearch: searchParams({ q: 'text', status: ['active', 'invited'], page: 'number', invite: 'flag' }),
+  validateSearch: searchParams({
+    q: 'text',
+    status: ['active', 'invited'],
+    team: 'text',
+    page: 'number',
+    invite: 'flag',
+  }),
   ...page(async () => import('../features/members/members-page.tsx'), 'MembersPage'),
 })
 const member = createRoute({
   getParentRoute: () => organization,
   path: 'members/$member',
-  validateSearch: searchParams({ q: 'text', page: 'number' }),
+  validateSearch: searchParams({ q: 'text', page: 'number', projects: 'number' }),
   ...page(
     async () => import('../features/members/member-page.tsx'),
     'MemberPage',
@@ -147,28 +174,17 @@ const teams = createRoute({
 const team = createRoute({
   getParentRoute: () => organization,
   path: 'teams/$team',
-  validateSearch: searchParams({ tab: 'text', q: 'text', page: 'number' }),
+  validateSearch: searchParams({ tab: 'text', q: 'text', page: 'number', projects: 'number' }),
   ...page(
     async () => import('../features/teams/team-page.tsx'),
     'TeamPage',
     below('Teams', '/app/$organization/teams'),
   ),
 })
-/** Filters of an audit trail; `event` is the open one. */
-export const auditSearch = searchParams({
-  actor: 'text',
-  type: 'text',
-  resource: 'text',
-  action: 'text',
-  since: 'text',
-  until: 'text',
-  event: 'text',
-  page: 'number',
-})
 const auditTrail = createRoute({
   getParentRoute: () => organization,
   path: 'audit-trail',
-  validateSearch: auditSearch,
+  validateSearch: searchParams(AUDIT_SEARCH),
   ...page(async () => import('../features/audit-trail/audit-trail-page.tsx'), 'AuditTrailPage'),
 })
 

@@ -10,7 +10,7 @@ import { page } from './page.ts'
 const workspace = createRoute({
   getParentRoute: () => organization,
   path: 'workspaces/$workspace',
-  validateSearch: searchParams({ start: 'flag' }),
+  validateSearch: searchParams({ start: 'flag', upload: 'flag', import: 'flag' }),
   ...page(async () => import('../features/workspaces/workspace-frame.tsx'), 'WorkspaceFrame', crumbs()),
 })
 const overview = createRoute({
@@ -49,9 +49,41 @@ const triggers = createRoute(
   tab('triggers', async () => import('../features/run-triggers/triggers-tab.tsx'), 'TriggersTab'),
 )
 const access = createRoute(tab('access', async () => import('../features/team-access/access-tab.tsx'), 'AccessTab'))
-const settings = createRoute(
-  tab('settings', async () => import('../features/workspaces/settings-tab.tsx'), 'SettingsTab'),
-)
+const settings = createRoute({
+  getParentRoute: () => workspace,
+  path: 'settings',
+  ...page(async () => import('../features/workspaces/settings-frame.tsx'), 'SettingsFrame', crumbs('Settings')),
+})
+const general = createRoute({
+  getParentRoute: () => settings,
+  path: '/',
+  ...page(async () => import('../features/workspaces/general-settings.tsx'), 'GeneralSettings', crumbs('Settings')),
+})
+const tags = createRoute({
+  getParentRoute: () => settings,
+  path: 'tags',
+  ...page(async () => import('../features/workspaces/tags-settings.tsx'), 'TagsSettings', crumbs('Settings')),
+})
+const execution = createRoute({
+  getParentRoute: () => settings,
+  path: 'execution',
+  ...page(async () => import('../features/workspaces/execution-settings.tsx'), 'ExecutionSettings', crumbs('Settings')),
+})
+const sharing = createRoute({
+  getParentRoute: () => settings,
+  path: 'sharing',
+  ...page(async () => import('../features/workspaces/sharing-settings.tsx'), 'SharingSettings', crumbs('Settings')),
+})
+const retention = createRoute({
+  getParentRoute: () => settings,
+  path: 'retention',
+  ...page(async () => import('../features/workspaces/retention-settings.tsx'), 'RetentionSettings', crumbs('Settings')),
+})
+const deletion = createRoute({
+  getParentRoute: () => settings,
+  path: 'delete',
+  ...page(async () => import('../features/workspaces/deletion-settings.tsx'), 'DeletionSettings', crumbs('Settings')),
+})
 export const run = createRoute({
   getParentRoute: () => organization,
   path: 'workspaces/$workspace/runs/$run',
@@ -84,5 +116,5 @@ export const workspacePages = workspace.addChildren([
   tasks,
   triggers,
   access,
-  settings,
+  settings.addChildren([general, tags, execution, sharing, retention, deletion]),
 ])

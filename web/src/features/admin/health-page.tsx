@@ -1,16 +1,17 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { Button } from '../../components/button.tsx'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
-import { Notice, loaded } from '../../components/feedback.tsx'
+import { ErrorNote, Notice, loaded } from '../../components/feedback.tsx'
 import { byteSize, counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { OUTCOME_STYLE, StatusText } from '../../components/status.tsx'
 import { Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { type Problem, problemsOf } from './health-problems.ts'
-import { type Health, useHealth } from './health.ts'
+import { type Health, useHealth, useTestMail } from './health.ts'
 
 /** The condition of the server, in statements, and what to do where it is not right. */
 export function HealthPage() {
@@ -121,7 +122,7 @@ function Queue({ health: { queue }, problems }: PartProps) {
             { header: 'Kind', cell: ({ name }) => name },
             ...(['waiting', 'active', 'scheduled', 'failed'] as const).map((state) => ({
               header: state.charAt(0).toUpperCase() + state.slice(1),
-              className: 'text-right',
+              className: state === 'active' || state === 'scheduled' ? 'text-right max-sm:hidden' : 'text-right',
               cell: (kind: (typeof kinds)[number] & { id: string }) => (
                 <span className={`numeric ${kind[state] === 0 ? 'text-dim' : ''}`}>
                   {kind[state].toLocaleString('en')}
@@ -215,6 +216,19 @@ function Servers({ health }: { health: Health }) {
         <DescriptionList
           facts={[
             [
+              'Mail',
+              health.mail ? (
+                <Mail mail={health.mail} />
+              ) : (
+                <>
+                  not configured: links to set a password are copied.{' '}
+                  <DocsLink page="operations" anchor="send-mail">
+                    Send mail
+                  </DocsLink>
+                </>
+              ),
+            ],
+            [
               'This process',
               <span key="since">
                 started <RelativeTime at={process['started-at']} />
@@ -244,5 +258,25 @@ function Servers({ health }: { health: Health }) {
         )}
       </div>
     </Card>
+  )
+}
+
+function Mail({ mail: { server, from } }: { mail: NonNullable<Health['mail']> }) {
+  const test = useTestMail()
+  return (
+    <div className="space-y-2">
+      <p className="flex flex-wrap items-center gap-2">
+        {server}, from {from}
+        <Button label="Send test mail" size="small" isPending={test.isPending} onClick={() => test.mutate()} />
+      </p>
+      {test.error && <ErrorNote error={test.error} />}
+      {test.data && (
+        <Notice tone={test.data.error === null ? 'good' : 'bad'} role="status">
+          {test.data.error === null
+            ? `The mail server accepted a mail to ${test.data.to}.`
+            : `No mail was sent to ${test.data.to}: ${test.data.error}.`}
+        </Notice>
+      )}
+    </div>
   )
 }

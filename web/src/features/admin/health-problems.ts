@@ -46,7 +46,7 @@ function storageProblems({ storage }: Health): Problem[] {
       part: 'storage',
       text: `Only ${byteSize(free)} of ${byteSize(total)} are free.`,
       advice: 'Runs fail when the disk is full: enlarge it, or shorten the retention periods.',
-      anchor: 'retention',
+      anchor: 'what-is-kept-and-how-long',
       isSevere: free / total <= VERY_FEW_FREE,
     },
   ]
@@ -60,7 +60,7 @@ function databaseProblems({ database }: Health): Problem[] {
       part: 'database',
       text: `${connections} of ${max} connections are in use.`,
       advice: 'Raise max_connections, or lower GROUNDSTATE_DATABASE_POOL_SIZE of each server.',
-      anchor: 'several-servers',
+      anchor: 'use-your-own-database-and-several-replicas',
     })
   }
   if (latency > SLOW_MS) {
@@ -81,7 +81,7 @@ function queueProblems({ queue, 'measured-at': now }: Health): Problem[] {
       part: 'queue',
       text: `The oldest job has waited for ${duration(waitingMs)}.`,
       advice: 'Check that a server with the role all or worker runs, and its log.',
-      anchor: 'several-servers',
+      anchor: 'use-your-own-database-and-several-replicas',
       isSevere: waitingMs > 10 * OLD_JOB_MS,
     })
   }

@@ -79,7 +79,7 @@ function Summary({ organization: { attributes } }: { organization: SiteOrganizat
 
 function Plan({ organization, sets }: { organization: SiteOrganization; sets: readonly FeatureSet[] }) {
   const { name, plan, 'run-concurrency': limit } = organization.attributes
-  const draft = useDraft({ plan: plan as string, 'run-concurrency': limit === null ? '' : String(limit) })
+  const draft = useDraft({ plan, 'run-concurrency': limit === null ? '' : String(limit) })
 
   async function save() {
     const { plan: chosen, 'run-concurrency': concurrency } = draft.changed
@@ -103,7 +103,7 @@ function Plan({ organization, sets }: { organization: SiteOrganization; sets: re
       done="Quotas saved"
     >
       <RadioField
-        label="Feature set"
+        label="Plan"
         name="plan"
         value={draft.values.plan}
         onChange={(value) => draft.set({ plan: value })}

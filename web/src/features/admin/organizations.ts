@@ -3,6 +3,7 @@ import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/res
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { get, getData, queryString, request } from '../../api/client.ts'
 import { invalidate } from '../../api/queries.ts'
+import { counted } from '../../components/numbers.ts'
 
 export type SiteOrganization = Wire<typeof adminOrganizationSchema>
 export type FeatureSet = Wire<typeof featureSetSchema>
@@ -48,10 +49,10 @@ export async function deleteSiteOrganization(name: string) {
 /** What a plan is limited to, in words. */
 export function limitsText({ attributes }: FeatureSet) {
   const limits = [
-    [attributes['run-task-limit'], 'run tasks'],
-    [attributes['run-task-workspace-limit'], 'workspaces with run tasks'],
-    [attributes['agents-ceiling'], 'self-hosted agents'],
+    [attributes['run-task-limit'], 'run task', 'run tasks'],
+    [attributes['run-task-workspace-limit'], 'workspace with run tasks', 'workspaces with run tasks'],
+    [attributes['agents-ceiling'], 'self-hosted agent', 'self-hosted agents'],
   ] as const
-  const texts = limits.flatMap(([limit, what]) => (limit === null ? [] : `${limit.toLocaleString('en')} ${what}`))
+  const texts = limits.flatMap(([limit, one, many]) => (limit === null ? [] : counted(limit, one, many)))
   return texts.length === 0 ? 'No limits.' : `Up to ${texts.join(', ')}.`
 }

@@ -68,6 +68,8 @@ function Provider({ settings }: { settings: SignInSettings }) {
   })
   const { values } = draft
   const changes = inputOf(draft.changed)
+  // A result of other values would mislead.
+  const isTested = JSON.stringify(test.variables) === JSON.stringify(changes)
   const isComplete = values.issuer.trim() !== '' && values['client-id'].trim() !== ''
   const reason = isComplete ? undefined : 'enter the issuer and the client ID first'
 
@@ -102,7 +104,7 @@ function Provider({ settings }: { settings: SignInSettings }) {
         Both use the values above without saving them. A trial opens the provider in a new tab, shows what it reports,
         and changes no account.
       </p>
-      {test.data && <TestResult test={test.data} />}
+      {isTested && test.data && <TestResult test={test.data} />}
     </div>
   )
   return (

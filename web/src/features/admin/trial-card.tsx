@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { useEffect, useRef } from 'react'
 import { serverPath } from '../../api/base.ts'
 import { invalidate } from '../../api/queries.ts'
 import { buttonClass } from '../../components/button.tsx'
@@ -13,24 +13,29 @@ import { type SignInTrial, useTrial } from './sign-in.ts'
 export function TrialCard({ id }: { id: string }) {
   const { data: trial, fallback } = loaded(useTrial(id), { rows: 2 })
   const status = trial?.attributes.status
+  const card = useRef<HTMLDivElement>(null)
   useEffect(() => {
+    // It is below a long form.
+    card.current?.scrollIntoView({ block: 'nearest' })
     // A successful trial of an administrator allows to disable passwords.
     if (status === 'succeeded') void invalidate(['sign-in-settings'])
   }, [status])
   return (
-    <Card
-      title="Trial sign-in"
-      about="No account was changed."
-      actions={
-        status !== 'pending' && (
-          <Link to="/app/admin/sign-in" search={{}} className={buttonClass({ kind: 'quiet', size: 'small' })}>
-            Close
-          </Link>
-        )
-      }
-    >
-      {trial ? <TrialState trial={trial} /> : fallback}
-    </Card>
+    <div ref={card}>
+      <Card
+        title="Trial sign-in"
+        about="No account was changed."
+        actions={
+          status !== 'pending' && (
+            <Link to="/app/admin/sign-in" search={{}} className={buttonClass({ kind: 'quiet', size: 'small' })}>
+              Close
+            </Link>
+          )
+        }
+      >
+        {trial ? <TrialState trial={trial} /> : fallback}
+      </Card>
+    </div>
   )
 }
 

@@ -59,7 +59,8 @@ function Summary({ user }: { user: AdminUser }) {
     <Card title="Account">
       <DescriptionList
         facts={[
-          ['Email', email ?? <span className="text-dim">none</span>],
+          // The profile has the address of other accounts.
+          ['Email', attributes['auth-method'] === 'sso' ? (email ?? 'none') : undefined],
           ['Unconfirmed email', unconfirmed && <Unconfirmed user={user} address={unconfirmed} />],
           ['Sign-in', signInMethod(attributes)],
           ['Last active', activeAt === null ? never : <RelativeTime at={activeAt} />],

@@ -42,13 +42,13 @@ export function UsersPage() {
           label="Search users"
           placeholder="Username or email"
           value={q ?? ''}
-          onChange={(text) => change({ q: text || undefined } as { q?: string }, true)}
+          onChange={(text) => change({ q: text || undefined }, true)}
         />
         <FilterChips
           label="Filter"
           chips={Object.entries(USER_FILTERS).map(([value, { text }]) => ({ value, text }))}
           selected={new Set(filter === undefined ? [] : [filter])}
-          onToggle={(value) => change({ filter: value === filter ? undefined : value } as { filter?: string })}
+          onToggle={(value) => change({ filter: value === filter ? undefined : value })}
         />
       </div>
       {!data && fallback}

@@ -30,10 +30,11 @@ export function OrganizationsPage() {
   if (only && !all && !isNew)
     return <Navigate to="/app/$organization" params={{ organization: only.attributes.name }} replace />
   const setNew = (open: boolean) => void navigate({ search: { all: true, ...(open && { new: true }) }, replace: true })
-  const create = mayCreate && (
+  const create = (
     <Button
       label="New organization"
       icon={Plus}
+      reason={mayCreate ? undefined : 'only site administrators can create organizations here'}
       kind={data?.data.length === 0 ? 'primary' : 'plain'}
       onClick={() => setNew(true)}
     />
@@ -46,7 +47,7 @@ export function OrganizationsPage() {
           icon={Building2}
           title="No organizations yet"
           actions={create}
-          text="Ask an owner of an organization to invite you by your username or email address."
+          text="Ask an owner of an organization to invite your email address."
         />
       )}
       <ul aria-label="Organizations" className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { cliHost, firstRunLines, signInLines } from '../workspaces/connect-cli.tsx'
-import { firstConfiguration, runTaskLines } from './getting-started.tsx'
+import { firstConfiguration } from './getting-started.tsx'
 
 test('with HTTPS, the CLI logs in through the browser', () => {
   const host = cliHost('https://gs.example.com/')
@@ -16,11 +16,10 @@ test('without HTTPS, commands run with a token', () => {
   expect(firstRunLines(host, 'apply')).toBe('groundstate exec -- terraform init\ngroundstate exec -- terraform apply')
 })
 
-test('the examples name this server and the organization', () => {
+test('the example names this server and the organization', () => {
   const host = cliHost('https://gs.example.com/')
 
   expect(firstConfiguration({ host: host.name, organization: 'acme', workspace: 'web' })).toMatch(
     /hostname += "gs\.example\.com"\n +organization = "acme"[^]+resource "terraform_data"/,
   )
-  expect(runTaskLines(host, 'acme')).toContain('https://gs.example.com/api/v2/organizations/acme/tasks')
 })

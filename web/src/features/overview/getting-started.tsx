@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router'
-import { ChevronDown, Circle, CircleCheck, Plus } from 'lucide-react'
-import { type ReactNode, useId, useState, useSyncExternalStore } from 'react'
-import { serverPath } from '../../api/base.ts'
+import { ChevronDown, Circle, CircleCheck, FileInput, Plus, Upload } from 'lucide-react'
+import { type ReactNode, useId, useState } from 'react'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { CodeBlock } from '../../components/copy.tsx'
+import { DocsLink } from '../../components/docs-link.tsx'
 import { ListLink } from '../../components/links.tsx'
 import { cloudBlock, cliHost, firstRunLines, signInLines } from '../workspaces/connect-cli.tsx'
 import type { Overview } from './overview.ts'
@@ -54,12 +54,19 @@ export function GettingStarted({ organization, overview, mayCreate, onHide }: Ge
         <>
           <p>In the directory of the configuration. The run executes here and streams its log to your terminal:</p>
           <CodeBlock label="the commands of the first run" code={firstRunLines(host, 'apply')} />
-          <p className="text-dim">
-            Other programs can upload a configuration and create a run through the{' '}
-            <a href={serverPath('/docs/api')} className="text-accent underline">
-              API
-            </a>
-            .
+          <p className="flex flex-wrap items-center gap-2">
+            Or without the CLI, from a folder on this computer:
+            <ListLink list="workspaces" search={{ upload: true }} className={buttonClass({ size: 'small' })}>
+              <Upload size={16} />
+              Upload configuration
+            </ListLink>
+          </p>
+          <p className="flex flex-wrap items-center gap-2">
+            Or with resources that are managed elsewhere:
+            <ListLink list="workspaces" search={{ import: true }} className={buttonClass({ size: 'small' })}>
+              <FileInput size={16} />
+              Import state
+            </ListLink>
           </p>
           {!mayCreate && (
             <CodeBlock
@@ -77,10 +84,14 @@ export function GettingStarted({ organization, overview, mayCreate, onHide }: Ge
       children: (
         <>
           <p>
-            A run task is an external service that checks runs, for example for security, cost or policy. Create one
-            with the URL of the service, then attach it on the <i>Tasks</i> tab of a workspace:
+            A run task is an external service that checks runs, for example for security, cost or policy (
+            <DocsLink page="run-tasks">Run tasks</DocsLink>). Create one with the URL of the service, then attach it to
+            workspaces.
           </p>
-          <CodeBlock label="the request that creates a run task" code={runTaskLines(host, organization)} />
+          <ListLink list="run-tasks" search={{ new: true }} className={buttonClass({ size: 'small' })}>
+            <Plus size={16} />
+            New run task
+          </ListLink>
         </>
       ),
     },
@@ -173,30 +184,6 @@ function SignIn({ host }: { host: Host }) {
   )
 }
 
-/** Whether the user shows or hides the checklist of an organization, stored in the browser. By default, a new one shows it. */
-type GuideChoice = 'hidden' | 'shown'
-
-const listeners = new Set<() => void>()
-const keyOf = (organization: string) => `groundstate-first-steps ${organization}`
-
-export function useGuideChoice(organization: string): GuideChoice | undefined {
-  return useSyncExternalStore(
-    (draw) => {
-      listeners.add(draw)
-      return () => listeners.delete(draw)
-    },
-    () => {
-      const stored = localStorage.getItem(keyOf(organization))
-      return stored === 'hidden' || stored === 'shown' ? stored : undefined
-    },
-  )
-}
-
-export function setGuideChoice(organization: string, choice: GuideChoice) {
-  localStorage.setItem(keyOf(organization), choice)
-  for (const draw of listeners) draw()
-}
-
 type Host = ReturnType<typeof cliHost>
 
 export function firstConfiguration({ host, organization, workspace }: Parameters<typeof cloudBlock>[0]) {
@@ -205,12 +192,4 @@ export function firstConfiguration({ host, organization, workspace }: Parameters
 resource "terraform_data" "hello" {
   input = "hello"
 }`
-}
-
-/** The request that creates a run task; `$GROUNDSTATE_TOKEN` is an API token. */
-export function runTaskLines({ url }: Host, organization: string) {
-  return `curl ${url}/api/v2/organizations/${organization}/tasks \\
-  -H "Authorization: Bearer $GROUNDSTATE_TOKEN" \\
-  -H "Content-Type: application/vnd.api+json" \\
-  -d '{"data":{"type":"tasks","attributes":{"name":"my-check","category":"task","url":"https://…"}}}'`
 }

@@ -1,18 +1,20 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { ListChecks, TriangleAlert } from 'lucide-react'
-import { type ReactNode, useId, useState } from 'react'
+import { type ComponentProps, type ReactNode, useId, useState } from 'react'
 import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
-import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
+import { ErrorPage, Notice, Skeleton } from '../../components/feedback.tsx'
 import { ListLink } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
-import { TONE_TEXT, type Tone } from '../../components/status.tsx'
-import { useOrganization } from '../organizations/organizations.ts'
-import { GettingStarted, setGuideChoice, useGuideChoice } from './getting-started.tsx'
+import { TONE_TEXT } from '../../components/status.tsx'
+import { useOrganizationPermissions } from '../organizations/organizations.ts'
+import { GettingStarted } from './getting-started.tsx'
+import { setGuideChoice, useGuideChoice } from './guide-choice.ts'
+import { mayCreateSample } from './overview-actions.ts'
 import { type Overview, type Sample, useOverview, useTokenWatch, workspaceGroups } from './overview.ts'
 import { RunColumns } from './run-columns.tsx'
-import { SampleCard, SampleOffer, mayCreateSample } from './sample-card.tsx'
+import { SampleCard, SampleOffer } from './sample-card.tsx'
 
 const route = getRouteApi('/frame/app/$organization')
 
@@ -37,7 +39,7 @@ function titleOf(organization: string, { workspaces }: Overview) {
 type ContentProps = { organization: string; overview: Overview; sample: Sample | undefined }
 
 function Content({ organization, overview, sample }: ContentProps) {
-  const permissions = useOrganization(organization).data?.attributes.permissions
+  const permissions = useOrganizationPermissions(organization)
   const choice = useGuideChoice(organization)
   useTokenWatch(organization, !overview['has-token'])
   // The checklist remains until the page is left, so that the user sees its completion.
@@ -47,7 +49,7 @@ function Content({ organization, overview, sample }: ContentProps) {
   const sampleCard = sample ? (
     <SampleCard organization={organization} sample={sample} mayChange={mayChange} />
   ) : (
-    hasGuide && mayChange && !overview['has-run'] && <SampleOffer organization={organization} />
+    hasGuide && mayChange && <SampleOffer organization={organization} />
   )
   const guide = (hasGuide || sampleCard) && (
     <div
@@ -71,8 +73,9 @@ function Content({ organization, overview, sample }: ContentProps) {
       {isRequested && guide}
       {(overview.workspaces.total > 0 || !hasGuide) && (
         <>
-          <Figures overview={overview} />
+          <Problems overview={overview} />
           <RunColumns organization={organization} overview={overview} />
+          <Figures overview={overview} maySeeQuotas={permissions?.['can-view-usage'] ?? false} />
         </>
       )}
       {!isRequested && guide}
@@ -83,39 +86,62 @@ function Content({ organization, overview, sample }: ContentProps) {
   )
 }
 
-function Figures({ overview }: { overview: Overview }) {
-  const { workspaces, agents, usage } = overview
-  const meters = Object.entries(METERS).flatMap(([name, text]) => {
-    const of = usage[name as keyof typeof METERS]
-    return of && of.limit !== null ? [{ text, used: of.used, limit: of.limit }] : []
-  })
+/** What needs somebody's attention besides runs. */
+function Problems({ overview: { workspaces, agents, usage } }: { overview: Overview }) {
+  const { drifted } = workspaces
+  const full = metersOf(usage).filter(({ used, limit }) => used >= limit)
   return (
-    <div className="grid grid-cols-2 gap-2 sm:gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)_minmax(0,1fr)_minmax(0,1.4fr)]">
-      <Figure title="Workspaces" count={workspaces.total} isWide>
-        <Groups counts={workspaces} />
-      </Figure>
-      <Figure title="Drifted" count={workspaces.drifted} tone={workspaces.drifted > 0 ? 'warn' : undefined}>
-        {workspaces.drifted > 0 ? (
-          <ListLink list="workspaces" search={{ drifted: 'true' }} className="text-accent hover:underline">
-            {workspaces.drifted === 1 ? 'Show it' : 'Show them'}
+    <div className="space-y-2 empty:hidden">
+      {agents?.online === 0 && !agents['is-built-in-online'] && (
+        <Notice tone="warn">
+          No agents are online: runs can’t start.{' '}
+          <ListLink list="agents" className="underline">
+            Start an agent
           </ListLink>
-        ) : (
-          'Refresh-only runs detect drift.'
-        )}
+        </Notice>
+      )}
+      {full.map(({ text, used, limit }) => (
+        <Notice key={text} tone="warn">
+          {text}: {used.toLocaleString('en')} of {limit.toLocaleString('en')}, limit reached.{' '}
+          <ListLink list="settings/quotas" className="underline">
+            Quotas
+          </ListLink>
+        </Notice>
+      ))}
+      {drifted > 0 && (
+        <Notice tone="warn">
+          {counted(drifted, 'workspace has', 'workspaces have')} drifted from the configuration.{' '}
+          <ListLink list="workspaces" search={{ drifted: 'true' }} className="underline">
+            {drifted === 1 ? 'Show it' : 'Show them'}
+          </ListLink>
+        </Notice>
+      )}
+    </div>
+  )
+}
+
+function Figures({ overview, maySeeQuotas }: { overview: Overview; maySeeQuotas: boolean }) {
+  const { workspaces, agents, usage } = overview
+  const meters = metersOf(usage)
+  return (
+    <div className="grid grid-cols-2 gap-2 sm:gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)_minmax(0,1.4fr)]">
+      <Figure title="Workspaces" list="workspaces" count={workspaces.total} isWide>
+        <Groups counts={workspaces} />
       </Figure>
       {agents && (
         <Figure
           title="Agents online"
+          list="agents"
           count={agents.online === 0 && agents['is-built-in-online'] ? 'Built in' : agents.online}
         >
           {agentWords(agents)}
         </Figure>
       )}
-      <Figure title="Quotas" isWide={agents !== null}>
+      <Figure title="Quotas" list={maySeeQuotas ? 'settings/quotas' : undefined} isWide={agents === null}>
         {meters.length === 0 ? (
           'No limits.'
         ) : (
-          <ul className="grid gap-x-4 gap-y-2 max-lg:grid-cols-2">
+          <ul className="grid gap-x-4 gap-y-2">
             {meters.map((meter) => (
               <Meter key={meter.text} {...meter} />
             ))}
@@ -133,6 +159,14 @@ const METERS = {
   agents: 'Agents',
 } as const satisfies Partial<Record<keyof Overview['usage'], string>>
 
+/** The limited quotas. */
+function metersOf(usage: Overview['usage']) {
+  return Object.entries(METERS).flatMap(([name, text]) => {
+    const of = usage[name as keyof typeof METERS]
+    return of && of.limit !== null ? [{ text, used: of.used, limit: of.limit }] : []
+  })
+}
+
 function agentWords({ online, idle, busy, 'is-built-in-online': isBuiltIn }: NonNullable<Overview['agents']>) {
   if (online > 0) return `${busy} busy, ${idle} idle`
   return isBuiltIn ? 'Runs use the built-in agent.' : 'No runs can start.'
@@ -140,24 +174,31 @@ function agentWords({ online, idle, busy, 'is-built-in-online': isBuiltIn }: Non
 
 type FigureProps = {
   title: string
+  /** The page with the details, for users who may open it. */
+  list: ComponentProps<typeof ListLink>['list'] | undefined
   count?: number | string
-  tone?: Tone | undefined
   isWide?: boolean
   children: ReactNode
 }
 
-function Figure({ title, count, tone, isWide = false, children }: FigureProps) {
+function Figure({ title, list, count, isWide = false, children }: FigureProps) {
   const id = useId()
   return (
     <section
       aria-labelledby={id}
       className={`min-w-0 rounded-lg border border-line bg-paper px-4 py-3 ${isWide ? 'max-lg:col-span-2' : ''}`}
     >
-      <h2 id={id} className="text-dim">
-        {title}
+      <h2 id={id} className="font-semibold">
+        {list === undefined ? (
+          title
+        ) : (
+          <ListLink list={list} className="hover:underline">
+            {title}
+          </ListLink>
+        )}
       </h2>
       {count !== undefined && (
-        <p className={`numeric text-2xl font-semibold ${tone ? TONE_TEXT[tone] : ''}`}>{count.toLocaleString('en')}</p>
+        <p className={`numeric text-2xl ${count === 0 ? 'text-dim' : 'font-semibold'}`}>{count.toLocaleString('en')}</p>
       )}
       <div className="mt-1 text-dim">{children}</div>
     </section>

@@ -47,7 +47,7 @@ export function RunColumns({ organization, overview }: { organization: string; o
         tone="busy"
         status="running,waiting"
         query={active}
-        about={<span className={load.isLacking ? 'text-warn' : ''}>{load.text}</span>}
+        about={active.data && active.data.rows.length > 0 && load}
         empty="No running or queued runs."
         renderRow={(run) => <Active run={run} />}
       />
@@ -76,8 +76,8 @@ function RunColumn<Row extends ListedRun>({ title, icon: Icon, tone, query, ...p
     <section aria-labelledby={id} className="flex min-w-0 flex-col rounded-lg border border-line bg-paper">
       <header className="px-4 pt-3 pb-2">
         <div className="flex items-center gap-2">
-          <Icon size={16} className={`shrink-0 ${TONE_TEXT[tone]}`} />
-          <h2 id={id} className="text-base font-medium">
+          <Icon size={16} className={`shrink-0 ${hasRows ? TONE_TEXT[tone] : 'text-dim'}`} />
+          <h2 id={id} className="text-base font-semibold">
             {title}
           </h2>
           {hasRows && (

@@ -1,11 +1,10 @@
-import type { organizationSchema } from '@groundstate/contract/organizations'
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { DocumentOnWire, PageOnWire } from '@groundstate/contract/responses'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { userSchema } from '@groundstate/contract/users'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { FlaskConical, Trash2 } from 'lucide-react'
-import { getData, request } from '../../api/client.ts'
-import { invalidate, sendAndRefetch } from '../../api/queries.ts'
+import { getData } from '../../api/client.ts'
+import { sendAndRefetch } from '../../api/queries.ts'
 import { Button, type ButtonKind } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
@@ -15,19 +14,8 @@ import { focusHeading } from '../../components/page.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { NoRun, RunStatus } from '../runs/run-status.tsx'
+import { createSample } from './overview-actions.ts'
 import type { Sample } from './overview.ts'
-
-type Permissions = Wire<typeof organizationSchema>['attributes']['permissions']
-
-/** Whether the user may create and remove the sample project, which requires the permissions for all of its parts. */
-export function mayCreateSample(permissions: Permissions) {
-  return (
-    permissions['can-create-project'] &&
-    permissions['can-create-workspace'] &&
-    permissions['can-manage-varsets'] &&
-    permissions['can-manage-run-tasks']
-  )
-}
 
 export function SampleOffer({ organization }: { organization: string }) {
   return (
@@ -207,9 +195,8 @@ function useLatestRun(workspaceId: string) {
 
 function useCreateSample(organization: string) {
   return useMutation({
-    mutationFn: async () => request('POST', `/organizations/${organization}/actions/make-sample`),
-    onSuccess: async () => {
-      await invalidate(['overview', organization])
+    mutationFn: async () => createSample(organization),
+    onSuccess: () => {
       // The clicked button no longer exists.
       requestAnimationFrame(focusHeading)
     },

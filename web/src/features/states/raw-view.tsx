@@ -1,4 +1,4 @@
-import { type Ref, useCallback, useEffect, useImperativeHandle, useRef, useState } from 'react'
+import { memo, type Ref, useCallback, useEffect, useImperativeHandle, useRef, useState } from 'react'
 import { ownPath } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
@@ -118,7 +118,7 @@ function OpenState({ state: { rowAt, matches }, status, query, onQuery }: OpenSt
 export const ROW_PX = 20
 /** Maximum height of an element: 17.8 million px in Firefox, 33.5 million in Chromium. */
 const MAX_HEIGHT_PX = 16_000_000
-const OVERSCAN = 15
+const OVERSCAN = 5
 
 type RawRowsHandle = { scrollTo: (row: number) => void; firstRow: () => number }
 
@@ -133,7 +133,7 @@ type RawRowsProps = {
 
 function RawRows({ rows, lines, rowAt, query, current, ref }: RawRowsProps) {
   const pane = useRef<HTMLDivElement>(null)
-  const [view, setView] = useState({ scrollTop: 0, height: 600 })
+  const [view, setView] = useState({ scrollTop: 0, height: 600, isShifted: false })
   const { from, to, top } = rowWindow({ rows, ...view })
 
   useImperativeHandle(ref, () => ({
@@ -145,7 +145,9 @@ function RawRows({ rows, lines, rowAt, query, current, ref }: RawRowsProps) {
   }))
 
   const measure = useCallback(() => {
-    if (pane.current) setView({ scrollTop: pane.current.scrollTop, height: pane.current.clientHeight })
+    if (!pane.current) return
+    const { scrollTop, scrollLeft, clientHeight: height } = pane.current
+    setView({ scrollTop, height, isShifted: scrollLeft > 0 })
   }, [])
   useEffect(() => {
     const observer = new ResizeObserver(measure)
@@ -155,7 +157,14 @@ function RawRows({ rows, lines, rowAt, query, current, ref }: RawRowsProps) {
 
   const digits = String(lines).length
   return (
-    <Pane ref={pane} label="Raw state" className="h-[70vh] rounded-md border border-line bg-paper" onScroll={measure}>
+    <Pane
+      ref={pane}
+      label="Raw state"
+      // Sticky line numbers make scrolling slow, so they are only sticky while it is scrolled sideways.
+      data-shifted={view.isShifted || undefined}
+      className="h-[70vh] rounded-md border border-line bg-paper contain-content"
+      onScroll={measure}
+    >
       <div className="relative w-max min-w-full" style={{ height: contentHeight(rows) }}>
         {/* Not absolute, so that the pane is as wide as the visible rows. */}
         <div style={{ transform: `translateY(${top}px)` }}>
@@ -172,7 +181,8 @@ const MARK = 'rounded-xs bg-warn-soft text-ink outline outline-warn'
 
 type RowLineProps = { row: Row | undefined; digits: number; query: string; isCurrent: boolean }
 
-function RowLine({ row, digits, query, isCurrent }: RowLineProps) {
+/** Memoised so that scrolling renders only the rows that become visible. */
+const RowLine = memo(function RowLine({ row, digits, query, isCurrent }: RowLineProps) {
   return (
     <div
       className={`flex font-mono text-[0.9285rem] leading-5 ${isCurrent ? 'bg-accent-soft' : ''}`}
@@ -180,7 +190,7 @@ function RowLine({ row, digits, query, isCurrent }: RowLineProps) {
       aria-current={isCurrent || undefined}
     >
       <span
-        className={`numeric sticky left-0 shrink-0 border-r border-line px-2 text-right text-dim select-none ${isCurrent ? 'bg-accent-soft' : 'bg-ground'}`}
+        className={`numeric left-0 shrink-0 in-data-shifted:sticky border-r border-line px-2 text-right text-dim select-none ${isCurrent ? 'bg-accent-soft' : 'bg-ground'}`}
         style={{ minWidth: `calc(${digits}ch + 1rem)` }}
       >
         {row?.number ?? ''}
@@ -190,7 +200,7 @@ function RowLine({ row, digits, query, isCurrent }: RowLineProps) {
       </span>
     </div>
   )
-}
+})
 
 /** Scroll height for `rows`, in px; compressed beyond what browsers support. */
 export function contentHeight(rows: number) {

@@ -1,119 +1,155 @@
 import type { PageOnWire } from '@groundstate/contract/responses'
 import type { tagBindingSchema } from '@groundstate/contract/tags'
-import { FolderInput, Lock, LockOpen, type LucideIcon, Play, Tag as TagIcon, Tags } from 'lucide-react'
+import { FolderInput, Lock, LockOpen, Play, Tag as TagIcon, Tags } from 'lucide-react'
 import { getData, request } from '../../api/client.ts'
-import { type Tag, readTag } from './tag-filter.ts'
-import type { ListedWorkspace } from './workspaces.ts'
+import type { BulkAction, BulkField } from '../../components/bulk.ts'
+import { type Tag, readTag, tagLinkage } from './tag-filter.ts'
+import { type ListedWorkspace, findProjects } from './workspaces.ts'
 
-/** An action on several workspaces, with one independent request for each. */
-export type BulkAction = {
-  label: string
-  icon: LucideIcon
-  about: string
-  input?: 'reason' | 'tag' | 'project' | 'message'
-  isOptional?: boolean
-  /** Past participle for messages: "locked". */
-  done: string
-  /** Why it can't be done to a workspace, as far as the page knows. */
-  obstacle: (workspace: ListedWorkspace) => string | undefined
-  act: (workspace: ListedWorkspace, value: string) => Promise<unknown>
+type WorkspaceAction = BulkAction<ListedWorkspace>
+
+const TAG: BulkField = {
+  kind: 'text',
+  name: 'tag',
+  label: 'Tag',
+  hint: 'A key, or key=value.',
+  maxLength: 510,
+  problem: (value) => (readTag(value).key === '' ? 'enter a tag' : undefined),
 }
 
-const tagObstacle = ({ attributes }: ListedWorkspace) =>
-  attributes.permissions['can-manage-tags'] ? undefined : 'you can’t change its tags'
+function tagObstacle({ attributes }: ListedWorkspace) {
+  return attributes.permissions['can-manage-tags'] ? undefined : 'you can’t change its tags'
+}
 
-export const BULK_ACTIONS = {
-  lock: {
-    label: 'Lock',
-    icon: Lock,
-    about: 'Until they are unlocked, no runs start and others cannot change the state.',
-    input: 'reason',
-    isOptional: true,
-    done: 'locked',
-    obstacle: ({ attributes }) => {
-      if (!attributes.permissions['can-lock']) return 'you can’t lock it'
-      return attributes.locked ? 'it is already locked' : undefined
+export const LOCK: WorkspaceAction = {
+  label: 'Lock',
+  icon: Lock,
+  about: 'Until they are unlocked, no runs start and others cannot change the state.',
+  fields: [
+    {
+      kind: 'text',
+      name: 'reason',
+      label: 'Reason (optional)',
+      hint: 'Shown to everyone while the workspace is locked.',
     },
-    act: async ({ id }, reason) => request('POST', `/workspaces/${id}/actions/lock`, reason === '' ? {} : { reason }),
+  ],
+  done: 'locked',
+  obstacle: ({ attributes }) => {
+    if (!attributes.permissions['can-lock']) return 'you can’t lock it'
+    return attributes.locked ? 'already locked' : undefined
   },
-  unlock: {
-    label: 'Unlock',
-    icon: LockOpen,
-    about: 'Releases your own locks. Queued runs can then start.',
-    done: 'unlocked',
-    obstacle: ({ attributes, relationships }) => {
-      if (!attributes.permissions['can-unlock']) return 'you can’t unlock it'
-      if (relationships['locked-by'].data?.type === 'runs') return 'it is locked by its active run'
-      return attributes.locked ? undefined : 'it is not locked'
-    },
-    act: async ({ id }) => request('POST', `/workspaces/${id}/actions/unlock`, {}),
+  act: async ({ id }, { reason = '' }) =>
+    request('POST', `/workspaces/${id}/actions/lock`, reason.trim() === '' ? {} : { reason: reason.trim() }),
+}
+
+export const UNLOCK: WorkspaceAction = {
+  label: 'Unlock',
+  icon: LockOpen,
+  about: 'Releases your own locks. Queued runs can then start.',
+  done: 'unlocked',
+  obstacle: ({ attributes, relationships }) => {
+    if (!attributes.permissions['can-unlock']) return 'you can’t unlock it'
+    if (relationships['locked-by'].data?.type === 'runs') return 'locked by its active run'
+    return attributes.locked ? undefined : 'not locked'
   },
-  addTag: {
-    label: 'Add tag',
-    icon: TagIcon,
-    about: 'Replaces the value of an existing tag with the same key.',
-    input: 'tag',
-    done: 'tagged',
-    obstacle: tagObstacle,
-    act: async ({ id }, text) =>
-      request('POST', `/workspaces/${id}/tag-bindings`, { data: [tagLinkage(readTag(text))] }),
-  },
-  removeTag: {
-    label: 'Remove tag',
-    icon: Tags,
-    about: 'Tags inherited from a project remain.',
-    input: 'tag',
-    done: 'untagged',
-    obstacle: tagObstacle,
-    act: removeTag,
-  },
-  plan: {
-    label: 'Start plan',
-    icon: Play,
-    about: 'Each workspace plans its current configuration. The runs are plan-only: they can’t be applied.',
-    input: 'message',
-    isOptional: true,
-    done: 'started',
-    obstacle: planObstacle,
-    act: async ({ id }, message) =>
-      request('POST', '/runs', {
-        data: {
-          type: 'runs',
-          attributes: { 'plan-only': true, ...(message !== '' && { message }) },
-          relationships: { workspace: { data: { type: 'workspaces', id } } },
+  act: async ({ id }) => request('POST', `/workspaces/${id}/actions/unlock`, {}),
+}
+
+export const ADD_TAG: WorkspaceAction = {
+  label: 'Add tag',
+  icon: TagIcon,
+  about: 'Replaces the value of an existing tag with the same key.',
+  fields: [TAG],
+  done: 'tagged',
+  obstacle: tagObstacle,
+  act: async ({ id }, { tag = '' }) =>
+    request('POST', `/workspaces/${id}/tag-bindings`, { data: [tagLinkage(readTag(tag))] }),
+}
+
+export const REMOVE_TAG: WorkspaceAction = {
+  label: 'Remove tag',
+  icon: Tags,
+  about: 'Tags inherited from a project remain.',
+  fields: [TAG],
+  done: 'untagged',
+  obstacle: tagObstacle,
+  act: removeTag,
+}
+
+export const START_RUN: WorkspaceAction = {
+  label: 'Start run',
+  icon: Play,
+  about: 'Each workspace plans its current configuration.',
+  fields: [
+    {
+      kind: 'radio',
+      name: 'kind',
+      label: 'Run type',
+      options: [
+        { value: 'plan', text: 'Plan only', about: 'Previews the changes. Cannot be applied.' },
+        {
+          value: 'apply',
+          text: 'Plan and apply',
+          about: 'Applied once the plan is approved, or automatically where auto-apply is on.',
         },
-      }),
-  },
-  move: {
+      ],
+    },
+    { kind: 'text', name: 'message', label: 'Message (optional)', hint: 'The title of the runs.' },
+  ],
+  done: 'started',
+  obstacle: runObstacle,
+  act: async ({ id }, { kind, message = '' }) =>
+    request('POST', '/runs', {
+      data: {
+        type: 'runs',
+        attributes: {
+          ...(kind !== 'apply' && { 'plan-only': true }),
+          ...(message.trim() !== '' && { message: message.trim() }),
+        },
+        relationships: { workspace: { data: { type: 'workspaces', id } } },
+      },
+    }),
+}
+
+function move(organization: string): WorkspaceAction {
+  return {
     label: 'Move to project',
     icon: FolderInput,
     about: 'Access, variable sets and tags of the new project replace those of the old one immediately.',
-    input: 'project',
+    fields: [
+      {
+        kind: 'pick',
+        name: 'project',
+        label: 'Select project',
+        about: ['projects', organization, 'create-workspace'],
+        load: findProjects(organization, { permission: 'create-workspace' }),
+        problem: (value) => (value === '' ? 'select a project' : undefined),
+      },
+    ],
     done: 'moved',
     obstacle: ({ project }) =>
       project?.attributes.permissions['can-move-workspace'] === false
         ? `you can’t move workspaces out of ${project.attributes.name}`
         : undefined,
-    act: async ({ id }, project) =>
+    act: async ({ id }, { project }) =>
       request('POST', `/projects/${project}/relationships/workspaces`, { data: [{ type: 'workspaces', id }] }),
-  },
-} as const satisfies Record<string, BulkAction>
-export type BulkActionName = keyof typeof BULK_ACTIONS
+  }
+}
 
-function planObstacle({ attributes, relationships }: ListedWorkspace) {
+export function workspaceActions(organization: string): readonly WorkspaceAction[] {
+  return [LOCK, UNLOCK, ADD_TAG, REMOVE_TAG, START_RUN, move(organization)]
+}
+
+function runObstacle({ attributes, relationships }: ListedWorkspace) {
   if (!attributes.permissions['can-queue-run']) return 'you can’t start runs in it'
   if (attributes['execution-mode'] === 'local') return 'its runs execute in the CLI (execution mode local)'
   return relationships['current-configuration-version'].data === null
-    ? 'it has no configuration yet: run its first plan from the CLI'
+    ? 'no configuration yet: upload one first'
     : undefined
 }
 
-function tagLinkage(attributes: Tag) {
-  return { type: 'tag-bindings', attributes }
-}
-
 /** Without "=", removes the key whatever its value. */
-async function removeTag({ id }: ListedWorkspace, text: string) {
+async function removeTag({ id }: ListedWorkspace, { tag: text = '' }: { tag?: string }) {
   const tag = readTag(text)
   const data = await getData<PageOnWire<typeof tagBindingSchema>>(`/workspaces/${id}/tag-bindings`)
   const bound = data.map(({ attributes: { key, value } }) => ({ key, value }))
@@ -129,33 +165,4 @@ export async function replaceTags(workspaceId: string, saved: readonly Tag[], ta
   const removed = saved.filter(isRemoved).map(({ key }) => ({ type: 'tags', attributes: { name: key } }))
   await request('PATCH', `${path}/tag-bindings`, { data: tags.map(tagLinkage) })
   if (removed.length > 0) await request('DELETE', `${path}/tags`, { data: removed })
-}
-
-export type Outcome = { id: string; name: string; failure: string | undefined }
-
-const CONCURRENCY = 4
-
-/** Acts on the workspaces, a few concurrently, and reports each outcome. An abort only prevents further requests. */
-export async function actOnEach(
-  { obstacle, act }: Pick<BulkAction, 'obstacle' | 'act'>,
-  { workspaces, value, signal }: { workspaces: readonly ListedWorkspace[]; value: string; signal: AbortSignal },
-  onOutcome: (outcome: Outcome) => void,
-) {
-  const waiting = [...workspaces]
-  async function work() {
-    for (let workspace = waiting.shift(); workspace && !signal.aborted; workspace = waiting.shift()) {
-      onOutcome({ id: workspace.id, name: workspace.attributes.name, failure: await failureOf(workspace) })
-    }
-  }
-  async function failureOf(workspace: ListedWorkspace) {
-    const known = obstacle(workspace)
-    if (known !== undefined) return known
-    try {
-      await act(workspace, value)
-      return undefined
-    } catch (error) {
-      return error instanceof Error ? error.message : String(error)
-    }
-  }
-  await Promise.all(Array.from({ length: CONCURRENCY }, work))
 }

@@ -2,16 +2,16 @@ import type { DocumentOnWire } from '@groundstate/contract/responses'
 import type { workspaceReadmeSchema } from '@groundstate/contract/workspace-resources'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { Hand, Play, Terminal } from 'lucide-react'
+import { FileInput, Hand, Play, Terminal, Upload } from 'lucide-react'
 import { Suspense, lazy } from 'react'
 import { get } from '../../api/client.ts'
 import { includedOf } from '../../api/queries.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { Card, DescriptionList } from '../../components/card.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { EmptyState, Notice, Skeleton } from '../../components/feedback.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
-import { counted } from '../../components/numbers.ts'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { Badge } from '../../components/status.tsx'
 import { RelativeTime, duration } from '../../components/time.tsx'
@@ -29,15 +29,15 @@ const MarkdownText = lazy(async () => import('../../components/markdown.tsx'))
 
 export function OverviewTab() {
   const { workspace } = useOpenWorkspace()
-  const { permissions, 'resource-count': resources } = workspace.attributes
+  const { permissions } = workspace.attributes
   const hasRun = workspace.relationships['latest-run'].data !== null
-  const mayHaveState = hasRun || resources > 0 || workspace.relationships['current-state-version'].data !== null
+  const hasState = workspace.relationships['current-state-version'].data !== null
   return (
     <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_23rem]">
       <div className="min-w-0 space-y-4">
         {hasRun ? <LatestRunCard /> : permissions['can-read-run'] && <FirstRun />}
-        {mayHaveState && permissions['can-read-state-outputs'] && <OutputsCard workspaceId={workspace.id} />}
-        {mayHaveState && permissions['can-read-state-versions'] && <ResourcesCard workspaceId={workspace.id} />}
+        {hasState && permissions['can-read-state-outputs'] && <OutputsCard workspaceId={workspace.id} />}
+        {hasState && permissions['can-read-state-versions'] && <ResourcesCard workspaceId={workspace.id} />}
         <ReadmeCard workspace={workspace} />
       </div>
       <DetailsCard />
@@ -51,13 +51,23 @@ function FirstRun() {
   const { name, permissions, 'execution-mode': mode } = workspace.attributes
   const isLocal = mode === 'local'
   const hasConfiguration = workspace.relationships['current-configuration-version'].data !== null
-  const start = () => void navigate({ to: '.', search: (before) => ({ ...before, start: true }) })
-  const create = <Button label="New run" icon={Play} onClick={start} />
+  const hasState = workspace.relationships['current-state-version'].data !== null
+  const mayRun = permissions['can-queue-run'] && !isLocal
+  const open = (dialog: 'start' | 'upload' | 'import') =>
+    void navigate({ to: '.', search: (before) => ({ ...before, [dialog]: true }) })
   return (
     <EmptyState
       icon={Terminal}
       title="No runs yet"
-      actions={permissions['can-queue-run'] && hasConfiguration && !isLocal && create}
+      actions={
+        <>
+          {mayRun && hasConfiguration && <Button label="New run" icon={Play} onClick={() => open('start')} />}
+          {mayRun && <Button label="Upload configuration" icon={Upload} onClick={() => open('upload')} />}
+          {permissions['can-create-state-versions'] && !hasState && (
+            <Button label="Import state" icon={FileInput} onClick={() => open('import')} />
+          )}
+        </>
+      }
     >
       <ConnectCli organization={organization} workspace={name} isLocal={isLocal} />
     </EmptyState>
@@ -90,17 +100,20 @@ function LatestRunCard() {
           <p className="mt-1 flex flex-wrap items-center gap-x-1.5 text-dim">
             {author && (
               <>
-                <RunAuthorName run={attributes} author={author} />·
+                <RunAuthorName run={attributes} author={author} />
+                <span aria-hidden="true">·</span>
               </>
             )}
-            {originText(attributes)} ·
+            {originText(attributes)}
+            <span aria-hidden="true">·</span>
             <RelativeTime at={attributes['created-at']} />
           </p>
         </div>
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
           <RunBadges run={attributes} />
           {plan && <PlanCounts plan={plan} />}
-          <RunStatus run={attributes} />
+          {/* The header shows the status of the current run. */}
+          {run.id !== workspace.relationships['current-run'].data?.id && <RunStatus run={attributes} />}
           {needsReview && (
             <RunLink workspace={name} run={run} className={buttonClass({ kind: 'primary' })}>
               <Hand size={16} />
@@ -151,7 +164,7 @@ function DetailsCard() {
   const planMs = attributes['plan-duration-average']
   const applyMs = attributes['apply-duration-average']
   return (
-    <Card title="Details">
+    <Card title="Details" actions={<CopyCurl path={`/workspaces/${workspace.id}`} />}>
       <DescriptionList
         facts={[
           ['Project', project?.attributes.name],
@@ -159,7 +172,12 @@ function DetailsCard() {
           ['Engine version', <code key="version">{attributes['engine-version']}</code>],
           ['Working directory', directory === '' ? undefined : <code key="directory">{directory}</code>],
           ['Auto-apply', attributes['auto-apply'] ? 'On' : 'Off'],
-          ['Resources', counted(attributes['resource-count'], 'resource')],
+          [
+            'Resources',
+            <span key="resources" className="numeric">
+              {attributes['resource-count'].toLocaleString('en')}
+            </span>,
+          ],
           ['Last changed', <RelativeTime key="changed" at={attributes['latest-change-at']} />],
           ['Created', <RelativeTime key="created" at={attributes['created-at']} />],
           ['Average plan', planMs === null ? undefined : duration(planMs)],

@@ -1,23 +1,21 @@
 import type { PageOnWire } from '@groundstate/contract/responses'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
-import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
 import { get, queryString, request } from '../../api/client.ts'
 import { includedOf, useChange } from '../../api/queries.ts'
-import { IconButton } from '../../components/button.tsx'
-import { ErrorNote, loaded } from '../../components/feedback.tsx'
+import { Card } from '../../components/card.tsx'
+import { loaded } from '../../components/feedback.tsx'
 import { RadioField } from '../../components/form.tsx'
-import { WorkspaceLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Pager } from '../../components/pager.tsx'
-import { Picker } from '../../components/picker.tsx'
+import { PickList } from '../../components/pick-list.tsx'
 import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
 import { useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
-import { findWorkspaces } from './workspaces.ts'
+import { findWorkspaces, workspaceItem } from './workspaces.ts'
 
 const SCOPES = {
-  selected: { text: 'Selected workspaces', about: 'Only the workspaces listed below.' },
+  selected: { text: 'Selected workspaces', about: 'Only the workspaces in the list below.' },
   project: { text: 'Project', about: 'Every workspace of the same project.' },
   organization: { text: 'Organization', about: 'Every workspace of the organization.' },
 } as const
@@ -38,38 +36,33 @@ export function SharingSettings() {
     organization: 'Every workspace of the organization',
   }
   return (
-    <SettingsForm
-      title="Remote state sharing"
-      readOnly={
-        !permissions['can-update'] && (
-          <>
-            <p>{readers[scope]} can read the state.</p>
-            {scope === 'selected' && <Consumers mayChange={false} />}
-          </>
-        )
-      }
-      about="Other workspaces can read the state of this workspace, including its outputs."
-      names={['global-remote-state', 'project-remote-state']}
-      draft={draft}
-      onSave={async () =>
-        update.mutateAsync({
-          id: workspace.id,
-          attributes: {
-            'global-remote-state': draft.values.scope === 'organization',
-            'project-remote-state': draft.values.scope === 'project',
-          },
-        })
-      }
-    >
-      <RadioField
-        label="Share with"
-        name="state-sharing"
-        value={draft.values.scope}
-        onChange={(value) => draft.set({ scope: value })}
-        options={(Object.keys(SCOPES) as Scope[]).map((value) => ({ value, ...SCOPES[value] }))}
-      />
-      {draft.values.scope === 'selected' && <Consumers mayChange />}
-    </SettingsForm>
+    <div className="space-y-4">
+      <SettingsForm
+        title="Remote state sharing"
+        readOnly={!permissions['can-update'] && <p>{readers[scope]} can read the state.</p>}
+        about="Other workspaces can read the state of this workspace, including its outputs."
+        names={['global-remote-state', 'project-remote-state']}
+        draft={draft}
+        onSave={async () =>
+          update.mutateAsync({
+            id: workspace.id,
+            attributes: {
+              'global-remote-state': draft.values.scope === 'organization',
+              'project-remote-state': draft.values.scope === 'project',
+            },
+          })
+        }
+      >
+        <RadioField
+          label="Share with"
+          name="state-sharing"
+          value={draft.values.scope}
+          onChange={(value) => draft.set({ scope: value })}
+          options={(Object.keys(SCOPES) as Scope[]).map((value) => ({ value, ...SCOPES[value] }))}
+        />
+      </SettingsForm>
+      {scope === 'selected' && <Consumers mayChange={permissions['can-update']} />}
+    </div>
   )
 }
 
@@ -91,37 +84,25 @@ function Consumers({ mayChange }: { mayChange: boolean }) {
   const act = (method: 'POST' | 'DELETE', id: string, done: string) =>
     change.mutate({ method, id }, { onSuccess: () => toast({ text: done }) })
   return (
-    <div className="space-y-2">
+    <Card title="Selected workspaces" about="Changes to this list apply immediately.">
       {!data && fallback}
-      {data?.data.length === 0 && <p className="text-dim">No workspaces selected.</p>}
-      <ul aria-label="Selected workspaces" className="divide-y divide-line rounded-md border border-line empty:hidden">
-        {data?.data.map(({ id, attributes: { name } }) => (
-          <li key={id} className="flex items-center gap-2 px-3 py-1">
-            <WorkspaceLink workspace={name} className="min-w-0 flex-1 hover:underline" />
-            {mayChange && (
-              <IconButton
-                label={`Stop sharing with ${name}`}
-                icon={X}
-                size="small"
-                onClick={() => act('DELETE', id, `${name} can no longer read the state`)}
-              />
-            )}
-          </li>
-        ))}
-      </ul>
-      <Pager pagination={data?.meta.pagination} onPage={setPage} />
-      {change.error && <ErrorNote error={change.error} />}
-      {mayChange && (
-        <Picker
-          label="Add workspace"
-          icon={Plus}
-          size="small"
+      {data && (
+        <PickList
+          label="Selected workspaces"
+          items={data.data.map(({ id, attributes: { name } }) => workspaceItem(organization, id, name))}
+          none="No workspaces selected."
+          mayChange={mayChange}
+          addLabel="Add workspace"
+          removeLabel={(name) => `Stop sharing with ${name}`}
           placeholder="Workspace name"
           about={['workspaces', organization]}
           load={findWorkspaces(organization, new Set([workspace.id]))}
-          onChoose={({ value, text }) => act('POST', value, `${text} can read the state`)}
+          error={change.error}
+          onAdd={({ id, text }) => act('POST', id, `${text} can read the state`)}
+          onRemove={({ id, text }) => act('DELETE', id, `${text} can no longer read the state`)}
         />
       )}
-    </div>
+      <Pager pagination={data?.meta.pagination} onPage={setPage} />
+    </Card>
   )
 }

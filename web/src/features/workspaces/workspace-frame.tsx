@@ -1,4 +1,4 @@
-import { Outlet, getRouteApi } from '@tanstack/react-router'
+import { Outlet, getRouteApi, useMatches } from '@tanstack/react-router'
 import { Lock, LockOpen, Pencil, Play } from 'lucide-react'
 import { Suspense, lazy, useEffect } from 'react'
 import { failureOf, includedOf } from '../../api/queries.ts'
@@ -8,7 +8,7 @@ import { ErrorPage, Notice, Skeleton } from '../../components/feedback.tsx'
 import { TextArea, fieldError, formValues } from '../../components/form.tsx'
 import { InlineForm, useInlineForm } from '../../components/inline-form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
-import { Page } from '../../components/page.tsx'
+import { Page, usePageTitle } from '../../components/page.tsx'
 import { Tabs } from '../../components/tabs.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
@@ -16,12 +16,15 @@ import { NoRun, RunBadges, RunStatus, runState } from '../runs/run-status.tsx'
 import { waitingReason } from '../runs/run-text.ts'
 import { useSession } from '../session/session.ts'
 import { holderText, lockHolder, lockReason } from './lock-holder.ts'
+import { WORKSPACE_SETTINGS } from './settings-sections.ts'
 import type { WorkspaceAttributes } from './workspace.ts'
 import { useOpenWorkspace, useUpdateWorkspace, useWorkspace, useWorkspaceLock } from './workspace.ts'
 
 const NewRunDialog = lazy(async () => ({
   default: (await import('../runs/new-run/new-run-dialog.tsx')).NewRunDialog,
 }))
+const UploadDialog = lazy(async () => import('../configurations/upload-dialog.tsx'))
+const ImportDialog = lazy(async () => import('../state-import/import-dialog.tsx'))
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace')
 
 const TABS: readonly [text: string, path: string, permission?: keyof WorkspaceAttributes['permissions']][] = [
@@ -61,11 +64,17 @@ function Layout() {
   const { attributes, relationships } = workspace
   const { name, permissions, 'waiting-reason': waiting } = attributes
   const run = includedOf(document).one('runs', relationships['current-run'])
-  const { start } = route.useSearch()
+  const { start, upload, import: isImport } = route.useSearch()
   const navigate = route.useNavigate()
-  // Closing replaces the history entry, so that Back does not reopen the dialog.
-  const setStart = (isOpen: boolean) =>
-    void navigate({ to: '.', search: (before) => ({ ...before, start: isOpen || undefined }), replace: !isOpen })
+  const openStart = () => void navigate({ to: '.', search: (before) => ({ ...before, start: true }) })
+  // Replaces the history entry, so that Back does not reopen the dialog.
+  const close = () =>
+    void navigate({
+      to: '.',
+      search: (before) => ({ ...before, start: undefined, upload: undefined, import: undefined }),
+      replace: true,
+    })
+  const dialog = { organization, workspace, onClose: close }
   const tabs = TABS.filter(([, , permission]) => !permission || permissions[permission]).map(([text, path]) => ({
     text,
     isExact: path === '',
@@ -75,7 +84,7 @@ function Layout() {
   return (
     <Page
       title={name}
-      documentTitle={run ? `${name} · run ${runState(run.attributes).text}` : name}
+      documentTitle={null}
       badge={
         run ? (
           <>
@@ -92,18 +101,8 @@ function Layout() {
       actions={
         <>
           <LockActions />
-          {permissions['can-queue-run'] && (
-            <Button
-              label="New run"
-              kind="primary"
-              icon={Play}
-              reason={
-                attributes['execution-mode'] === 'local'
-                  ? 'execution mode is local: runs execute in the CLI'
-                  : undefined
-              }
-              onClick={() => setStart(true)}
-            />
+          {permissions['can-read-run'] && (
+            <Button label="New run" kind="primary" icon={Play} reason={runRefusal(attributes)} onClick={openStart} />
           )}
         </>
       }
@@ -114,15 +113,35 @@ function Layout() {
       </div>
       <Tabs label="Workspace" tabs={tabs} />
       <div className="mt-4">
+        <TabTitle overview={run ? `${name} · run ${runState(run.attributes).text}` : name} />
         <Outlet />
       </div>
-      {permissions['can-queue-run'] && start && (
-        <Suspense>
-          <NewRunDialog workspace={workspace} isOpen onClose={() => setStart(false)} />
-        </Suspense>
-      )}
+      <Suspense>
+        {permissions['can-queue-run'] && start && <NewRunDialog workspace={workspace} isOpen onClose={close} />}
+        {upload && <UploadDialog {...dialog} />}
+        {isImport && <ImportDialog {...dialog} />}
+      </Suspense>
     </Page>
   )
+}
+
+/** Why the user cannot start a run. */
+function runRefusal({ permissions, 'execution-mode': mode }: WorkspaceAttributes) {
+  if (!permissions['can-queue-run'])
+    return 'you can’t start runs here: a workspace admin can grant your team plan access'
+  return mode === 'local' ? 'execution mode is local: runs execute in the CLI' : undefined
+}
+
+/** Sets the title of the open tab, "kafka-prod · variables". Rendered before the tab, which may replace it. */
+function TabTitle({ overview }: { overview: string }) {
+  const { workspace } = route.useParams()
+  const id = useMatches({ select: (matches) => matches.at(-1)?.routeId ?? '' })
+  const path = id.slice(route.id.length).replace(/\/$/, '')
+  const section = WORKSPACE_SETTINGS.find((each) => `/settings${each.path}` === path)
+  const text = section?.text ?? TABS.find(([, tab]) => tab === path)?.[0]
+  const title = section?.path === '' ? 'Settings' : text
+  usePageTitle(path === '' || title === undefined ? overview : `${workspace} · ${title.toLowerCase()}`)
+  return null
 }
 
 function Description() {

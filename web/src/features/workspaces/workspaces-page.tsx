@@ -1,74 +1,123 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { Boxes, Plus, SearchX } from 'lucide-react'
-import { Suspense, lazy, useCallback, useState } from 'react'
+import { Boxes, FileInput, Plus, SearchX, Upload } from 'lucide-react'
+import { type ReactNode, Suspense, lazy, useCallback, useMemo } from 'react'
+import { BulkBar, useSelection } from '../../components/bulk-bar.tsx'
 import { Button } from '../../components/button.tsx'
+import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState, loaded } from '../../components/feedback.tsx'
-import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
-import { BULK_ACTIONS, type BulkActionName } from './bulk-actions.ts'
+import { RowMenu } from '../../components/row-menu.tsx'
+import { workspaceActions } from './bulk-actions.ts'
 import { ConnectCli } from './connect-cli.tsx'
 import { useCreatableProjects } from './new-workspace.ts'
 import { type ChangeSearch, NO_FILTER, WorkspacesFilters, withTag } from './workspaces-filters.tsx'
 import { WorkspacesTable } from './workspaces-table.tsx'
-import { type ListedWorkspace, type WorkspaceSearch, useWorkspaces } from './workspaces.ts'
+import { type WorkspaceSearch, readWorkspaces, useWorkspaces } from './workspaces.ts'
 
-const BulkDialog = lazy(async () => import('./bulk-dialog.tsx'))
 const NewWorkspaceDialog = lazy(async () => import('./new-workspace-dialog.tsx'))
+const UploadDialog = lazy(async () => import('../configurations/upload-dialog.tsx'))
+const ImportDialog = lazy(async () => import('../state-import/import-dialog.tsx'))
 
 const route = getRouteApi('/frame/app/$organization/workspaces')
 
 /** The workspaces of an organization: searched, filtered and sorted by the server, as the URL specifies. */
 export function WorkspacesPage() {
   const { organization } = route.useParams()
-  const { new: isNew = false, ...search } = route.useSearch()
+  const { new: isNew = false, upload: isUpload = false, import: isImport = false, ...search } = route.useSearch()
   const navigate = route.useNavigate()
-  const mayCreate = (useCreatableProjects(organization).data?.length ?? 0) > 0
+  const projects = useCreatableProjects(organization).data
+  const mayCreate = (projects?.length ?? 0) > 0
   const change = useCallback<ChangeSearch>(
     (changes, { isTyping = false } = {}) =>
       void navigate({ search: (before) => ({ ...before, page: undefined, ...changes }), replace: isTyping }),
     [navigate],
   )
-  const setNew = (open: boolean) =>
-    void navigate({ search: (before) => ({ ...before, new: open || undefined }), replace: true })
-  const create = mayCreate && <Button label="New workspace" kind="primary" icon={Plus} onClick={() => setNew(true)} />
+  const open = (dialog: 'new' | 'upload' | 'import') =>
+    void navigate({ search: (before) => ({ ...before, [dialog]: true }), replace: true })
+  const close = () =>
+    void navigate({
+      search: (before) => ({ ...before, new: undefined, upload: undefined, import: undefined }),
+      replace: true,
+    })
+  const upload = <Button label="Upload configuration" icon={Upload} onClick={() => open('upload')} />
+  const create = (
+    <Button
+      label="New workspace"
+      kind="primary"
+      icon={Plus}
+      reason={projects && !mayCreate ? NOT_ALLOWED : undefined}
+      onClick={() => open('new')}
+    />
+  )
+  const more = { text: 'Import state', icon: FileInput, onSelect: () => open('import') }
   return (
-    <Page title="Workspaces" documentTitle={`Workspaces · ${organization}`} actions={create}>
-      <WorkspaceList organization={organization} search={search} onChange={change} create={create} />
-      {isNew && mayCreate && (
-        <Suspense>
-          <NewWorkspaceDialog organization={organization} projectId={search.project} onClose={() => setNew(false)} />
-        </Suspense>
-      )}
+    <Page
+      title="Workspaces"
+      documentTitle={`Workspaces · ${organization}`}
+      actions={
+        <>
+          <RowMenu label="More actions" actions={[more]} />
+          {upload}
+          {create}
+        </>
+      }
+    >
+      <WorkspaceList organization={organization} search={search} onChange={change}>
+        {create}
+        {upload}
+        <Button label="Import state" icon={FileInput} onClick={() => open('import')} />
+      </WorkspaceList>
+      <Suspense>
+        {isNew && mayCreate && (
+          <NewWorkspaceDialog organization={organization} projectId={search.project} onClose={close} />
+        )}
+        {isUpload && <UploadDialog organization={organization} onClose={close} />}
+        {isImport && <ImportDialog organization={organization} onClose={close} />}
+      </Suspense>
     </Page>
   )
 }
+
+const NOT_ALLOWED = 'you can’t create workspaces in any project: an owner can grant a team of yours this permission'
+
+/** Types of queries that a bulk action changes. */
+const CHANGES = ['workspaces', 'runs', 'overview', 'projects', 'tags']
 
 type WorkspaceListProps = {
   organization: string
   search: WorkspaceSearch
   onChange: ChangeSearch
-  create: React.ReactNode
+  /** The actions of the empty list. */
+  children: ReactNode
 }
 
-function WorkspaceList({ organization, search, onChange, create }: WorkspaceListProps) {
+function WorkspaceList({ organization, search, onChange, children }: WorkspaceListProps) {
   const { data, fallback } = loaded(useWorkspaces(organization, search), { rows: 12 })
-  const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
   const rows = data?.rows ?? []
-  // Bulk actions must not affect workspaces that are no longer visible.
-  const selected = rows.filter(({ id }) => ids.has(id))
+  const actions = useMemo(() => workspaceActions(organization), [organization])
+  const selecting = useSelection(rows, [organization, { ...search, page: undefined, sort: undefined }])
   const isFiltered = Object.keys(NO_FILTER).some((name) => search[name as keyof WorkspaceSearch] !== undefined)
   const isBeyond = rows.length === 0 && (search.page ?? 1) > 1
   const isEmpty = data?.rows.length === 0
   const addTag = useCallback((tag: string) => onChange({ tag: withTag(search.tag, tag) }), [onChange, search.tag])
 
-  if (isEmpty && !isFiltered && !isBeyond) return <NoWorkspaces organization={organization} create={create} />
+  if (isEmpty && !isFiltered && !isBeyond) return <NoWorkspaces organization={organization} actions={children} />
   return (
     <>
       <WorkspacesFilters organization={organization} search={search} rows={rows} onChange={onChange} />
       {!data && fallback}
       {isEmpty && <NoMatch isBeyond={isBeyond} onChange={onChange} />}
-      <BulkBar organization={organization} workspaces={selected} onClear={() => setIds(new Set())} />
+      <BulkBar
+        noun="workspace"
+        actions={actions}
+        rows={rows}
+        total={data?.pagination['total-count']}
+        hasMore={data?.pagination['next-page'] !== null}
+        selecting={selecting}
+        readPage={async (_candidates, page, signal) => readWorkspaces(organization, search, page, signal)}
+        changes={CHANGES.map((type) => [type, organization])}
+      />
       {data && rows.length > 0 && (
         <>
           <WorkspacesTable
@@ -77,7 +126,7 @@ function WorkspaceList({ organization, search, onChange, create }: WorkspaceList
             sort={search.sort ?? 'name'}
             onSort={(sort) => onChange({ sort: sort === 'name' ? undefined : sort })}
             onTag={addTag}
-            selection={{ ids, onChange: setIds }}
+            selection={selecting.checkboxes}
           />
           <Pager pagination={data.pagination} onPage={(page) => onChange({ page: page === 1 ? undefined : page })} />
         </>
@@ -103,65 +152,15 @@ function NoMatch({ isBeyond, onChange }: { isBeyond: boolean; onChange: ChangeSe
   )
 }
 
-function NoWorkspaces({ organization, create }: { organization: string; create: React.ReactNode }) {
+function NoWorkspaces({ organization, actions }: { organization: string; actions: ReactNode }) {
   return (
-    <EmptyState icon={Boxes} title="No workspaces yet" actions={create}>
+    <EmptyState icon={Boxes} title="No workspaces yet" actions={actions}>
       <p>
-        A workspace holds one configuration with its variables, state and runs. The CLI creates one automatically when
-        the configuration names it:
+        A workspace holds one configuration with its variables, state and runs (
+        <DocsLink page="concepts">Concepts</DocsLink>). The CLI creates one automatically when the configuration names
+        it:
       </p>
       <ConnectCli organization={organization} workspace="my-first-workspace" />
     </EmptyState>
   )
-}
-
-const NAMES = Object.keys(BULK_ACTIONS) as BulkActionName[]
-
-type BulkBarProps = { organization: string; workspaces: readonly ListedWorkspace[]; onClear: () => void }
-
-function BulkBar({ organization, workspaces, onClear }: BulkBarProps) {
-  const [open, setOpen] = useState<{ action: BulkActionName; workspaces: readonly ListedWorkspace[] }>()
-  return (
-    <>
-      {workspaces.length > 0 && (
-        <div
-          role="region"
-          aria-label="Selected workspaces"
-          className="sticky top-12 z-10 mb-3 flex flex-wrap items-center gap-2 rounded-lg border border-accent bg-accent-soft px-3 py-2"
-        >
-          <span role="status" className="mr-2 font-medium">
-            {counted(workspaces.length, 'workspace')} selected
-          </span>
-          {NAMES.map((action) => (
-            <Button
-              label={BULK_ACTIONS[action].label}
-              key={action}
-              size="small"
-              icon={BULK_ACTIONS[action].icon}
-              reason={reasonOf(action, workspaces)}
-              onClick={() => setOpen({ action, workspaces })}
-            />
-          ))}
-          <Button label="Clear selection" size="small" kind="quiet" onClick={onClear} />
-        </div>
-      )}
-      {open && (
-        <Suspense>
-          <BulkDialog
-            organization={organization}
-            action={BULK_ACTIONS[open.action]}
-            workspaces={open.workspaces}
-            onClose={() => setOpen(undefined)}
-          />
-        </Suspense>
-      )}
-    </>
-  )
-}
-
-/** Why the action applies to none of the workspaces. If it applies to some, the dialog lists the obstacles. */
-function reasonOf(action: BulkActionName, workspaces: readonly ListedWorkspace[]) {
-  const obstacles = workspaces.map((workspace) => BULK_ACTIONS[action].obstacle(workspace))
-  if (obstacles.includes(undefined)) return undefined
-  return workspaces.length === 1 ? obstacles[0] : `not possible for any: ${[...new Set(obstacles)].join('; ')}`
 }

@@ -18,15 +18,20 @@ type Row = ListedWorkspace
 type WorkspacesTableProps = {
   organization: string
   rows: readonly Row[]
+  /** Whether all are in one project, which the page shows. */
+  isOfProject?: boolean
   sort: string
-  onSort: (sort: string) => void
+  onSort?: (sort: string) => void
   /** Receives the clicked tag in the format of `tagText`. */
   onTag: (tag: string) => void
-  selection: { ids: ReadonlySet<string>; onChange: (ids: Set<string>) => void }
+  selection?: { ids: ReadonlySet<string>; onChange: (ids: Set<string>) => void }
 }
 
-export function WorkspacesTable({ organization, onTag, ...props }: WorkspacesTableProps) {
-  const columns = useMemo(() => columnsOf(onTag), [onTag])
+export function WorkspacesTable({ organization, onTag, isOfProject = false, ...props }: WorkspacesTableProps) {
+  const columns = useMemo(
+    () => columnsOf(onTag).filter(({ header }) => !isOfProject || header !== 'Project'),
+    [onTag, isOfProject],
+  )
   const label = `Workspaces of ${organization}`
   return <Table label={label} columns={columns} nameOf={({ attributes }) => attributes.name} {...props} />
 }
@@ -34,7 +39,7 @@ export function WorkspacesTable({ organization, onTag, ...props }: WorkspacesTab
 function columnsOf(onTag: (tag: string) => void): readonly Column<Row>[] {
   return [
     { header: 'Status', className: 'w-px whitespace-nowrap', cell: (row) => <Status row={row} /> },
-    { header: 'Name', sort: 'name', className: 'min-w-36', cell: (row) => <Name row={row} /> },
+    { header: 'Name', sort: 'name', className: 'min-w-36', cell: (row) => <Name row={row} onTag={onTag} /> },
     {
       header: 'Project',
       className: 'hidden whitespace-nowrap lg:table-cell',
@@ -43,18 +48,7 @@ function columnsOf(onTag: (tag: string) => void): readonly Column<Row>[] {
     {
       header: 'Tags',
       className: 'hidden lg:table-cell',
-      cell: ({ tags }) => (
-        <span className="flex flex-wrap gap-1">
-          {tags.map((tag) => (
-            <button key={tag.key} type="button" className="cursor-pointer" onClick={() => onTag(tagText(tag))}>
-              <Badge>
-                <span className="sr-only">Filter by tag </span>
-                {tagLabel(tag)}
-              </Badge>
-            </button>
-          ))}
-        </span>
-      ),
+      cell: ({ tags }) => <TagButtons tags={tags} onTag={onTag} />,
     },
     {
       header: 'Last run',
@@ -90,7 +84,24 @@ function Status({ row: { attributes, currentRun, latestRun } }: { row: Row }) {
   )
 }
 
-function Name({ row }: { row: Row }) {
+type TagButtonsProps = { tags: Row['tags']; onTag: (tag: string) => void }
+
+function TagButtons({ tags, onTag }: TagButtonsProps) {
+  return (
+    <span className="flex flex-wrap gap-1">
+      {tags.map((tag) => (
+        <button key={tag.key} type="button" className="cursor-pointer" onClick={() => onTag(tagText(tag))}>
+          <Badge>
+            <span className="sr-only">Filter by tag </span>
+            {tagLabel(tag)}
+          </Badge>
+        </button>
+      ))}
+    </span>
+  )
+}
+
+function Name({ row, onTag }: { row: Row; onTag: TagButtonsProps['onTag'] }) {
   const { name } = row.attributes
   return (
     <>
@@ -105,6 +116,12 @@ function Name({ row }: { row: Row }) {
         {row.latestRun?.plan && <PlanCounts plan={row.latestRun.plan} />}
         {row.latestRun && <RelativeTime at={row.latestRun.run.attributes['created-at']} />}
       </span>
+      {/* The column of tags is hidden on narrow screens. */}
+      {row.tags.length > 0 && (
+        <span className="mt-0.5 block lg:hidden">
+          <TagButtons tags={row.tags} onTag={onTag} />
+        </span>
+      )}
     </>
   )
 }

@@ -8,6 +8,7 @@ import type { Routes } from '../../../http/http.ts'
 import { type ApiResponse, binary, json } from '../../../http/responses.ts'
 import { endCurrentSession, endedCookieHeader } from '../sessions/service.ts'
 import { signInMethods } from '../sessions/sign-in-settings.ts'
+import { requireUser } from '../users/access.ts'
 import { avatarPath } from '../users/resource.ts'
 import { codePage, consentPage, refusalPage, sentence, signInPage } from './pages.ts'
 import { type AuthorizeRequest, authorizeQuery, readAuthorizeRequest } from './request.ts'
@@ -37,9 +38,9 @@ export const oauthRoutes: Routes = (http) => {
       if ('redirect' in read) return redirectUnstored(read.redirect, 302)
       const browser = await service.findBrowser(req.ctx, req.raw)
       if (!browser) return signInPage(read.request, await signInMethods(req.ctx))
-      const { userId, username } = browser.actor
-      const avatar = `${basePath(req.ctx.baseUrl)}${avatarPath(userId)}`
-      return consentPage(read.request, { username, avatar, csrf: browser.csrf })
+      const user = await requireUser({ ...req.ctx, actor: browser.actor }, browser.actor.userId)
+      const avatar = `${basePath(req.ctx.baseUrl)}${avatarPath(user)}`
+      return consentPage(read.request, { username: user.username, avatar, csrf: browser.csrf })
     },
   )
   http.post(

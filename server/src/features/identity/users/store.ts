@@ -44,6 +44,24 @@ export async function listUsersByIds(db: Db, ids: readonly string[]) {
     .execute()
 }
 
+/** Replaces the uploaded avatar of a user. */
+export async function upsertAvatar(db: Db, row: Insertable<Schema['avatars']>) {
+  const { file, content } = row
+  await db
+    .insertInto('avatars')
+    .values(row)
+    .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ file, content }))
+    .execute()
+}
+
+export async function deleteAvatar(db: Db, userId: string) {
+  await db.deleteFrom('avatars').where('user_id', '=', userId).execute()
+}
+
+export async function findAvatar(db: Db, file: string) {
+  return db.selectFrom('avatars').select('content').where('file', '=', file).executeTakeFirst()
+}
+
 /** The account with which the engine of a run writes state (INTERFACE §3.3). It belongs to no organization. */
 export const RUNS_USER_ID = 'user-GroundstateRuns1'
 

@@ -46,12 +46,15 @@ export const membershipRoutes: Routes = (http) => {
         'filter[status]': STATUS,
         'filter[email]': textList().describe('email addresses'),
         'filter[team][id]': text().describe('the id of a team: its members and those invited to it'),
+        'filter[two_factor]': boolean().describe(
+          'only members who sign in with a password: with two-factor authentication, or without',
+        ),
         q: Q,
       },
     },
     async (req) => {
       const { 'filter[status]': status, 'filter[email]': emails, 'filter[team][id]': teamId, q } = req.query
-      const query = { page: req.page(), status, emails, teamId, q }
+      const query = { page: req.page(), status, emails, teamId, hasTwoFactor: req.query['filter[two_factor]'], q }
       const { rows, total, ...counts } = await service.listMemberships(req.ctx, req.params.organization, query)
       const response = req.list({ rows: await service.showMemberships(req.ctx, rows), total })
       const document = response.document as { meta: object }
@@ -130,6 +133,7 @@ export const membershipRoutes: Routes = (http) => {
       summary: 'List the organization memberships in a team',
       access: { team: 'team:read' },
       responses: MEMBERSHIPS,
+      include: membershipIncludes,
       query: {
         'filter[status]': STATUS,
         'filter[is_service_account]': boolean().describe('true: none, since service accounts have no memberships'),

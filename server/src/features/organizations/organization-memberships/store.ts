@@ -60,6 +60,8 @@ export type MembershipFilter = {
   q: string | undefined
   /** Members and invited users of this team. */
   teamId: string | undefined
+  /** Active members who sign in with a password, and have two-factor authentication or not. */
+  hasTwoFactor?: boolean | undefined
   /** Search usernames only. */
   hidesEmails?: boolean
 }
@@ -67,16 +69,19 @@ export type MembershipFilter = {
 type Listing = { page: Page; byStatus?: 'asc' | 'desc' | undefined }
 
 export async function listMemberships(db: Db, filter: MembershipFilter, { page, byStatus }: Listing) {
-  const { organizationId, status, emails, q, teamId, hidesEmails } = filter
+  const { organizationId, status, emails, q, teamId, hasTwoFactor, hidesEmails } = filter
   const emailMatches = hidesEmails ? sql`` : sql`or ${EMAIL} ilike ${containing(q ?? '')}`
   const ofTeam = sql`and (
     exists (select from team_members tm where tm.team_id = ${teamId} and tm.user_id = m.user_id)
     or exists (select from invited_team_members i where i.team_id = ${teamId} and i.membership_id = m.id))`
+  const secured = sql`and m.status = 'active' and u.auth_method = 'password' and ${sql.raw(hasTwoFactor ? '' : 'not')}
+    exists (select from two_factor_secrets s where s.user_id = m.user_id and s.verified_at is not null)`
   const matches = sql<boolean>`m.organization_id = ${organizationId}
     ${status === undefined ? sql`` : sql`and m.status = ${status}`}
     ${emails === undefined ? sql`` : sql`and lower(${EMAIL}) = any(${emails.map((email) => email.toLowerCase())})`}
     ${q === undefined ? sql`` : sql`and (u.username ilike ${containing(q)} ${emailMatches})`}
-    ${teamId === undefined ? sql`` : ofTeam}`
+    ${teamId === undefined ? sql`` : ofTeam}
+    ${hasTwoFactor === undefined ? sql`` : secured}`
   let list = selectMemberships(db).where(matches)
   if (byStatus) list = list.orderBy('m.status', byStatus)
   const [rows, counts] = await Promise.all([

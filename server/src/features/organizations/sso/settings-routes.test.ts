@@ -75,6 +75,29 @@ describe('the settings', () => {
     expect(row.client_secret?.toString('latin1')).not.toContain(complete['client-secret'])
   })
 
+  test('are audited with what was before and after, without the secret', async () => {
+    await patch(complete)
+    await patch({ name: 'Corporate ID' })
+
+    const events = await app.db
+      .selectFrom('audit_events')
+      .select('meta')
+      .where('resource_type', '=', 'sign_in_settings')
+      .orderBy('created_at', 'desc')
+      .limit(2)
+      .execute()
+
+    expect(events[0]?.meta).toEqual({
+      changes: ['name'],
+      before: { name: 'Example ID' },
+      after: { name: 'Corporate ID' },
+    })
+    expect(events[1]?.meta).toMatchObject({
+      before: { issuer: null, 'client-secret': '(changed)' },
+      after: { issuer: provider.issuer, 'client-secret': '(changed)' },
+    })
+  })
+
   test('keep what a change does not name, and null removes the provider', async () => {
     await patch(complete)
 

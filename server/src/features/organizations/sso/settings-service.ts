@@ -1,7 +1,8 @@
-import type { SignInInput } from '@groundstate/contract/sign-in-settings'
+import { SIGN_IN_DEFAULTS, type SignInInput } from '@groundstate/contract/sign-in-settings'
 import type { Ctx } from '../../../app.ts'
-import { audited } from '../../../audit/record.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { checkSiteAdmin } from '../../../auth/actor.ts'
+import { transact } from '../../../db/db.ts'
 import { invalid } from '../../../errors.ts'
 import {
   CLIENT_SECRET,
@@ -25,38 +26,55 @@ export async function showSignInSettings(ctx: Ctx): Promise<ShownSettings> {
 /** Saves the attributes of `input`. Disabling passwords, or changing the provider while they are disabled, requires a trial. */
 export async function updateSignInSettings(ctx: Ctx, input: SignInInput): Promise<ShownSettings> {
   checkSiteAdmin(ctx)
-  const event = {
-    organizationId: undefined,
-    action: 'update',
-    resource: { type: 'sign_in_settings', id: 'sign-in-settings' },
-    meta: { changes: Object.keys(input) },
-    notices: [],
-  }
-  await audited(ctx, event, async (ctx) => {
+  await transact(ctx, async (ctx) => {
     await store.lockSignInSettings(ctx.db)
     const settings = await readSignInSettings(ctx)
     const draft = mergeDraft(ctx, settings, input)
     await checkSignInPossible(ctx, settings, draft)
-    const { provider, passwordSignIn, form } = draft
     const saved = await findSignInSettings(ctx.db)
-    const secret = provider?.clientSecret
-    await store.saveSignInSettings(ctx.db, {
-      ...(settings.isFixed.provider && saved
-        ? saved
-        : {
-            issuer: settings.isFixed.provider ? null : (provider?.issuer ?? null),
-            client_id: settings.isFixed.provider ? null : (provider?.clientId ?? null),
-            client_secret:
-              settings.isFixed.provider || secret === undefined ? null : ctx.secrets.seal(secret, CLIENT_SECRET),
-            name: form.name,
-            scopes: form.scopes,
-            group_claim: form.groupClaim,
-          }),
-      password_sign_in: settings.isFixed.passwordSignIn ? (saved?.password_sign_in ?? true) : passwordSignIn,
+    // Sealing it again would look like a change.
+    const isSecretKept = settings.isFixed.provider || (draft.provider && input['client-secret'] === undefined)
+    const secret = draft.provider?.clientSecret
+    const sealed = secret === undefined ? null : ctx.secrets.seal(secret, CLIENT_SECRET)
+    const columns = {
+      // What the environment overrides stays as it was saved.
+      ...(settings.isFixed.provider ? (saved ?? DEFAULTS) : providerColumns(draft)),
+      client_secret: isSecretKept ? (saved?.client_secret ?? null) : sealed,
+      password_sign_in: settings.isFixed.passwordSignIn ? (saved?.password_sign_in ?? true) : draft.passwordSignIn,
       updated_at: ctx.now(),
+    }
+    await store.saveSignInSettings(ctx.db, columns)
+    await recordAudit(ctx, {
+      organizationId: undefined,
+      action: 'update',
+      resource: { type: 'sign_in_settings', id: 'sign-in-settings' },
+      meta: { changes: Object.keys(input) },
+      settings: { before: saved ?? DEFAULTS, columns },
+      notices: [],
     })
   })
   return showSignInSettings(ctx)
+}
+
+/** Columns of settings that were never saved. */
+const DEFAULTS = {
+  issuer: null,
+  client_id: null,
+  client_secret: null,
+  name: SIGN_IN_DEFAULTS.name,
+  scopes: SIGN_IN_DEFAULTS.scopes,
+  group_claim: SIGN_IN_DEFAULTS['group-claim'],
+  password_sign_in: true,
+}
+
+function providerColumns({ provider, form }: Draft) {
+  return {
+    issuer: provider?.issuer ?? null,
+    client_id: provider?.clientId ?? null,
+    name: form.name,
+    scopes: form.scopes,
+    group_claim: form.groupClaim,
+  }
 }
 
 async function checkSignInPossible(ctx: Ctx, before: SignInSettings, { provider, passwordSignIn }: Draft) {

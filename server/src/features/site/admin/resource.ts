@@ -14,7 +14,7 @@ export function adminUserResource(row: AdminUserRow, baseUrl: string): contract.
       username: row.username,
       email: row.email,
       'unconfirmed-email': row.unconfirmed_email,
-      'avatar-url': `${baseUrl}${avatarPath(row.id)}`,
+      'avatar-url': `${baseUrl}${avatarPath(row)}`,
       'auth-method': row.auth_method,
       'is-admin': row.is_site_admin,
       'is-suspended': row.suspended_at !== null,

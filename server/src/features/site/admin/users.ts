@@ -76,14 +76,16 @@ export async function updateSiteUser(ctx: Ctx, id: string, input: UpdateUser) {
   const user = await requireSiteUser(ctx, id)
   const passwordHash = input.password === undefined ? undefined : await hashPassword(input.password)
   const meta = { changes: Object.keys(input), 'is-admin': input['is-admin'] }
-  return changeUser(ctx, userAudit('update', user, meta), async (ctx) => {
+  const columns = {
+    username: input.username,
+    email: input.email,
+    is_site_admin: input['is-admin'],
+    ...(passwordHash !== undefined && { password_hash: passwordHash, auth_method: 'password' as const }),
+  }
+  const event = { ...userAudit('update', user, meta), settings: { before: user, columns } }
+  return changeUser(ctx, event, async (ctx) => {
     if (input['is-admin'] === false) await checkNotLastAdmin(ctx, id)
-    await updateUser(ctx, id, {
-      username: input.username,
-      email: input.email,
-      is_site_admin: input['is-admin'],
-      ...(passwordHash !== undefined && { password_hash: passwordHash, auth_method: 'password' }),
-    })
+    await updateUser(ctx, id, columns)
     if (passwordHash !== undefined) await endSessions(ctx, id)
     if (input.email !== undefined) await acceptInvitations(ctx, id)
   })

@@ -138,7 +138,8 @@ export async function updateTask(ctx: Ctx, id: string, { attributes, relationshi
     transact(ctx, async (ctx) => {
       const changed = await store.updateTask(ctx.db, id, changes)
       if (changed?.enabled && changed.global_enabled) await checkBecomesGlobal(ctx, task, attributes)
-      await recordAudit(ctx, taskAudit(task, 'update', Object.keys({ ...attributes, ...relationships })))
+      const event = taskAudit(task, 'update', Object.keys({ ...attributes, ...relationships }))
+      await recordAudit(ctx, { ...event, settings: { before: task, columns: changes } })
     }),
   )
   return requireTask(ctx, id, 'run-tasks:read')

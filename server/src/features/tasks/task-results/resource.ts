@@ -1,4 +1,4 @@
-import type { Stage, TaskHealthResource } from '@groundstate/contract/run-tasks'
+import { type Stage, TAG_LEVELS, type TaskHealthResource } from '@groundstate/contract/run-tasks'
 import type * as contract from '@groundstate/contract/task-results'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { shownResponse } from '../run-tasks/receiver.ts'
@@ -27,6 +27,7 @@ export function taskResultResource(row: TaskResultRow & { plan_only: boolean }):
       'workspace-task-enforcement-level': row.enforcement_level,
       'agent-pool-id': row.agent_pool_id,
       'task-result-outcomes-count': row.outcomes_count,
+      'outcome-levels': outcomeLevels(row.outcome_levels as Partial<Record<Level, number>>),
       'delivery-attempts': row.attempts,
       'delivered-at': row.delivered_at,
       'next-delivery-at': row.delivery_due_at,
@@ -39,6 +40,12 @@ export function taskResultResource(row: TaskResultRow & { plan_only: boolean }):
     },
     links: { self },
   }
+}
+
+type Level = (typeof TAG_LEVELS)[number]
+
+function outcomeLevels(counts: Partial<Record<Level, number>>) {
+  return Object.fromEntries(TAG_LEVELS.map((level) => [level, counts[level] ?? 0])) as Record<Level, number>
 }
 
 /** `awaiting_override` → `awaiting-override-at`. */

@@ -53,12 +53,14 @@ export async function listTaskAttachments(ctx: Ctx, taskId: string, list: store.
 
 export async function updateWorkspaceTask(ctx: Ctx, key: WorkspaceTaskKey, attributes: UpdateWorkspaceTask) {
   const { workspace, ...row } = await requireWorkspaceTask(ctx, key, 'run-tasks:manage')
-  return audited(ctx, workspaceTaskAudit(workspace, 'update', { ...row, changes: attributes }), async (ctx) => {
-    const changed = await store.updateWorkspaceTask(ctx.db, row.id, {
-      enforcement_level: attributes['enforcement-level'],
-      stages: stagesOf(attributes),
-      updated_at: ctx.now(),
-    })
+  const columns = {
+    enforcement_level: attributes['enforcement-level'],
+    stages: stagesOf(attributes),
+    updated_at: ctx.now(),
+  }
+  const event = workspaceTaskAudit(workspace, 'update', { ...row, changes: attributes })
+  return audited(ctx, { ...event, settings: { before: row, columns } }, async (ctx) => {
+    const changed = await store.updateWorkspaceTask(ctx.db, row.id, columns)
     if (!changed) throw notFound('workspace task')
     return changed
   })

@@ -123,10 +123,12 @@ export async function updateGrant(ctx: Ctx, kind: GrantKind, { grant, input }: {
   const columns = grantColumns(kind, { ...input, access }, grant)
   checkHolds(kind, subject, { ...columns, access })
   return transact(ctx, async (ctx) => {
-    const row = await store.updateGrant(ctx.db, kind, { id: grant.id, changes: { ...columns, access } })
+    const changes = { ...columns, access }
+    const row = await store.updateGrant(ctx.db, kind, { id: grant.id, changes })
     if (!row) throw notFound('team access')
     const change = { subject, teamId: row.team_id, meta: { team: row.team_id, permissions: access } }
-    await recordAudit(ctx, await grantAudit(ctx, kind, { ...change, action: 'update_team_permissions' }))
+    const event = await grantAudit(ctx, kind, { ...change, action: 'update_team_permissions' })
+    await recordAudit(ctx, { ...event, settings: { before: grant, columns: changes } })
     return { ...row, subject }
   })
 }

@@ -2,6 +2,7 @@ import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import { getRouteApi } from '@tanstack/react-router'
 import { Play, SearchX } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { BulkBar, useSelection } from '../../../components/bulk-bar.tsx'
 import { Button } from '../../../components/button.tsx'
 import { EmptyState, loaded } from '../../../components/feedback.tsx'
 import { ActiveFilters, FilterChips, SearchField } from '../../../components/filters.tsx'
@@ -15,7 +16,16 @@ import { useOpenWorkspace } from '../../workspaces/workspace.ts'
 import { findWorkspaces } from '../../workspaces/workspaces.ts'
 import { ORIGINS } from '../run-origin.tsx'
 import { RUN_GROUP_STYLE } from '../run-status.tsx'
-import { OPERATIONS, RUN_FILTERS, type RunSearch, type RunsScope, useQueuePositions, useRuns } from './runs-query.ts'
+import { RUN_BULK_ACTIONS } from './bulk-actions.ts'
+import {
+  OPERATIONS,
+  RUN_FILTERS,
+  type RunSearch,
+  type RunsScope,
+  readRuns,
+  useQueuePositions,
+  useRuns,
+} from './runs-query.ts'
 import { RunsTable } from './runs-table.tsx'
 
 const organizationRoute = getRouteApi('/frame/app/$organization/runs')
@@ -90,6 +100,7 @@ function RunsList({ scope, workspace, search, onSearch, children }: RunsListProp
   const { organization } = scope
   const { data, fallback } = loaded(useRuns(scope, search), { rows: 8 })
   const rows = data?.rows ?? []
+  const selecting = useSelection(rows, [scope, { ...search, page: undefined }])
   const positions = useQueuePositions(
     organization,
     rows.some(({ attributes }) => attributes['waiting-reason'] !== null),
@@ -122,14 +133,36 @@ function RunsList({ scope, workspace, search, onSearch, children }: RunsListProp
           {!isPastEnd && <p>The search matches words of the message, or the full run ID.</p>}
         </EmptyState>
       )}
+      <BulkBar
+        noun="run"
+        actions={RUN_BULK_ACTIONS}
+        rows={rows}
+        total={data && totalOf(data.pagination)}
+        hasMore={data?.pagination['next-page'] !== null}
+        selecting={selecting}
+        readPage={async (candidates, number, signal) => readRuns(scope, search, { candidates, number, signal })}
+        changes={['runs', 'workspaces', 'overview'].flatMap((type) => [
+          [type, organization],
+          [type, scope.workspaceId ?? organization],
+        ])}
+      />
       {data && rows.length > 0 && (
         <>
-          <RunsTable organization={organization} workspace={workspace} rows={rows} positions={positions.data} />
+          <RunsTable
+            {...{ organization, workspace, rows }}
+            positions={positions.data}
+            selection={selecting.checkboxes}
+          />
           <Pager pagination={data.pagination} onPage={(page) => onSearch({ page: page === 1 ? undefined : page })} />
         </>
       )}
     </>
   )
+}
+
+/** Undefined for the runs of an organization, which the API does not count. */
+function totalOf(pagination: { 'total-count'?: number }) {
+  return pagination['total-count']
 }
 
 /** `isTyping` changes replace the history entry. */

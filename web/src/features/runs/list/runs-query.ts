@@ -10,10 +10,13 @@ import { get, getData, queryString } from '../../../api/client.ts'
 import { includedOf, isOfScope } from '../../../api/queries.ts'
 import type { SearchParams } from '../../../search-params.ts'
 import { ORIGINS, type RunAuthor } from '../run-origin.tsx'
+import { runTitle } from '../run-text.ts'
 import type { Plan, Run } from '../run.ts'
 
 export type ListedRun = {
   id: string
+  /** The title, after the workspace in lists of several workspaces. */
+  name: string
   attributes: Run['attributes']
   plan: Plan | undefined
   author: RunAuthor | undefined
@@ -47,23 +50,33 @@ export const RUN_FILTERS = {
 } as const
 export type RunSearch = SearchParams<typeof RUN_FILTERS & { page: 'number' }>
 
-export function useRuns({ organization, workspaceId }: RunsScope, search: RunSearch) {
-  const query = queryString({
-    'page[size]': PAGE_SIZE,
-    'page[number]': search.page,
+function listQuery(search: RunSearch, page: Parameters<typeof queryString>[0]) {
+  return queryString({
     'search[basic]': search.q,
     'search[user]': search.user,
     'filter[status_group]': search.status,
     'filter[operation]': search.operation,
     'filter[source]': apiSources(search.source),
     'filter[workspace_names]': search.workspace,
+    ...page,
+  })
+}
+
+function pathOf({ organization, workspaceId }: RunsScope) {
+  return workspaceId === undefined ? `/organizations/${organization}/runs` : `/workspaces/${workspaceId}/runs`
+}
+
+export function useRuns({ organization, workspaceId }: RunsScope, search: RunSearch) {
+  const query = listQuery(search, {
+    'page[size]': PAGE_SIZE,
+    'page[number]': search.page,
     include: workspaceId === undefined ? 'plan,created_by,workspace' : 'plan,created_by',
   })
   const scope = workspaceId ?? organization
   return useQuery({
     queryKey: ['runs', scope, 'list', query],
     queryFn: async ({ signal }) => {
-      const path = workspaceId === undefined ? `/organizations/${organization}/runs` : `/workspaces/${workspaceId}/runs`
+      const path = pathOf({ organization, workspaceId })
       const document = await get<PageOnWire<typeof runSchema, Included>>(path + query, signal)
       return { rows: listedRuns(document), pagination: document.meta.pagination }
     },
@@ -71,17 +84,33 @@ export function useRuns({ organization, workspaceId }: RunsScope, search: RunSea
   })
 }
 
+/** A page of everything that a search and the parameters `candidates` find, for actions on all of it. */
+export async function readRuns(
+  scope: RunsScope,
+  search: RunSearch,
+  { candidates, number, signal }: { candidates: Readonly<Record<string, string>>; number: number; signal: AbortSignal },
+) {
+  const query = listQuery(search, { 'page[size]': 100, 'page[number]': number, include: 'workspace', ...candidates })
+  const document = await get<PageOnWire<typeof runSchema, Included>>(pathOf(scope) + query, signal)
+  return { rows: listedRuns(document), hasMore: document.meta.pagination['next-page'] !== null }
+}
+
 export function listedRuns(
   document: PageOnWire<typeof runSchema, Included> | PageOnWire<typeof queuedRunSchema, Included>,
 ) {
   const included = includedOf(document)
-  return document.data.map(({ id, attributes, relationships }): ListedRun => ({
-    id,
-    attributes,
-    plan: included.one('plans', relationships.plan),
-    author: included.one('users', relationships['created-by']),
-    workspace: included.one('workspaces', relationships.workspace)?.attributes.name,
-  }))
+  return document.data.map(({ id, attributes, relationships }): ListedRun => {
+    const workspace = included.one('workspaces', relationships.workspace)?.attributes.name
+    const title = runTitle({ id, message: attributes.message })
+    return {
+      id,
+      name: workspace === undefined ? title : `${workspace}: ${title}`,
+      attributes,
+      plan: included.one('plans', relationships.plan),
+      author: included.one('users', relationships['created-by']),
+      workspace,
+    }
+  })
 }
 
 /** The API sources of comma-separated origins. */

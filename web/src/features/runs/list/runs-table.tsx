@@ -14,11 +14,16 @@ type Positions = ReadonlyMap<string, number | undefined>
 /** Without `workspace`, a column has the workspace of each run. */
 type ColumnOptions = { workspace: string | undefined; positions: Positions | undefined }
 
-type RunsTableProps = ColumnOptions & { organization: string; rows: readonly ListedRun[] }
+type RunsTableProps = ColumnOptions & {
+  organization: string
+  rows: readonly ListedRun[]
+  selection: { ids: ReadonlySet<string>; onChange: (ids: Set<string>) => void } | undefined
+}
 
-export function RunsTable({ organization, workspace, rows, positions }: RunsTableProps) {
+export function RunsTable({ organization, workspace, rows, positions, selection }: RunsTableProps) {
   const columns = useMemo(() => columnsOf({ workspace, positions }), [workspace, positions])
-  return <Table label={`Runs of ${workspace ?? organization}`} rows={rows} columns={columns} />
+  const label = `Runs of ${workspace ?? organization}`
+  return <Table {...{ label, rows, columns, selection }} nameOf={({ name }) => name} />
 }
 
 function columnsOf({ workspace, positions }: ColumnOptions): readonly Column<ListedRun>[] {

@@ -1,6 +1,8 @@
 import { renderToStaticMarkup } from 'react-dom/server'
 import { expect, test } from 'vitest'
-import { Diagnostics } from './diagnostics.tsx'
+import type { RunDocument } from '../run.ts'
+import { runWith } from '../testing/run.ts'
+import { Diagnostics, RunDiagnostics } from './diagnostics.tsx'
 
 test('a card has the position, the highlighted code, the values and the detail', () => {
   const html = renderToStaticMarkup(
@@ -31,4 +33,32 @@ test('a card has the position, the highlighted code, the values and the detail',
   expect(html).toMatch(/<mark[^>]*>length\(var\.n\)<\/mark>/)
   expect(html).toContain('is &quot;abc&quot;')
   expect(html).toContain('Too &lt;short&gt;.')
+})
+
+test('a long detail is collapsed', () => {
+  const detail = Array.from({ length: 3000 }, (_, line) => `line ${line + 1}`).join('\n')
+
+  const html = renderToStaticMarkup(<Diagnostics diagnostics={[{ severity: 'error', summary: 'Failed', detail }]} />)
+
+  expect(html).toContain('line 12…')
+  expect(html).not.toContain('line 13')
+  expect(html).toContain('Show all 3,000 lines')
+})
+
+test.each([
+  ['canceled', 'Interrupted by ada'],
+  ['errored', undefined],
+] as const)('after a cancellation, the diagnostics of a run that is %s are folded: %s', (status, summary) => {
+  const event = { attributes: { action: 'canceled' }, author: 'ada' }
+  const document = { run: runWith({ status }), events: [event] } as unknown as RunDocument
+
+  const html = renderToStaticMarkup(
+    <RunDiagnostics
+      document={document}
+      diagnostics={[{ severity: 'error', summary: 'execution halted', phase: 'apply', line: 1 }]}
+    />,
+  )
+
+  expect(html.startsWith('<details')).toBe(summary !== undefined)
+  expect(html).toContain(summary ?? 'execution halted')
 })

@@ -37,13 +37,15 @@ export function LogRows(props: LogRowsProps) {
   /** Whether the pane is scrolled to the end, and scrolls on as the log grows. */
   const [isFollowing, setIsFollowing] = useState(beginAt === 'end')
   const [seenCount, setSeenCount] = useState(0)
+  /** Whether it is scrolled sideways. Sticky numbers make scrolling slow, so they are only sticky then. */
+  const [isShifted, setIsShifted] = useState(false)
   const count = text.count()
   // oxlint-disable-next-line react/incompatible-library -- nothing here is memoized, as in the kit's `VirtualRows`
   const rows = useVirtualizer({
     count,
     getScrollElement: () => pane.current,
     estimateSize: () => ROW_PX,
-    overscan: 10,
+    overscan: 5,
     useFlushSync: false,
   })
 
@@ -77,13 +79,15 @@ export function LogRows(props: LogRowsProps) {
   }
   function onScroll() {
     if (!pane.current) return
-    const { scrollHeight, scrollTop, clientHeight } = pane.current
+    const { scrollHeight, scrollTop, scrollLeft, clientHeight } = pane.current
+    setIsShifted(scrollLeft > 0)
     const isAtEnd = scrollHeight - scrollTop - clientHeight < END_MARGIN_PX
     if (isAtEnd === isFollowing) return
     setIsFollowing(isAtEnd)
     setSeenCount(count)
   }
 
+  const items = rows.getVirtualItems()
   const newText = count > seenCount ? ` (${(count - seenCount).toLocaleString('en')} new)` : ''
   const digits = String(count).length
   // The visible lines alone would change the width while scrolling.
@@ -94,15 +98,15 @@ export function LogRows(props: LogRowsProps) {
         ref={pane}
         label={label}
         onScroll={onScroll}
-        className={`overscroll-contain bg-paper font-mono text-[0.9285rem] leading-5 ${className}`}
+        data-shifted={isShifted || undefined}
+        className={`overscroll-contain bg-paper contain-content [overflow-anchor:none] font-mono text-[0.9285rem] leading-5 ${className}`}
       >
-        <div className="relative" style={{ height, width }}>
-          {rows.getVirtualItems().map((item) => (
+        <div style={{ height, width, paddingTop: items[0]?.start ?? 0 }}>
+          {items.map((item) => (
             <Row
               key={item.key}
               ref={isWrapped ? rows.measureElement : undefined}
               index={item.index}
-              top={item.start}
               isCurrent={item.index === current}
               {...{ digits, text, isWrapped, query, hrefOf, onLine }}
             />
@@ -119,18 +123,13 @@ export function LogRows(props: LogRowsProps) {
 }
 
 type LineProps = Pick<LogRowsProps, 'text' | 'isWrapped' | 'query'> & { index: number }
-type RowPlacement = { top: number; digits: number; isCurrent: boolean; ref: Ref<HTMLDivElement> | undefined }
+type RowPlacement = { digits: number; isCurrent: boolean; ref: Ref<HTMLDivElement> | undefined }
 type RowProps = LineProps & RowPlacement & Pick<LogRowsProps, 'hrefOf' | 'onLine'>
 
 /** Memoised so that scrolling renders only the rows that become visible. */
-const Row = memo(function Row({ index, top, digits, isCurrent, ref, hrefOf, onLine, ...line }: RowProps) {
+const Row = memo(function Row({ index, digits, isCurrent, ref, hrefOf, onLine, ...line }: RowProps) {
   return (
-    <div
-      ref={ref}
-      data-index={index}
-      className={`absolute inset-x-0 flex ${isCurrent ? 'bg-accent-soft' : ''}`}
-      style={{ top }}
-    >
+    <div ref={ref} data-index={index} className={`flex ${isCurrent ? 'bg-accent-soft' : ''}`}>
       <a
         href={hrefOf(index + 1)}
         aria-label={`Line ${index + 1}`}
@@ -140,7 +139,7 @@ const Row = memo(function Row({ index, top, digits, isCurrent, ref, hrefOf, onLi
           event.preventDefault()
           onLine(index + 1)
         }}
-        className={`numeric shrink-0 pr-3 pl-2 text-right text-dim no-underline select-none hover:text-accent ${line.isWrapped ? '' : 'sticky left-0 bg-paper'}`}
+        className={`numeric shrink-0 pr-3 pl-2 text-right text-dim no-underline select-none hover:text-accent ${line.isWrapped ? '' : 'in-data-shifted:sticky in-data-shifted:left-0 in-data-shifted:bg-paper'}`}
         style={{ minWidth: `${digits * 0.6 + 1.5}rem` }}
       >
         {index + 1}

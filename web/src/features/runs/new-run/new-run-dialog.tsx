@@ -1,10 +1,12 @@
 import { FINAL_STATUSES } from '@groundstate/contract/run-status'
 import { useNavigate } from '@tanstack/react-router'
+import { Upload } from 'lucide-react'
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
-import { Button } from '../../../components/button.tsx'
+import { Button, buttonClass } from '../../../components/button.tsx'
 import { Dialog } from '../../../components/dialog.tsx'
 import { loaded, Notice } from '../../../components/feedback.tsx'
 import { FormErrors, RadioField, TextField } from '../../../components/form.tsx'
+import { WorkspaceLink } from '../../../components/links.tsx'
 import { toast } from '../../../components/overlay-hosts.tsx'
 import { RelativeTime } from '../../../components/time.tsx'
 import { ConnectCli } from '../../workspaces/connect-cli.tsx'
@@ -85,8 +87,19 @@ function CannotCreate({ workspace, isDeleted }: { workspace: WorkspaceResource; 
           ? 'The configuration of this workspace was deleted. The next plan of the CLI uploads it again.'
           : 'A run needs a configuration, and this workspace has none yet. The CLI uploads one with its first plan.'}
       </Notice>
+      <UploadLink workspace={workspace.attributes.name} className={buttonClass()} />
       <ConnectCli organization={organization} workspace={workspace.attributes.name} />
     </div>
+  )
+}
+
+/** Opens the upload of a configuration in place of this dialog. */
+function UploadLink({ workspace, className }: { workspace: string; className: string }) {
+  return (
+    <WorkspaceLink workspace={workspace} search={{ upload: true }} className={className}>
+      <Upload size={16} />
+      Upload configuration
+    </WorkspaceLink>
   )
 }
 
@@ -190,6 +203,9 @@ function ConfigurationSummary({ context: { workspace, configuration } }: { conte
     <section aria-label="Configuration" className="rounded-md border border-line bg-ground px-3 py-2">
       <p>
         <span className="font-medium">Configuration</span> <code>{id}</code>
+      </p>
+      <p className="mt-1 float-right">
+        <UploadLink workspace={workspace.attributes.name} className={buttonClass({ size: 'small' })} />
       </p>
       <p className="text-dim">
         uploaded via {SOURCES[attributes.source]} <RelativeTime at={attributes['created-at']} />

@@ -5,10 +5,11 @@ import { ErrorNote } from '../../../components/feedback.tsx'
 import { TextArea } from '../../../components/form.tsx'
 import { toast } from '../../../components/overlay-hosts.tsx'
 import { TONE_TEXT } from '../../../components/status.tsx'
-import { RelativeTime } from '../../../components/time.tsx'
+import { exactTime } from '../../../components/time.tsx'
+import { EVENT_AUTHORS, EVENT_TEXTS } from '../run-events.ts'
 import type { PhaseName } from '../run-navigation.tsx'
 import { originText } from '../run-origin.tsx'
-import { isAdvisoryFailure, STEP_STYLE, type StepState } from '../run-steps.tsx'
+import { findingsText, isAdvisoryFailure, resultStyle, STEP_STYLE, type StepState } from '../run-steps.tsx'
 import type { Apply, Plan, Run, RunDocument, RunEvent, TaskStage } from '../run.ts'
 import { useAddComment } from '../run.ts'
 
@@ -16,15 +17,23 @@ export function TimelineTab({ document }: { document: RunDocument }) {
   const { run } = document
   return (
     <div className="rounded-lg border border-line bg-paper p-4">
-      <ol aria-label="Timeline" className="space-y-3">
-        {timelineEntries(document).map((entry) => (
-          <Entry key={entry.id} entry={entry} />
-        ))}
-      </ol>
+      {[...Map.groupBy(timelineEntries(document), ({ at }) => DAY.format(new Date(at)))].map(([day, entries]) => (
+        <section key={day} aria-label={day} className="mb-4">
+          <h2 className="mb-2 text-dim">{day}</h2>
+          <ol aria-label="Timeline" className="space-y-3">
+            {entries.map((entry) => (
+              <Entry key={entry.id} entry={entry} />
+            ))}
+          </ol>
+        </section>
+      ))}
       {run.attributes.permissions['can-comment'] && <CommentForm runId={run.id} />}
     </div>
   )
 }
+
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' })
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 
 /** A past start has its own icon instead of a spinner. */
 const ENTRY_STYLE = {
@@ -44,7 +53,9 @@ function Entry({ entry: { at, state, author, text, description, comment } }: { e
             {author !== undefined && <span className="font-medium">{author} </span>}
             {text}
           </span>
-          <RelativeTime at={at} className="text-dim" />
+          <time dateTime={at} title={exactTime(at)} className="numeric text-dim">
+            {CLOCK.format(new Date(at))}
+          </time>
         </p>
         {description !== undefined && <p className="whitespace-pre-line text-dim">{description}</p>}
         {comment !== undefined && (
@@ -118,38 +129,21 @@ function statusEntry(
 }
 type Times = Readonly<Record<string, string>>
 
-const ACTIONS: Readonly<Record<string, Pick<TimelineEntry, 'text' | 'state'>>> = {
-  confirmed: { text: 'approved the plan', state: 'done' },
-  discarded: { text: 'discarded the run', state: 'stopped' },
-  canceled: { text: 'canceled the run', state: 'stopped' },
-  force_canceled: { text: 'force-canceled the run', state: 'stopped' },
-  force_executed: { text: 'moved the run to the front of the queue', state: 'done' },
-  commented: { text: 'commented', state: 'comment' },
-  errored: { text: 'stopped the run', state: 'failed' },
-  late_result: { text: 'received a late result from the agent', state: 'warning' },
-  reported: { text: 'reported a warning', state: 'warning' },
-}
-
-/** The authors of actions that are not of users. */
-const AUTHORS: Readonly<Record<string, string>> = {
-  errored: 'Groundstate',
-  late_result: 'Groundstate',
-  reported: 'The agent',
-}
-
 function eventEntry(event: RunEvent, { attributes }: Run): TimelineEntry {
   const { action, description, 'created-at': at } = event.attributes
   const base = { id: event.id, at, description: description ?? undefined, comment: event.comment }
   if (action === 'created') {
+    // The event is recorded after the plan was queued.
+    base.at = attributes['created-at']
     if (event.author !== undefined) {
       return { ...base, state: 'done', author: event.author, text: `created the run via ${originText(attributes)}` }
     }
     const source = attributes['triggering-source-name']
     return { ...base, state: 'done', text: source === null ? 'Run created' : `Run triggered by a run of ${source}` }
   }
-  const { text, state } = ACTIONS[action] ?? { text: action.replaceAll('_', ' '), state: 'done' }
+  const { text, state } = EVENT_TEXTS[action] ?? { text: action.replaceAll('_', ' '), state: 'done' }
   // Team and organization tokens have no user.
-  const author = event.author ?? AUTHORS[action] ?? 'A token'
+  const author = event.author ?? EVENT_AUTHORS[action] ?? 'A token'
   return { ...base, state, author, text }
 }
 
@@ -201,11 +195,11 @@ function stageEntries({ attributes, results }: TaskStage): TimelineEntry[] {
     ...results.flatMap((result) => {
       const { status, message, 'task-name': name, 'status-timestamps': times } = result.attributes
       if (!['passed', 'failed', 'errored', 'unreachable'].includes(status)) return []
-      const isAdvisory = isAdvisoryFailure(result)
-      const failure = isAdvisory ? 'warning' : 'failed'
+      const success = findingsText([result]) === undefined ? 'done' : 'warning'
+      const failure = isAdvisoryFailure(result) ? 'warning' : 'failed'
       return statusEntry(result.id, times, status, {
-        state: status === 'passed' ? 'done' : failure,
-        text: `Run task ${name}: ${status}${isAdvisory ? ' (advisory)' : ''}`,
+        state: status === 'passed' ? success : failure,
+        text: `Run task ${name}: ${resultStyle(result).text}`,
         description: message || undefined,
       })
     }),

@@ -196,6 +196,12 @@ export const ACCOUNTS: Record<string, MakeChange> = {
     ...w.by(await w.person()),
     body: data('users', { email: `${w.name('new')}@example.com` }),
   }),
+  'PUT /account/avatar': async (w) => ({
+    ...w.by(await w.person()),
+    // The header of a PNG with 256 × 256 pixels.
+    body: Buffer.from('89504e470d0a1a0a0000000d494844520000010000000100', 'hex'),
+  }),
+  'DELETE /account/avatar': async (w) => w.by(await w.person()),
   'PATCH /account/password': async (w) => {
     const password = `${SECRET}-new`
     const attributes = { current_password: SECRET, password, password_confirmation: password }

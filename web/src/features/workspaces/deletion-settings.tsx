@@ -10,56 +10,10 @@ import { Notice } from '../../components/feedback.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
 import { toast } from '../../components/overlay-hosts.tsx'
-import { ExecutionSettings } from './execution-settings.tsx'
-import { GeneralSettings } from './general-settings.tsx'
 import { lockHolder, lockReason } from './lock-holder.ts'
-import { RetentionSettings } from './retention-settings.tsx'
-import { SharingSettings } from './sharing-settings.tsx'
-import { TagsSettings } from './tags-settings.tsx'
 import { useOpenWorkspace, workspaceKey } from './workspace.ts'
 
-const RELATED = [
-  {
-    tab: 'triggers',
-    text: 'Run triggers',
-    about: 'workspaces whose applies start runs here, and the other way round.',
-  },
-  { tab: 'tasks', text: 'Run tasks', about: 'external checks at each stage of a run.' },
-  { tab: 'access', text: 'Access', about: 'permissions of teams.' },
-] as const
-
-/** The settings of a workspace, one form per section; read-only for users who may not change them. */
-export function SettingsTab() {
-  const { workspace } = useOpenWorkspace()
-  const { name, permissions } = workspace.attributes
-  return (
-    <div className="max-w-4xl space-y-4">
-      {!permissions['can-update'] && (
-        <Notice>You can view these settings. Changing them requires admin access to the workspace.</Notice>
-      )}
-      <GeneralSettings />
-      <TagsSettings />
-      <ExecutionSettings />
-      <SharingSettings />
-      <Card title="Related settings">
-        <ul className="list-disc space-y-1 pl-5">
-          {RELATED.map(({ tab, text, about }) => (
-            <li key={tab}>
-              <WorkspaceLink tab={tab} workspace={name} className="text-accent underline">
-                {text}
-              </WorkspaceLink>
-              : {about}
-            </li>
-          ))}
-        </ul>
-      </Card>
-      <RetentionSettings />
-      {permissions['can-destroy'] && <DeletionSettings />}
-    </div>
-  )
-}
-
-function DeletionSettings() {
+export function DeletionSettings() {
   const { organization, document, workspace } = useOpenWorkspace()
   const { attributes } = workspace
   const { name, permissions, 'resource-count': count } = attributes
@@ -68,6 +22,7 @@ function DeletionSettings() {
   const resources = counted(count, 'resource')
   const common = { icon: Trash2, kind: 'danger', typedName: name, action: `Delete ${name}` } as const
 
+  if (!permissions['can-destroy']) return <Notice>You do not have permission to delete this workspace.</Notice>
   if (count === 0)
     return (
       <Card

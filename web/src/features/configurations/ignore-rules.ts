@@ -1,0 +1,28 @@
+/** The rules of the CLI before those of `.terraformignore`. */
+const DEFAULT_RULES = ['.git/', '.terraform/', '!.terraform/modules/']
+
+/** Whether a path is left out of an upload; `text` is the content of `.terraformignore`, in which later rules override earlier ones. */
+export function ignoreRules(text = ''): (path: string) => boolean {
+  const rules = [...DEFAULT_RULES, ...text.split(/\r?\n/)].map((line) => line.trim()).flatMap(readRule)
+  return (path) => rules.findLast(({ pattern }) => pattern.test(path))?.isIgnored ?? false
+}
+
+function readRule(line: string) {
+  if (line === '' || line.startsWith('#')) return []
+  const isIgnored = !line.startsWith('!')
+  const rule = isIgnored ? line : line.slice(1).trim()
+  // Without a leading slash, a rule applies in every directory, and to everything below a match.
+  const start = rule.startsWith('/') ? '^' : '^(?:.*/)?'
+  const body = rule.replace(/^\//, '').replace(/\/?(?:\*\*)?$/, '')
+  if (body === '') return []
+  const isDirectory = /\/(?:\*\*)?$/.test(rule)
+  return [{ isIgnored, pattern: new RegExp(`${start}${regexOf(body)}${isDirectory ? '/' : '(?:/|$)'}`) }]
+}
+
+function regexOf(glob: string) {
+  return glob.replaceAll(/\*\*\/?|[*?]|[^*?]+/g, (part) => {
+    if (part.startsWith('**')) return part === '**' ? '.*' : '(?:.*/)?'
+    if (part === '*') return '[^/]*'
+    return part === '?' ? '[^/]' : part.replaceAll(/[\\^$.+()|[\]{}]/g, String.raw`\$&`)
+  })
+}

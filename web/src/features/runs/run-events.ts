@@ -1,0 +1,30 @@
+import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
+import type { StepState } from './run-steps.tsx'
+import type { RunDocument } from './run.ts'
+
+/** What an event's author did, by its action. */
+export const EVENT_TEXTS: Readonly<Record<string, { text: string; state: StepState | 'comment' }>> = {
+  confirmed: { text: 'approved the plan', state: 'done' },
+  discarded: { text: 'discarded the run', state: 'stopped' },
+  canceled: { text: 'canceled the run', state: 'stopped' },
+  force_canceled: { text: 'force-canceled the run', state: 'stopped' },
+  force_executed: { text: 'moved the run to the front of the queue', state: 'done' },
+  commented: { text: 'commented', state: 'comment' },
+  errored: { text: 'stopped the run', state: 'failed' },
+  late_result: { text: 'received a late result from the agent', state: 'warning' },
+  reported: { text: 'reported a warning', state: 'warning' },
+}
+
+/** The authors of actions that are not of users. */
+export const EVENT_AUTHORS: Readonly<Record<string, string>> = {
+  errored: 'Groundstate',
+  late_result: 'Groundstate',
+  reported: 'The agent',
+}
+
+/** Who stopped a run, and their comment; undefined unless it was canceled or discarded. */
+export function stopOf({ run, events }: Pick<RunDocument, 'run' | 'events'>) {
+  if (RUN_STATUS_TABLE[run.attributes.status].group !== 'stopped') return undefined
+  const event = events.findLast(({ attributes }) => EVENT_TEXTS[attributes.action]?.state === 'stopped')
+  return event && { author: event.author ?? 'a token', comment: event.comment }
+}

@@ -1,0 +1,29 @@
+import { Notice } from '../../components/feedback.tsx'
+import { SectionLayout } from '../../components/section-layout.tsx'
+import { WORKSPACE_SETTINGS } from './settings-sections.ts'
+import { useOpenWorkspace } from './workspace.ts'
+
+/** The settings of a workspace, one form per section; read-only for users who may not change them. */
+export function SettingsFrame() {
+  const { organization, workspace } = useOpenWorkspace()
+  const { name, permissions } = workspace.attributes
+  const sections = WORKSPACE_SETTINGS.filter(({ path }) => path !== '/delete' || permissions['can-destroy'])
+  return (
+    <div className="space-y-4">
+      {!permissions['can-update'] && (
+        <Notice>You can view these settings. Changing them requires admin access to the workspace.</Notice>
+      )}
+      <SectionLayout
+        label="Workspace settings"
+        sections={sections.map(({ text, path }) => ({
+          text,
+          isExact: path === '',
+          link: {
+            to: `/app/$organization/workspaces/$workspace/settings${path}`,
+            params: { organization, workspace: name },
+          },
+        }))}
+      />
+    </div>
+  )
+}
