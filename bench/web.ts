@@ -61,10 +61,10 @@ const SCENES: readonly Scene[] = [
     name: 'plan of 5,000 changes',
     path: 'large',
     query: '?part=changes',
-    drawn: { css: '[aria-label="Changes of resources"]', text: 'terraform_data.item' },
+    drawn: { css: '[aria-label="Resource changes"]', text: 'terraform_data.item' },
     from: 'opening',
     budget: 1000,
-    scrolls: '[aria-label="Changes of resources"]',
+    scrolls: '[aria-label="Resource changes"]',
   },
   {
     name: 'state of 50 MB as JSON',

@@ -7,13 +7,14 @@
  * noun of the areas before.
  */
 export const AREAS: Readonly<Record<string, readonly string[]>> = {
-  identity: ['users', 'sessions', 'tokens', 'account', 'oauth'],
+  identity: ['users', 'sessions', 'password-resets', 'tokens', 'account', 'oauth'],
   organizations: [
     'organizations',
     'tags',
     'projects',
     'teams',
     'organization-memberships',
+    'invitations',
     'authentication-tokens',
     'sso',
   ],
@@ -41,7 +42,17 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'workspace-deletion',
     'organization-overviews',
   ],
-  site: ['discovery', 'health', 'admin', 'agent-package', 'audit-trail', 'blob-shards', 'changes', 'samples'],
+  site: [
+    'discovery',
+    'health',
+    'failed-jobs',
+    'admin',
+    'agent-package',
+    'audit-trail',
+    'blob-shards',
+    'changes',
+    'samples',
+  ],
 }
 
 /** Units of `server/src/` below the features, lowest first: directories, or files without their extension. */
@@ -79,6 +90,7 @@ const MACHINERY: readonly string[] = [
   'app',
   'installation',
   'handlers',
+  'mail',
   'audit',
   'claims',
   'http',

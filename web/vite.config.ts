@@ -5,11 +5,12 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { type Plugin, defineConfig } from 'vite'
+import { licences } from './licences.ts'
 
 const SERVER = 'http://127.0.0.1:7777'
 
 export default defineConfig({
-  plugins: [react(), tailwindcss(), themeScript(), compress()],
+  plugins: [react(), tailwindcss(), licences(), themeScript(), compress()],
   // Relative URLs: the page's <base> gives the path under which the application is served.
   base: './',
   build: {

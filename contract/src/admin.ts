@@ -15,10 +15,24 @@ export const adminUserSchema = linkedResource('users', {
     'is-suspended': z.boolean(),
     'two-factor': twoFactorState,
     'created-at': timestamp,
+    'last-active-at': nullable.time.describe('our own: when a session or an API token of the user was last used'),
   },
   relationships: userTokensRelation,
 })
 export type AdminUserResource = Written<typeof adminUserSchema>
+
+/** A membership of a user, for site administrators. */
+export const adminMembershipSchema = resource('organization-memberships', {
+  name: 'AdminMembership',
+  attributes: {
+    'organization-name': z.string(),
+    status: z.enum(['active', 'invited']),
+    teams: z.array(z.strictObject({ id: z.string(), name: z.string() })),
+    'is-last-owner': z.boolean().describe('whether the organization has no other active owner'),
+    'created-at': timestamp,
+  },
+})
+export type AdminMembershipResource = Written<typeof adminMembershipSchema>
 
 export const adminOrganizationSchema = linkedResource('organizations', {
   name: 'AdminOrganization',

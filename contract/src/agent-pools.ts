@@ -45,6 +45,9 @@ export const agentPoolSchema = linkedResource('agent-pools', {
       .boolean()
       .describe('whether every workspace of the organization may use the pool, and not only the allowed ones'),
     'agent-count': z.int().describe('agents that are online'),
+    'agent-counts': z
+      .strictObject({ idle: z.int(), busy: z.int(), unknown: z.int(), errored: z.int() })
+      .describe('our own: agents that have not deregistered, by status'),
     'max-concurrent-jobs': nullable.int.describe(
       "our own: maximum number of jobs that the pool's agents run concurrently; null for no limit",
     ),

@@ -7,7 +7,7 @@ import { organizationSchema } from './organizations.ts'
 import { applySchema, planSchema } from './plans.ts'
 import { projectSchema } from './projects.ts'
 import { commentSchema, runEventSchema } from './run-events.ts'
-import { workspaceTaskSchema } from './run-tasks.ts'
+import { taskHealthSchema, taskSchema, workspaceTaskSchema } from './run-tasks.ts'
 import { runSchema } from './runs.ts'
 import { stateVersionOutputSchema, workspaceOutputSchema } from './state-version-outputs.ts'
 import { stateVersionSchema } from './state-versions.ts'
@@ -97,7 +97,10 @@ export const taskIncludes: IncludeTable = {
   workspace_tasks: workspaceTaskSchema,
   'workspace_tasks.workspace': workspaceSchema,
   agent_pool: agentPoolSchema,
+  health: taskHealthSchema,
 }
+
+export const workspaceTaskIncludes: IncludeTable = { task: taskSchema, workspace: workspaceSchema }
 
 export const workspaceIncludes: IncludeTable = {
   organization: organizationSchema,
@@ -135,7 +138,15 @@ export const variableSetIncludes: IncludeTable = {
   vars: variableSchema,
 }
 
-export const agentPoolIncludes: IncludeTable = { workspaces: workspaceSchema, hyok_configurations: null }
+export const setWorkspaceIncludes: IncludeTable = { project: projectSchema }
+
+export const agentPoolIncludes: IncludeTable = {
+  workspaces: workspaceSchema,
+  allowed_workspaces: workspaceSchema,
+  excluded_workspaces: workspaceSchema,
+  allowed_projects: projectSchema,
+  hyok_configurations: null,
+}
 
 export const organizationIncludes: IncludeTable = {
   entitlement_set: entitlementSetSchema,
@@ -143,9 +154,15 @@ export const organizationIncludes: IncludeTable = {
   subscription: null,
 }
 
+export const tokenIncludes: IncludeTable = { created_by: userSchema, team: teamSchema }
+
 export const projectIncludes: IncludeTable = { effective_tag_bindings: effectiveTagBindingSchema }
 
 export const teamIncludes: IncludeTable = { users: userSchema, 'organization-memberships': membershipSchema }
+
+export const teamWorkspaceIncludes: IncludeTable = { team: teamSchema, workspace: workspaceSchema }
+
+export const teamProjectIncludes: IncludeTable = { team: teamSchema, project: projectSchema }
 
 export const membershipIncludes: IncludeTable = {
   /** An invited user has no account yet. The response to an invitation always includes the user. */

@@ -17,6 +17,13 @@ export const membershipSchema = linkedResource('organization-memberships', {
     email: nullable.string.describe('null when the caller may not see the members of the organization'),
     'created-at': timestamp,
     'is-org-two-factor-required': z.boolean(),
+    'has-two-factor': z
+      .boolean()
+      .nullable()
+      .describe('our own: null for invited users and single sign-on, and where `email` is null'),
+    'invitation-expires-at': nullable.time.describe(
+      'our own: when the links of an invitation expire; null without links',
+    ),
   },
   relationships: {
     organization: hasOne('organizations'),

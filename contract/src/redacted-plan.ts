@@ -4,9 +4,9 @@ type Fields = Record<string, unknown>
 type Secrets = ReadonlySet<string>
 
 /** Replaces a sensitive value of any type: the CLI would render null as an unset attribute and omit it. */
-const REDACTED = '(sensitive value)'
+export const REDACTED = '(sensitive value)'
 /** Replaces the value after a change, so that the two sides differ and the CLI renders a change. */
-const REDACTED_CHANGED = '(changed sensitive value)'
+export const REDACTED_CHANGED = '(changed sensitive value)'
 
 /** Shorter texts, such as `true` or `admin`, may be sensitive in one place and ordinary in another. */
 const SECRET_LENGTH = 8
@@ -166,7 +166,7 @@ function derivedSchema(change: Fields, block: Fields) {
   return { version: 0, block: { attributes: Object.fromEntries(attributes), description_kind: 'plain' } }
 }
 
-function field(value: unknown, key: string): unknown {
+export function field(value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
 

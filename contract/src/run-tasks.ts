@@ -1,7 +1,16 @@
 import { z } from 'zod'
 import { boundedList, boundedMap, rejectedAttribute, requestBody, toOne, toOneOrNone } from './json-api.ts'
 import { resourceName } from './organizations.ts'
-import { type Written, hasMany, hasOne, linkedResource, nullable, resource, timestamp } from './responses.ts'
+import {
+  type Written,
+  hasMany,
+  hasOne,
+  linkedResource,
+  linksToOne,
+  nullable,
+  resource,
+  timestamp,
+} from './responses.ts'
 
 export const STAGES = ['pre_plan', 'post_plan', 'pre_apply', 'post_apply'] as const
 export const stage = z.enum(STAGES)
@@ -92,10 +101,13 @@ function isWebUrl(value: string) {
 
 export const OUTCOME_BODY_BYTES = 5 * 1024 * 1024
 
+/** Levels of an outcome's tags, the least severe first. */
+export const TAG_LEVELS = ['none', 'info', 'warning', 'error'] as const
+
 const tag = z.object({
   label: line('label'),
   level: z
-    .enum(['none', 'info', 'warning', 'error'])
+    .enum(TAG_LEVELS)
     .nullish()
     .transform((level) => level ?? 'none'),
 })
@@ -157,9 +169,31 @@ export const taskSchema = linkedResource('tasks', {
     organization: hasOne('organizations'),
     'workspace-tasks': hasMany('workspace-tasks').describe('of the workspaces that the caller may see'),
     'agent-pool': hasOne('agent-pools').describe('its agents send the requests; without a pool the server does'),
+    health: linksToOne('task-healths').optional().describe('our own: only when included'),
   },
 })
 export type TaskResource = Written<typeof taskSchema>
+
+/** Number of deliveries that the health of a task covers. */
+export const HEALTH_DELIVERIES = 50
+
+/** The latest deliveries of a task, over all runs; our own. */
+export const taskHealthSchema = resource('task-healths', {
+  attributes: {
+    recent: z
+      .array(z.boolean())
+      .describe(`whether each of the last ${HEALTH_DELIVERIES} deliveries was acknowledged, oldest first`),
+    succeeded: z.int().describe('number of acknowledged deliveries among these'),
+    failed: z.int(),
+    'median-ms': nullable.int.describe('median time of these responses; null without a response'),
+    'p95-ms': nullable.int.describe('95th percentile of these response times'),
+    'last-sent-at': nullable.time,
+    'last-error': nullable.string.describe('why the last failed one of these deliveries failed'),
+    'last-error-at': nullable.time,
+  },
+  relationships: { task: hasOne('tasks') },
+})
+export type TaskHealthResource = Written<typeof taskHealthSchema>
 
 export const workspaceTaskSchema = linkedResource('workspace-tasks', {
   attributes: {

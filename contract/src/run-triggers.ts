@@ -16,10 +16,22 @@ export const runTriggerSchema = linkedResource('run-triggers', {
     'workspace-name': z.string().describe('name of the destination workspace'),
     'sourceable-name': z.string().describe('name of the source workspace'),
     'created-at': timestamp,
+    'last-fired-at': nullable.time.describe('our own: when the last run of the source was applied since'),
   },
   relationships: { workspace: hasOne('workspaces'), sourceable: hasOne('workspaces') },
 })
 export type RunTriggerResource = Written<typeof runTriggerSchema>
+
+/** A run trigger in the list of its organization, which is our own. */
+export const listedRunTriggerSchema = linkedResource('run-triggers', {
+  name: 'ListedRunTrigger',
+  attributes: {
+    ...runTriggerSchema.shape.attributes.shape,
+    permissions: z.strictObject({ 'can-destroy': z.boolean() }),
+  },
+  relationships: runTriggerSchema.shape.relationships.shape,
+})
+export type ListedRunTriggerResource = Written<typeof listedRunTriggerSchema>
 
 export const TRIGGER_TYPES = ['inbound', 'outbound'] as const
 export const FIRING_STATUS = ['waiting', 'fired', 'skipped'] as const
@@ -66,6 +78,8 @@ export type TriggerChainResource = Written<typeof triggerChainSchema>
 const graphWorkspace = z.strictObject({
   id: z.string(),
   name: z.string(),
+  'project-id': z.string(),
+  'project-name': z.string(),
   'auto-apply-run-trigger': z.boolean(),
   'trigger-only-on-output-change': z.boolean(),
   locked: z.boolean(),
@@ -78,6 +92,7 @@ const graphTrigger = z.strictObject({
   id: z.string(),
   'workspace-id': z.string(),
   'sourceable-id': z.string(),
+  'last-fired-at': nullable.time,
   cycle: nullable.int.describe('number of the cycle that it belongs to; null for none'),
 })
 

@@ -38,6 +38,7 @@ export const signInMethodsSchema = resource('sign-in-methods', {
   name: 'SignInMethods',
   attributes: {
     password: z.boolean(),
+    'password-reset': z.boolean().describe('our own: whether the server mails links to reset a forgotten password'),
     sso: z
       .strictObject({
         name: z.string().describe('our own: the display name of the provider'),

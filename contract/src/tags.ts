@@ -87,6 +87,18 @@ export const tagSchema = resource('tags', {
 })
 export type TagResource = Written<typeof tagSchema>
 
+/** A key and a value that workspaces and projects of an organization have as a tag. */
+export const tagValueSchema = resource('tag-values', {
+  attributes: {
+    key: z.string(),
+    value: z.string().describe('empty for a tag without a value'),
+    'workspace-count': z.int().describe('visible workspaces that have the tag, also from their project'),
+    'project-count': z.int().describe('visible projects that have the tag'),
+  },
+  relationships: { tag: hasOne('tags').describe('the tag of the older interface; null for one with a value') },
+})
+export type TagValueResource = Written<typeof tagValueSchema>
+
 export const reservedTagKeySchema = resource('reserved-tag-keys', {
   attributes: {
     key: z.string(),

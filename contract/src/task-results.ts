@@ -9,7 +9,7 @@ import {
   statusTimestamps,
   timestamp,
 } from './responses.ts'
-import { enforcementLevel, receivedResponse, sentRequest, stage } from './run-tasks.ts'
+import { TAG_LEVELS, enforcementLevel, receivedResponse, sentRequest, stage } from './run-tasks.ts'
 
 export const TASK_RESULT_STATUS = [
   'pending',
@@ -39,6 +39,9 @@ export const taskResultSchema = linkedResource('task-results', {
     'workspace-task-enforcement-level': enforcementLevel,
     'agent-pool-id': nullable.string,
     'task-result-outcomes-count': z.int(),
+    'outcome-levels': z
+      .record(z.enum(TAG_LEVELS), z.int())
+      .describe('our own: the number of outcomes by the most severe level of their tags'),
     'delivery-attempts': z.int().describe('our own: how many times the request was sent'),
     'delivered-at': nullable.time.describe('our own: when the receiver accepted the request'),
     'next-delivery-at': nullable.time.describe('our own: when the request is sent again'),
@@ -54,7 +57,7 @@ export type TaskResultResource = Written<typeof taskResultSchema>
 
 const tagGroup = z.strictObject({
   label: z.string(),
-  value: z.array(z.strictObject({ label: z.string(), level: z.enum(['none', 'info', 'warning', 'error']) })),
+  value: z.array(z.strictObject({ label: z.string(), level: z.enum(TAG_LEVELS) })),
 })
 export type TagGroup = Written<typeof tagGroup>
 
@@ -72,18 +75,42 @@ export const taskResultOutcomeSchema = resource('task-result-outcomes', {
 })
 export type TaskResultOutcomeResource = Written<typeof taskResultOutcomeSchema>
 
+const deliveryAttributes = {
+  attempt: z.int().describe('counted from 1'),
+  'sent-at': timestamp,
+  'duration-ms': z.int(),
+  request: sentRequest,
+  response: receivedResponse,
+  error: nullable.string.describe('why there is no response, or why it does not acknowledge the request'),
+  'agent-name': nullable.string.describe('the agent that sent it, for a task with an agent pool'),
+  'next-attempt-at': nullable.time,
+}
+
 /** One delivery attempt with its request and response: a resource of our own. */
 export const taskDeliverySchema = resource('task-deliveries', {
-  attributes: {
-    attempt: z.int().describe('counted from 1'),
-    'sent-at': timestamp,
-    'duration-ms': z.int(),
-    request: sentRequest,
-    response: receivedResponse,
-    error: nullable.string.describe('why there is no response'),
-    'agent-name': nullable.string.describe('the agent that sent it, for a task with an agent pool'),
-    'next-attempt-at': nullable.time,
-  },
+  attributes: deliveryAttributes,
   relationships: { 'task-result': hasOne('task-results') },
 })
 export type TaskDeliveryResource = Written<typeof taskDeliverySchema>
+
+export const DELIVERY_STATUS = ['succeeded', 'failed'] as const
+export type DeliveryStatus = (typeof DELIVERY_STATUS)[number]
+
+const UNREADABLE = 'null for a run that the caller may not read'
+
+/** A delivery in the list of its task, which has those of runs that the caller may not read too. */
+export const deliveryOfTaskSchema = resource('task-deliveries', {
+  name: 'DeliveryOfTask',
+  attributes: {
+    ...deliveryAttributes,
+    request: sentRequest.nullable().describe(UNREADABLE),
+    status: z.enum(DELIVERY_STATUS).describe('`succeeded` if the response was 200'),
+    stage: stage.nullable().describe(UNREADABLE),
+    'run-id': nullable.string.describe(UNREADABLE),
+    'workspace-name': nullable.string.describe(UNREADABLE),
+    'result-status': z.enum(TASK_RESULT_STATUS).nullable().describe(UNREADABLE),
+    permissions: z.strictObject({ 'can-redeliver': z.boolean() }),
+  },
+  relationships: { 'task-result': hasOne('task-results').describe(UNREADABLE) },
+})
+export type DeliveryOfTaskResource = Written<typeof deliveryOfTaskSchema>

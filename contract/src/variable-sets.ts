@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { boundedList, requestBody, resourceId, toMany, toTyped } from './json-api.ts'
-import { type Written, hasMany, hasOne, linkedResource, timestamp } from './responses.ts'
-import { variableAttributes } from './variables.ts'
+import { type Written, hasMany, hasOne, linkedResource, resource, timestamp } from './responses.ts'
+import { variableAttributes, variableCategory } from './variables.ts'
 
 const attributes = z.object({
   name: z
@@ -62,3 +62,29 @@ export const variableSetSchema = linkedResource('varsets', {
   },
 })
 export type VariableSetResource = Written<typeof variableSetSchema>
+
+/** How a set applies to a workspace; the narrowest where several apply. */
+export const SET_SCOPES = ['workspace', 'project', 'global'] as const
+
+/** A workspace to which a set applies. The id is that of the workspace. */
+export const setWorkspaceSchema = resource('varset-workspaces', {
+  name: 'VariableSetWorkspace',
+  attributes: {
+    name: z.string(),
+    scope: z.enum(SET_SCOPES).describe('how the set applies to the workspace'),
+    overridden: z
+      .array(
+        z.strictObject({
+          key: z.string(),
+          category: variableCategory,
+          by: z.string().nullable().describe('the name of the set that overrides it; null for the workspace itself'),
+        }),
+      )
+      .nullable()
+      .describe(
+        'variables of the set that are overridden in the workspace; null without permission to read its variables',
+      ),
+  },
+  relationships: { workspace: hasOne('workspaces'), project: hasOne('projects') },
+})
+export type SetWorkspaceResource = Written<typeof setWorkspaceSchema>

@@ -14,6 +14,8 @@ create table users (
   -- service account of a team's token
   is_service_account boolean not null default false,
   suspended_at timestamptz,
+  -- file name of the uploaded avatar; null for the generated pattern
+  avatar text,
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
@@ -21,6 +23,13 @@ create unique index users_username_key on users (lower(username));
 create unique index users_email_key on users (lower(email));
 create index users_site_admin_idx on users (created_at) where is_site_admin;
 create index users_created_idx on users (created_at, id) where not is_service_account;
+
+create table avatars (
+  user_id text primary key references users on delete cascade,
+  -- random, so that it reveals no user; the extension is that of the format
+  file text not null unique,
+  content bytea not null
+);
 
 -- The account that the engine uses to write state during a run.
 insert into users (id, username, auth_method, is_service_account, created_at, updated_at)
@@ -80,6 +89,16 @@ create table sign_in_places (
   primary key (user_id, place)
 );
 create index sign_in_places_age_idx on sign_in_places (last_at);
+
+-- One-time links to set a password.
+create table password_resets (
+  -- SHA-256 of the secret in the link
+  hash bytea primary key,
+  user_id text not null references users on delete cascade,
+  expires_at timestamptz not null
+);
+create index password_resets_user_idx on password_resets (user_id);
+create index password_resets_expiry_idx on password_resets (expires_at);
 
 -- API tokens of every kind; only hashes are stored. Later areas add foreign keys to their tables.
 create table tokens (

@@ -1,5 +1,41 @@
 import { ORGANIZATION_ACCESS_BITS } from '../src/auth/grants.ts'
 
+/** Tables of sign-in settings; databases of earlier versions get them by a later migration. */
+export const SIGN_IN_TABLES = `
+-- One row, or none while the site uses the defaults. Settings of the environment take precedence.
+create table if not exists sign_in_settings (
+  only_row boolean primary key default true check (only_row),
+  issuer text,
+  client_id text,
+  -- encrypted; null for a public client
+  client_secret bytea,
+  name text not null,
+  scopes text not null,
+  group_claim text not null,
+  password_sign_in boolean not null,
+  updated_at timestamptz not null,
+  check ((issuer is null) = (client_id is null))
+);
+
+-- Trial sign-ins of administrators, deleted after a day.
+create table if not exists sign_in_trials (
+  id text primary key,
+  user_id text not null references users on delete cascade,
+  -- the settings that are tried, encrypted
+  settings bytea not null,
+  -- equal for equal settings
+  fingerprint text not null,
+  -- what the provider reported, encrypted
+  result bytea,
+  -- whether an administrator signed in
+  proves_sign_in boolean not null default false,
+  created_at timestamptz not null,
+  finished_at timestamptz
+);
+create index if not exists sign_in_trials_age_idx on sign_in_trials (created_at);
+create index if not exists sign_in_trials_user_idx on sign_in_trials (user_id);
+`
+
 /** Organizations, their members, teams and projects, and accounts at the identity provider. */
 export const up = `
 create table organizations (
@@ -58,6 +94,10 @@ create table organization_memberships (
   status text not null check (status in ('active', 'invited')),
   -- granted by single sign-on, which revokes only its own grants
   via_sso boolean not null default false,
+  -- SHA-256 of the secrets in the invitation's links; the first one is shown to the inviter, the second only sent by e-mail
+  invitation_hash bytea,
+  mailed_invitation_hash bytea,
+  invitation_expires_at timestamptz,
   created_at timestamptz not null,
   check (status = 'invited' or user_id is not null),
   check (user_id is not null or placeholder_id is not null)
@@ -68,6 +108,10 @@ create index organization_memberships_list_idx on organization_memberships (orga
 -- An active member has the address of the account, which may change.
 create unique index organization_memberships_invited_key on organization_memberships (organization_id, lower(email))
   where status = 'invited';
+create unique index organization_memberships_invitation_key on organization_memberships (invitation_hash)
+  where invitation_hash is not null;
+create unique index organization_memberships_mailed_invitation_key on organization_memberships (mailed_invitation_hash)
+  where mailed_invitation_hash is not null;
 create index organization_memberships_invited_idx on organization_memberships (lower(email)) where status = 'invited';
 
 create table teams (
@@ -142,6 +186,7 @@ create table sso_identities (
 );
 create index sso_identities_user_idx on sso_identities (user_id);
 
+${SIGN_IN_TABLES}
 create table reserved_tag_keys (
   id text primary key,
   organization_id text not null references organizations on delete cascade,

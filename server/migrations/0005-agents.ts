@@ -57,6 +57,7 @@ create table agents (
   created_at timestamptz not null
 );
 create index agents_pool_idx on agents (agent_pool_id, created_at, id);
+create index agents_registered_idx on agents (agent_pool_id) where exited_at is null;
 create index agents_name_idx on agents (agent_pool_id, name);
 create index agents_token_idx on agents (token_id) where exited_at is null;
 `

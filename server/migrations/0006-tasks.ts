@@ -65,6 +65,8 @@ create table task_results (
   message text,
   url text,
   outcomes_count integer not null default 0,
+  -- the number of outcomes by the most severe level of their tags
+  outcome_levels jsonb not null default '{}',
   -- the receiver's token, sealed, as long as it is valid
   access_token bytea,
   started_at timestamptz,
@@ -93,6 +95,8 @@ alter table tokens add foreign key (task_result_id) references task_results on d
 create table task_deliveries (
   id text primary key,
   task_result_id text not null references task_results on delete cascade,
+  -- that of the result; null only in deliveries of earlier servers during an upgrade
+  task_id text,
   attempt integer not null,
   sent_at timestamptz not null,
   duration_ms integer not null,
@@ -114,6 +118,9 @@ create table task_deliveries (
 );
 create unique index task_deliveries_key on task_deliveries (task_result_id, attempt);
 create index task_deliveries_kept_idx on task_deliveries (sent_at, id);
+create index task_deliveries_task_idx on task_deliveries (task_id, sent_at, id);
+create index task_deliveries_succeeded_idx on task_deliveries (task_id, sent_at, id) where response_status = 200;
+create index task_deliveries_failed_idx on task_deliveries (task_id, sent_at, id) where response_status is distinct from 200;
 
 create table task_outcomes (
   id text primary key,

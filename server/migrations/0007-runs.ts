@@ -347,6 +347,7 @@ create table run_triggers (
   -- the source workspace
   source_id text not null references workspaces on delete cascade,
   created_at timestamptz not null,
+  last_fired_at timestamptz,
   unique (workspace_id, source_id),
   check (workspace_id <> source_id)
 );

@@ -21,6 +21,13 @@ create table audit_events (
 );
 create index audit_events_list_idx on audit_events (organization_id, created_at, id);
 create index audit_events_age_idx on audit_events (created_at);
+-- Filters of an organization's trail and of the server's. Few events have the same time, so the order needs no id.
+create index audit_events_actor_idx on audit_events (actor_id, created_at);
+create index audit_events_resource_idx on audit_events (resource_id, created_at);
+create index audit_events_type_idx on audit_events (resource_type, created_at);
+create index audit_events_action_idx on audit_events (action, created_at);
+create index audit_events_organization_type_idx on audit_events (organization_id, resource_type, created_at);
+create index audit_events_organization_action_idx on audit_events (organization_id, action, created_at);
 
 -- Number of events of each past day, for totals. A job adds the days, so that writing an event
 -- changes no row here. Events of a day are written within an hour after it.

@@ -11,6 +11,13 @@ import * as standardNames from './0010-standard-names.ts'
 import * as unusedColumns from './0011-unused-columns.ts'
 import * as signIn from './0012-sign-in.ts'
 import * as variableKeys from './0013-variable-keys.ts'
+import * as oneTimeLinks from './0014-one-time-links.ts'
+import * as signInSettings from './0015-sign-in-settings.ts'
+import * as auditFilters from './0016-audit-filters.ts'
+import * as avatars from './0017-avatars.ts'
+import * as registeredAgents from './0018-registered-agents.ts'
+import * as outcomeLevels from './0019-outcome-levels.ts'
+import * as taskDeliveries from './0020-task-deliveries.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
@@ -33,4 +40,11 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0011-unused-columns', up: unusedColumns.up },
   { name: '0012-sign-in', up: signIn.up },
   { name: '0013-variable-keys', up: variableKeys.up },
+  { name: '0014-one-time-links', up: oneTimeLinks.up },
+  { name: '0015-sign-in-settings', up: signInSettings.up },
+  { name: '0016-audit-filters', up: auditFilters.up },
+  { name: '0017-avatars', up: avatars.up },
+  { name: '0018-registered-agents', up: registeredAgents.up },
+  { name: '0019-outcome-levels', up: outcomeLevels.up },
+  { name: '0020-task-deliveries', up: taskDeliveries.up },
 ]

@@ -45,6 +45,8 @@ export function readConfig(env: Sources['env'], flags: Sources['flags'] = {}): C
     problems.push(
       'GROUNDSTATE_PASSWORD_SIGN_IN: without it GROUNDSTATE_OIDC_ISSUER must be set, otherwise users could not sign in',
     )
+  if ((values.smtpUrl === undefined) !== (values.mailFrom === undefined))
+    problems.push('GROUNDSTATE_SMTP_URL and GROUNDSTATE_MAIL_FROM: both must be set, or neither')
   const unknown = unknownVariables(env, 'GROUNDSTATE_', KNOWN)
   problems.push(...unknown.map((variable) => `${variable}: there is no such setting`))
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))

@@ -52,6 +52,9 @@ const databaseAddress = z
   .refine(isDatabaseUrl, 'it must be an address such as postgresql://user:password@host:5432/name')
   .optional()
 
+const MAIL_SERVER = 'it must be an address such as smtp://user:password@mail.example.com:587'
+const SENDER = /^(?:[^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/
+
 function isDatabaseUrl(text: string) {
   // The host after `@` may be missing: the socket's directory is then a parameter.
   return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text.replace('@/', '@socket/'))
@@ -178,7 +181,7 @@ export const SETTINGS = {
   runHistoryRetentionDays: retention(0, 'run events and agent jobs are kept'),
   oidcIssuer: {
     schema: webAddress.transform((url) => new URL(url)).optional(),
-    doc: 'URL of the OpenID Connect provider for sign-in',
+    doc: 'URL of the OpenID Connect provider for sign-in; with it, the provider cannot be changed in the web UI',
   },
   oidcClientId: { schema: z.string().optional(), doc: 'client id of this server at the provider' },
   oidcClientSecret: {
@@ -195,7 +198,26 @@ export const SETTINGS = {
     schema: z.string().default('groups'),
     doc: "claim with the names or ids of a user's groups, for team membership",
   },
-  passwordSignIn: { schema: onOff.default(true), doc: 'whether users may sign in with a password' },
+  passwordSignIn: {
+    schema: onOff.optional(),
+    doc: 'whether users may sign in with a password; takes precedence over the web UI',
+    shown: 'as set in the web UI, on by default',
+  },
+  smtpUrl: {
+    schema: z
+      .url({ protocol: /^smtps?$/, error: MAIL_SERVER })
+      .transform((url) => new URL(url))
+      .optional(),
+    doc: 'mail server for invitations and password resets, such as `smtp://user:password@mail.example.com:587`; `smtps://` for TLS from the start',
+    secret: true,
+  },
+  mailFrom: {
+    schema: z
+      .string()
+      .regex(SENDER, 'it must be an e-mail address, or a name and an address in angle brackets')
+      .optional(),
+    doc: 'sender of mails: an address, or `Groundstate <groundstate@example.com>`',
+  },
   httpsProxy: proxySetting('https'),
   httpProxy: proxySetting('http'),
   noProxy: {

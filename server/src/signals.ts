@@ -35,6 +35,18 @@ const SERVERS = sql<string[]>`array(select distinct split_part(application_name,
     and (application_name like ${`${SIGNALS_SESSION} %`}
       or (application_name like ${`${POOL_SESSION} %`} and length(application_name) = ${sql.lit(POOL_SESSION.length + 37)} and state <> 'idle')))`
 
+/** A server that is connected to the database. */
+export type ConnectedServer = { id: string; address: string | null; connected_at: Date }
+
+/** The servers with a listening connection, the oldest first. */
+export async function listServers(db: Db): Promise<ConnectedServer[]> {
+  const { rows } = await sql<ConnectedServer>`
+    select split_part(application_name, ' ', 2) as id, host(client_addr) as address, backend_start as connected_at
+      from pg_stat_activity where datname = current_database() and application_name like ${`${SIGNALS_SESSION} %`}
+     order by backend_start, id limit 100`.execute(db)
+  return rows
+}
+
 /** Application name of a server's pooled sessions, by which other servers see whether one of its transactions is still open. */
 export function poolSessionName(serverId: string) {
   return `${POOL_SESSION} ${serverId}`

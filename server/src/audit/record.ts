@@ -7,6 +7,7 @@ import { deferWrite } from '../db/pipeline.ts'
 import { insertRows } from '../db/sql.ts'
 import { rowsOf } from '../db/template.ts'
 import { timeOrderedUuid } from '../ids.ts'
+import { type SettingsChange, settingsMeta } from './settings.ts'
 import * as store from './store.ts'
 
 export type AuditEvent = {
@@ -16,8 +17,10 @@ export type AuditEvent = {
   action: string
   /** `type` is singular and in snake case, as in the public API: `workspace`, `authentication_token` … */
   resource: { type: string; id: string }
-  /** Details of the change: names of settings, not their values. Never a secret or a value that may contain one. */
+  /** Details of the change. Never a secret or a value that may contain one. */
   meta?: Record<string, unknown>
+  /** Settings that an update changes: `meta` gets their values before and after. */
+  settings?: SettingsChange
   /** Change notices in the organization of the event; empty if no page shows the change or the caller announces it. */
   notices: readonly Omit<Notice, 'organization'>[]
   /** Whether the change may affect what users can see: the organization's streams then check access at once. */
@@ -36,7 +39,7 @@ export async function recordAudits(ctx: TransactionCtx, events: readonly AuditEv
   const rows = events.map((event) => {
     const { organization, ...row } = auditRow(ctx, event)
     if (typeof organization !== 'string') throw new Error('several events need the id of their organization')
-    return { ...row, organization_id: organization, meta: event.meta ?? null }
+    return { ...row, organization_id: organization, meta: metaOf(event) ?? null }
   })
   await deferWrite(ctx.db, insertRows(ctx.db, 'audit_events', rows))
   for (const event of events) announceEvent(ctx, event)
@@ -96,6 +99,7 @@ export async function announced<T>(ctx: Ctx, event: AuditEvent, change: () => Pr
 export function auditRow(ctx: Ctx, event: AuditEvent): store.AuditRow {
   const { actor, request } = ctx
   const now = ctx.now()
+  const meta = metaOf(event)
   return {
     id: timeOrderedUuid(now),
     organization: event.organizationId ?? null,
@@ -106,12 +110,16 @@ export function auditRow(ctx: Ctx, event: AuditEvent): store.AuditRow {
     action: event.action,
     resource_type: event.resource.type,
     resource_id: event.resource.id,
-    meta: event.meta === undefined ? null : JSON.stringify(event.meta),
+    meta: meta === undefined ? null : JSON.stringify(meta),
     request_id: request?.id ?? null,
     address: request?.address ?? null,
     user_agent: request?.userAgent?.slice(0, 500) ?? null,
     created_at: now,
   }
+}
+
+function metaOf({ meta, settings }: AuditEvent) {
+  return settings === undefined ? meta : { ...meta, ...settingsMeta(settings) }
 }
 
 const ACTOR_NAMES = {

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { randomText } from '../ids.ts'
 
 /**
@@ -7,6 +7,11 @@ import { randomText } from '../ids.ts'
  */
 export function newTokenText() {
   return `${randomText(14)}.gsv1.${randomText(67)}`
+}
+
+/** The secret of a one-time link, in the URL's fragment, which browsers send to no server: 32 random bytes, base64url. */
+export function newLinkSecret() {
+  return randomBytes(32).toString('base64url')
 }
 
 export function tokenHash(text: string) {

@@ -95,6 +95,11 @@ export type Schema = {
     token_id: string | null
     user_agent: string | null
   }
+  avatars: {
+    content: Buffer
+    file: string
+    user_id: string
+  }
   blob_sweeps: {
     cursor: string
     prefix: string
@@ -177,6 +182,9 @@ export type Schema = {
     created_at: Timestamp
     email: string
     id: string
+    invitation_expires_at: Timestamp | null
+    invitation_hash: Buffer | null
+    mailed_invitation_hash: Buffer | null
     organization_id: string
     placeholder_id: string | null
     status: 'active' | 'invited'
@@ -205,6 +213,11 @@ export type Schema = {
     speculative_plan_management_enabled: Generated<boolean>
     updated_at: Timestamp
     user_tokens_enabled: Generated<boolean>
+  }
+  password_resets: {
+    expires_at: Timestamp
+    hash: Buffer
+    user_id: string
   }
   phases: {
     deferred_until: Timestamp | null
@@ -277,6 +290,7 @@ export type Schema = {
   run_triggers: {
     created_at: Timestamp
     id: string
+    last_fired_at: Timestamp | null
     seq: Generated<number>
     source_id: string
     workspace_id: string
@@ -365,6 +379,27 @@ export type Schema = {
   sign_in_places: {
     last_at: Timestamp
     place: string
+    user_id: string
+  }
+  sign_in_settings: {
+    client_id: string | null
+    client_secret: Buffer | null
+    group_claim: string
+    issuer: string | null
+    name: string
+    only_row: Generated<boolean>
+    password_sign_in: boolean
+    scopes: string
+    updated_at: Timestamp
+  }
+  sign_in_trials: {
+    created_at: Timestamp
+    fingerprint: string
+    finished_at: Timestamp | null
+    id: string
+    proves_sign_in: Generated<boolean>
+    result: Buffer | null
+    settings: Buffer
     user_id: string
   }
   sso_identities: {
@@ -457,6 +492,7 @@ export type Schema = {
     response_status: number | null
     response_truncated: Generated<boolean>
     sent_at: Timestamp
+    task_id: string | null
     task_result_id: string
     url: string
   }
@@ -504,6 +540,7 @@ export type Schema = {
     id: string
     lease_expires_at: Timestamp | null
     message: string | null
+    outcome_levels: OptionalJson
     outcomes_count: Generated<number>
     run_id: string
     stage: 'pre_plan' | 'post_plan' | 'pre_apply' | 'post_apply'
@@ -658,6 +695,7 @@ export type Schema = {
   }
   users: {
     auth_method: Generated<'password' | 'sso' | 'token'>
+    avatar: string | null
     created_at: Timestamp
     email: string | null
     id: string

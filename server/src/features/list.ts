@@ -2,21 +2,26 @@ import type { Reaction } from '../events.ts'
 import type { JobHandler } from '../handlers.ts'
 import type { Routes } from '../http/http.ts'
 import type { Loader } from '../http/loaders.ts'
+import { mailJobs } from '../mail/mail.ts'
 import { agentPoolLoaders, agentPoolRoutes, agentTokenRoutes } from './agents/agent-pools/routes.ts'
 import { agentJobs, agentReactions } from './agents/agents/jobs.ts'
 import { agentRoutes } from './agents/agents/routes.ts'
 import { accountRoutes, twoFactorRoutes } from './identity/account/routes.ts'
 import { oauthRoutes } from './identity/oauth/routes.ts'
 import { oauthJobs } from './identity/oauth/service.ts'
+import { passwordResetRoutes } from './identity/password-resets/routes.ts'
+import { passwordResetJobs } from './identity/password-resets/service.ts'
 import { sessionRoutes } from './identity/sessions/routes.ts'
 import { sessionJobs } from './identity/sessions/service.ts'
 import { userTokenRoutes } from './identity/tokens/routes.ts'
 import { avatarRoutes, userLoaders, userRoutes } from './identity/users/routes.ts'
 import * as authenticationTokens from './organizations/authentication-tokens/routes.ts'
+import { invitationRoutes } from './organizations/invitations/routes.ts'
 import * as memberships from './organizations/organization-memberships/routes.ts'
 import { organizationLoaders, organizationRoutes } from './organizations/organizations/routes.ts'
 import * as projects from './organizations/projects/routes.ts'
 import { ssoRoutes } from './organizations/sso/routes.ts'
+import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
@@ -42,6 +47,7 @@ import { auditTrailRoutes } from './site/audit-trail/routes.ts'
 import { blobShardJobs } from './site/blob-shards/jobs.ts'
 import { changeRoutes } from './site/changes/routes.ts'
 import { discoveryRoutes } from './site/discovery/routes.ts'
+import { failedJobRoutes } from './site/failed-jobs/routes.ts'
 import { healthRoutes } from './site/health/routes.ts'
 import { sampleJobs, sampleRoutes } from './site/samples/routes.ts'
 import { backingDataRoutes } from './states/backing-data/routes.ts'
@@ -69,6 +75,7 @@ import * as workspaces from './workspaces/workspaces/routes.ts'
 /** All routes of the server. */
 export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
+  failedJobRoutes,
   healthRoutes,
   accountRoutes,
   adminOrganizationRoutes,
@@ -90,11 +97,13 @@ export const ROUTES: readonly Routes[] = [
   workspaces.consumerRoutes,
   dataRetentionRoutes,
   memberships.membershipRoutes,
+  invitationRoutes,
   oauthRoutes,
   organizationOverviewRoutes,
   organizationRoutes,
   runs.organizationRunRoutes,
   authenticationTokens.organizationTokenRoutes,
+  passwordResetRoutes,
   planRoutes,
   projects.projectRoutes,
   projects.projectTagBindingRoutes,
@@ -107,6 +116,7 @@ export const ROUTES: readonly Routes[] = [
   runTriggerRoutes,
   sampleRoutes,
   sessionRoutes,
+  signInSettingsRoutes,
   ssoRoutes,
   stateContentRoutes,
   stateVersionDiffRoutes,
@@ -182,7 +192,9 @@ export const JOBS: readonly JobHandler[] = [
   ...blobShardJobs,
   ...configurationVersionJobs,
   ...dataRetentionJobs,
+  ...mailJobs,
   ...oauthJobs,
+  ...passwordResetJobs,
   ...planJobs,
   ...runJobs,
   ...runTriggerJobs,

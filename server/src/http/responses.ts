@@ -35,6 +35,35 @@ export function listPage({ url, page }: { url: string; page: Page }, { rows, tot
   return { status: 200, document: { data: rows, links: pageLinks(url, page, total), meta } }
 }
 
+type UncountedList = { url: string; page: Page; isLast: boolean }
+
+/** Lists of a whole organization have no totals (public documentation: `pagination-without-totals`). */
+export function uncountedPage({ url, page, isLast }: UncountedList, resources: Resource[]): ApiResponse {
+  const [path = '', search] = url.split('?', 2)
+  const link = (number: number) => {
+    const params = new URLSearchParams(search)
+    params.set('page[number]', String(number))
+    params.set('page[size]', String(page.size))
+    return `${path}?${params.toString()}`
+  }
+  const [previous, next] = [page.number > 1 ? page.number - 1 : null, isLast ? null : page.number + 1]
+  return {
+    status: 200,
+    document: {
+      data: resources,
+      links: {
+        self: link(page.number),
+        first: link(1),
+        prev: previous === null ? null : link(previous),
+        next: next === null ? null : link(next),
+      },
+      meta: {
+        pagination: { 'current-page': page.number, 'page-size': page.size, 'prev-page': previous, 'next-page': next },
+      },
+    },
+  }
+}
+
 /** An unpaged list. Clients that read `meta.pagination` see a single page. */
 export function listAll(data: readonly Resource[], included?: readonly Resource[]): ApiResponse {
   const pagination = paginationMeta({ number: 1, size: Math.max(1, data.length) }, data.length)

@@ -7,6 +7,7 @@ import type { ConnectionPool } from '../db/pool.ts'
 import type { Log } from '../log.ts'
 import type { Polls } from '../polls.ts'
 import type { Signals } from '../signals.ts'
+import { FAILED_JOBS_INDEX, type FailedFilter, requeueFailedJobs } from './queue-state.ts'
 import { createWaking } from './waking.ts'
 
 /** A kind of background job, declared apart from its handler, so that services can enqueue it without importing the handler. */
@@ -60,6 +61,7 @@ const NO_JOB = '00000000-0000-0000-0000-000000000000'
 export async function installJobs(url: string) {
   const boss = new PgBoss({ connectionString: url, schedule: false, supervise: false })
   await boss.start()
+  await boss.getDb().executeSql(FAILED_JOBS_INDEX)
   await boss.stop({ graceful: false })
 }
 
@@ -119,6 +121,7 @@ export async function createJobs({ pool, signals, polls, log }: JobResources, op
   })
   boss.on('error', (error) => log.error({ err: error }, 'background jobs'))
   await boss.start()
+  if (options.runsJobs) await pool.run(FAILED_JOBS_INDEX, [])
   const abort = new AbortController()
   const waking = createWaking({ signals, polls }, (worker) => boss.notifyWorker(worker))
 
@@ -202,6 +205,12 @@ export async function createJobs({ pool, signals, polls, log }: JobResources, op
       const jobs = data.map((one) => ({ ...options, data: one }))
       await boss.insert(kind.name, jobs, { db: executor(db, kind.name) })
       wake(db, kind.name, options)
+    },
+    /** Makes failed jobs run again; returns them. */
+    async retry(db: Db, filter: FailedFilter) {
+      const jobs = await requeueFailedJobs(db, filter)
+      for (const name of new Set(jobs.map((job) => job.name))) wake(db, name, {})
+      return jobs
     },
     declare,
     /** Starts workers in this process. */

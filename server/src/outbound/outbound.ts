@@ -26,9 +26,16 @@ export type Exchange = { startedAt: number; durationMs: number; isPrivate: boole
 type OutboundResponse = {
   status: number
   headers: Record<string, string | string[]>
-  /** The first `MAX_BODY_BYTES` of the body. */
+  /** The beginning of the body. */
   body: Buffer
   truncated: boolean
+}
+
+type FetchOptions = { method: 'GET' | 'POST'; headers: Record<string, string>; body?: string | null }
+
+/** A request got no usable response; the message is for the user. */
+export class OutboundError extends Error {
+  override name = 'OutboundError'
 }
 
 export type Outbound = ReturnType<typeof createOutbound>
@@ -45,6 +52,8 @@ export type OutboundOptions = AddressRule & {
 }
 
 export const MAX_BODY_BYTES = 64 * 1024
+const MAX_DOCUMENT_BYTES = 1024 * 1024
+const FETCH_TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 10_000
 /** Time limit for the body of a response, in ms. It is only displayed, so a truncated one is no error. */
 const BODY_TIMEOUT_MS = 5000
@@ -76,43 +85,63 @@ export function createOutbound(options: OutboundOptions) {
     return created
   }
 
+  async function exchange(
+    { url, headers, body, timeoutMs, ca, signal }: Omit<OutboundRequest, 'body'> & { body: Buffer | string | null },
+    { method, maxBytes }: { method: 'GET' | 'POST'; maxBytes: number },
+  ): Promise<Exchange> {
+    const startedAt = Date.now()
+    const started = performance.now()
+    const loopback = options.loopbackServer?.receiverAt(url)
+    const problem = loopback ? undefined : urlProblem(url, options)
+    if (problem !== undefined) return { startedAt, durationMs: 0, isPrivate: false, error: problem }
+
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const { origin, pathname, search } = new URL(url)
+    async function send(isPrivate: boolean): Promise<Exchange> {
+      const measure = () => ({ startedAt, isPrivate, durationMs: Math.round(performance.now() - started) })
+      const direct = { origin, path: `${pathname}${search}` }
+      const { dispatcher, ...target } = loopback ?? {
+        dispatcher: dispatcherFor(ca, { allowPrivate: isPrivate }),
+        ...direct,
+      }
+      try {
+        const abort = signal ? AbortSignal.any([timeout, signal]) : timeout
+        const response = await dispatcher.request({ ...target, method, headers, body, signal: abort })
+        const measured = measure()
+        const content = await readStart(response.body, maxBytes)
+        const { statusCode: status } = response
+        return { ...measured, response: { status, headers: responseHeaders(response.headers), ...content } }
+      } catch (error) {
+        if (isForbidden(error) && options.allowPrivate && !isPrivate) return send(true)
+        if (signal?.aborted) return { ...measure(), error: 'the server was stopped before it received a response' }
+        if (timeout.aborted) return { ...measure(), error: `no response within ${timeoutMs / 1000} s` }
+        return { ...measure(), error: failureReason(error) }
+      }
+    }
+    // A proxy would also connect to a private address in the URL. Responses of this server reveal nothing about its network.
+    return send(loopback === undefined && isPrivateLiteral(url))
+  }
+
   return {
     /** Reason why no request may go to the URL, as far as known without network access; undefined if one may. */
     problem: (url: string) => (options.loopbackServer?.receiverAt(url) ? undefined : urlProblem(url, options)),
 
     /** Sends a POST request without following redirects. Never throws. */
-    async post({ url, headers, body, timeoutMs, ca, signal }: OutboundRequest): Promise<Exchange> {
-      const startedAt = Date.now()
-      const started = performance.now()
-      const loopback = options.loopbackServer?.receiverAt(url)
-      const problem = loopback ? undefined : urlProblem(url, options)
-      if (problem !== undefined) return { startedAt, durationMs: 0, isPrivate: false, error: problem }
+    post: async (request: OutboundRequest) => exchange(request, { method: 'POST', maxBytes: MAX_BODY_BYTES }),
 
-      const timeout = AbortSignal.timeout(timeoutMs)
-      const { origin, pathname, search } = new URL(url)
-      async function send(isPrivate: boolean): Promise<Exchange> {
-        const exchange = () => ({ startedAt, isPrivate, durationMs: Math.round(performance.now() - started) })
-        const direct = { origin, path: `${pathname}${search}` }
-        const { dispatcher, ...target } = loopback ?? {
-          dispatcher: dispatcherFor(ca, { allowPrivate: isPrivate }),
-          ...direct,
-        }
-        try {
-          const abort = signal ? AbortSignal.any([timeout, signal]) : timeout
-          const response = await dispatcher.request({ ...target, method: 'POST', headers, body, signal: abort })
-          const measured = exchange()
-          const content = await readStart(response.body)
-          const { statusCode: status } = response
-          return { ...measured, response: { status, headers: responseHeaders(response.headers), ...content } }
-        } catch (error) {
-          if (isForbidden(error) && options.allowPrivate && !isPrivate) return send(true)
-          if (signal?.aborted) return { ...exchange(), error: 'the server was stopped before it received a response' }
-          if (timeout.aborted) return { ...exchange(), error: `no response within ${timeoutMs / 1000} s` }
-          return { ...exchange(), error: failureReason(error) }
-        }
-      }
-      // A proxy would also connect to a private address in the URL. Responses of this server reveal nothing about its network.
-      return send(loopback === undefined && isPrivateLiteral(url))
+    /** As the global `fetch`, for documents of up to 1 MB. Follows no redirects, and throws an `OutboundError` for the user. */
+    async fetch(url: string, { method, headers, body = null }: FetchOptions): Promise<Response> {
+      const { response, error } = await exchange(
+        { url, headers, body, timeoutMs: FETCH_TIMEOUT_MS },
+        { method, maxBytes: MAX_DOCUMENT_BYTES },
+      )
+      if (!response) throw new OutboundError(error)
+      if (response.truncated) throw new OutboundError('the response is larger than 1 MB, or was interrupted')
+      const lines = Object.entries(response.headers).flatMap(([name, values]) =>
+        [values].flat().map((value): [string, string] => [name, value]),
+      )
+      const isEmpty = response.status === 204 || response.status === 304
+      return new Response(isEmpty ? null : new Uint8Array(response.body), { status: response.status, headers: lines })
     },
 
     async [Symbol.asyncDispose]() {
@@ -132,7 +161,7 @@ function isPrivateLiteral(url: string) {
 }
 
 /** Reads the beginning of a body, and closes the connection if there is more. */
-async function readStart(body: Dispatcher.ResponseData['body']) {
+async function readStart(body: Dispatcher.ResponseData['body'], maxBytes: number) {
   const chunks: Buffer[] = []
   let size = 0
   const timer = setTimeout(() => body.destroy(), BODY_TIMEOUT_MS)
@@ -140,14 +169,14 @@ async function readStart(body: Dispatcher.ResponseData['body']) {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       chunks.push(chunk)
       size += chunk.length
-      if (size > MAX_BODY_BYTES) break
+      if (size > maxBytes) break
     }
   } catch {
     size = Number.POSITIVE_INFINITY
   } finally {
     clearTimeout(timer)
   }
-  return { body: Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES), truncated: size > MAX_BODY_BYTES }
+  return { body: Buffer.concat(chunks).subarray(0, maxBytes), truncated: size > maxBytes }
 }
 
 function responseHeaders(headers: Record<string, string | string[] | undefined>) {

@@ -137,7 +137,7 @@ function holdsSecret(value: unknown, secrets: ReadonlySet<string>): boolean {
   return Object.values(value).some((inner) => holdsSecret(inner, secrets))
 }
 
-function shortened(value: unknown): unknown {
+export function shortened(value: unknown): unknown {
   if (typeof value === 'string') return value.length > TEXT_LENGTH ? `${value.slice(0, TEXT_LENGTH)}…` : value
   if (typeof value !== 'object' || value === null) return value
   const json = JSON.stringify(value)

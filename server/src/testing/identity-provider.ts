@@ -6,6 +6,8 @@ import type { TestApp } from './app.ts'
 import { whenFileEnds } from './cleanup.ts'
 
 type Person = Record<string, unknown>
+/** `start` is the path at which a trial starts. */
+type SignInOptions = { returnTo?: string; start?: string; tamper?: (url: string) => string }
 
 const CLIENT = { id: 'groundstate', secret: 'a secret that both sides know' }
 const SCOPES = 'openid profile email groups'
@@ -119,11 +121,11 @@ export async function createIdentityProvider() {
     async signIn(
       app: TestApp,
       person: string | undefined,
-      { returnTo, tamper = (url: string) => url }: { returnTo?: string; tamper?: (url: string) => string } = {},
+      { returnTo, start, tamper = (url: string) => url }: SignInOptions = {},
     ) {
       subject = person
       const query = returnTo === undefined ? '' : `?${new URLSearchParams({ return_to: returnTo }).toString()}`
-      const started = await app.request({ url: `/auth/oidc${query}` })
+      const started = await app.request({ url: start ?? `/auth/oidc${query}` })
       const back = new URL(tamper(await authorize(String(started.headers['location']))))
       const cookie = cookiesOf(started)[0] ?? ''
       return app.request({ url: `${back.pathname}${back.search}`, headers: { cookie } })

@@ -58,8 +58,9 @@ function isBinary(schema: z.ZodType | Binary): schema is Binary {
   return !(schema instanceof z.ZodType)
 }
 
-/** A type described without parameters may have some. */
+/** A type described without parameters may have some; `image/*` is any image. */
 function isOfType(type: string, { contentType }: Binary) {
+  if (contentType.endsWith('/*')) return type.startsWith(contentType.slice(0, -1))
   return type === contentType || type.split(';', 1)[0] === contentType
 }
 

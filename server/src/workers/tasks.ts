@@ -1,17 +1,21 @@
 import { gunzipSync } from 'node:zlib'
 import { parseExact, printExact } from '@groundstate/contract/exact-json'
 import { redactedPlan } from '@groundstate/contract/redacted-plan'
+import { type SensitiveTexts, maskedPlan } from '@groundstate/contract/sensitive-values'
 import { messageOf } from '../error-code.ts'
 import { AppError } from '../errors.ts'
 import { examineState, parseState } from '../terraform-state/examined-state.ts'
 import { extractJsonState, extractState } from '../terraform-state/extraction.ts'
+import { maskedDiff } from '../terraform-state/masked-diff.ts'
 import { packedExtraction } from '../terraform-state/packed-extraction.ts'
 import { remoteReads } from '../terraform-state/remote-reads.ts'
-import { type DiffLimits, diffStates } from '../terraform-state/state-diff.ts'
+import { type DiffLimits, type StateDiff, diffStates } from '../terraform-state/state-diff.ts'
 import { inspectState, jsonObjectFault, readStateHeader } from '../terraform-state/state-header.ts'
 
 /** Result of reading content. Unreadable content is not an error, since retrying does not help. */
 export type Outcome<T> = { ok: true; value: T } | { ok: false; reason: string }
+
+export type TaskOptions = DiffLimits & { sensitive?: SensitiveTexts }
 
 /** Operations on content off the event loop. Contents are bytes of JSON. */
 export const tasks = {
@@ -21,7 +25,7 @@ export const tasks = {
   findJsonFault: ([json]: Uint8Array[]) => jsonObjectFault(bufferOf(json)),
   extract: ([raw]: Uint8Array[]) => packedExtraction(extractState(read(raw, 'the state', parseState))),
   extractJson: ([json]: Uint8Array[]) => packedExtraction(extractJsonState(parsed(json, 'the JSON state', parseExact))),
-  diff: ([from, to]: Uint8Array[], limits: DiffLimits) => {
+  diff: ([from, to]: Uint8Array[], limits: TaskOptions) => {
     const before = parsed(from, 'the earlier state', parseExact)
     const after = parsed(to, 'the later state', parseExact)
     return Buffer.from(JSON.stringify(diffStates(before, after, limits)))
@@ -30,6 +34,12 @@ export const tasks = {
     const document = redactedPlan(parsed(plan, 'the plan', parseExact), parsed(schemas, 'the provider schemas'))
     return Buffer.from(printExact(document))
   },
+  maskPlan: ([plan]: Uint8Array[], { sensitive = new Set() }: TaskOptions) => {
+    if (!mayHold(plan, sensitive)) return bufferOf(plan)
+    return Buffer.from(printExact(maskedPlan(parsed(plan, 'the plan', parseExact), sensitive)))
+  },
+  maskDiff: ([diff]: Uint8Array[], { sensitive = new Set() }: TaskOptions) =>
+    Buffer.from(printExact(maskedDiff(parsed(diff, 'the diff', parseExact) as StateDiff, sensitive))),
   remoteReads: ([plan, archive]: Uint8Array[]) => remoteReads(parsed(plan, 'the plan'), unpacked(archive)),
 }
 
@@ -40,7 +50,7 @@ export type TaskName = keyof Tasks
 export function runTask<N extends TaskName>(
   name: N,
   contents: Uint8Array[],
-  options: DiffLimits,
+  options: TaskOptions,
 ): Outcome<ReturnType<Tasks[N]>> {
   try {
     return { ok: true, value: tasks[name](contents, options) as ReturnType<Tasks[N]> }
@@ -54,6 +64,12 @@ export function runTask<N extends TaskName>(
 export function tooDeep(error: unknown): { ok: false; reason: string } {
   if (error instanceof RangeError) return { ok: false, reason: 'the content is nested too deep' }
   throw error
+}
+
+/** Whether JSON that we have printed may contain one of the texts. */
+function mayHold(json: Uint8Array | undefined, texts: SensitiveTexts) {
+  const content = bufferOf(json)
+  return [...texts].some((text) => content.includes(JSON.stringify(text).slice(1, -1)))
 }
 
 class Unreadable extends Error {}

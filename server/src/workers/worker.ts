@@ -1,9 +1,8 @@
 import { serialize } from 'node:v8'
-import type { DiffLimits } from '../terraform-state/state-diff.ts'
-import { runTask, type TaskName, tooDeep } from './tasks.ts'
+import { runTask, type TaskName, type TaskOptions, tooDeep } from './tasks.ts'
 
 /** Message to a worker: contents are transferred or shared, never copied. */
-export type WorkerRequest = { name: TaskName; contents: Uint8Array[]; options: DiffLimits }
+export type WorkerRequest = { name: TaskName; contents: Uint8Array[]; options: TaskOptions }
 
 /** Minimum size of content after which garbage is collected immediately, in bytes: V8 would keep it until more is allocated. */
 const COLLECTED_BYTES = 16 * 1024 * 1024

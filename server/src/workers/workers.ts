@@ -1,10 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { deserialize } from 'node:v8'
 import { isMarkedAsUntransferable } from 'node:worker_threads'
+import type { SensitiveTexts } from '@groundstate/contract/sensitive-values'
 import { Piscina } from 'piscina'
 import { concurrencyLimit } from '../concurrency-limit.ts'
 import type { DiffLimits } from '../terraform-state/state-diff.ts'
-import { type Outcome, runTask, type TaskName, type Tasks, tooDeep } from './tasks.ts'
+import { type Outcome, runTask, type TaskName, type TaskOptions, type Tasks, tooDeep } from './tasks.ts'
 import type { WorkerRequest } from './worker.ts'
 
 const ENTRY = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js'
@@ -37,7 +38,7 @@ export function createWorkers({ maxThreads }: { maxThreads: number }) {
 
   const large = concurrencyLimit(Math.max(1, maxThreads - 1))
 
-  async function run<N extends TaskName>(name: N, contents: Uint8Array[], options: DiffLimits = {}) {
+  async function run<N extends TaskName>(name: N, contents: Uint8Array[], options: TaskOptions = {}) {
     const size = contents.reduce((sum, { byteLength }) => sum + byteLength, 0)
     // A small archive may contain large files.
     if (size <= INLINE_BYTES && name !== 'remoteReads') return runTask(name, contents, options)
@@ -69,6 +70,10 @@ export function createWorkers({ maxThreads }: { maxThreads: number }) {
     diff: (from: Uint8Array, to: Uint8Array, limits?: DiffLimits) => run('diff', [from, to], limits),
     /** JSON of the redacted plan. */
     redactPlan: (plan: Uint8Array, schemas: Uint8Array) => run('redactPlan', [plan, schemas]),
+    /** A redacted plan without the values of sensitive variables. */
+    maskPlan: (plan: Uint8Array, sensitive: SensitiveTexts) => run('maskPlan', [plan], { sensitive }),
+    /** A `StateDiff` without them. */
+    maskDiff: (diff: Uint8Array, sensitive: SensitiveTexts) => run('maskDiff', [diff], { sensitive }),
     /** Outputs of workspaces that a configuration reads, from the JSON of a plan and the archive; see `remoteReads`. */
     remoteReads: (plan: Uint8Array, archive: Uint8Array) => run('remoteReads', [plan, archive]),
     /** Stops the threads and rejects running work. */

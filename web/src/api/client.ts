@@ -22,15 +22,16 @@ export function isNotFound(error: Error | null) {
   return error instanceof ApiError && error.status === 404
 }
 
-/** Sends a request to the API with the session's cookie. Throws `ApiError` for error responses. */
+/** Sends a request to the API with the session's cookie: JSON, or a file. Throws `ApiError` for error responses. */
 export async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const isFile = body instanceof Blob
   const response = await fetch(apiPath(path), {
     method,
     headers: {
       accept: 'application/vnd.api+json',
-      ...(body !== undefined && { 'content-type': 'application/vnd.api+json' }),
+      ...(body !== undefined && { 'content-type': isFile ? body.type : 'application/vnd.api+json' }),
     },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(body !== undefined && { body: isFile ? body : JSON.stringify(body) }),
     ...(signal && { signal }),
   })
   const text = await response.text()

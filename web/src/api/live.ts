@@ -7,13 +7,15 @@ import { invalidate, queries } from './queries.ts'
 
 /** Queries that include parts of other resources: a changed run changes lists of workspaces. */
 const ALSO: Partial<Record<ChangeType, readonly string[]>> = {
-  runs: ['workspaces', 'overview'],
-  workspaces: ['overview', 'team-workspaces'],
+  runs: ['workspaces', 'overview', 'dependency-graph'],
+  'run-triggers': ['dependency-graph'],
+  workspaces: ['overview', 'team-workspaces', 'dependency-graph'],
   projects: ['team-projects'],
-  'task-results': ['runs', 'deliveries'],
+  'task-results': ['runs', 'deliveries', 'run-tasks'],
+  'workspace-tasks': ['run-tasks'],
   'state-versions': ['workspaces', 'outputs', 'resources'],
   agents: ['overview'],
-  tasks: ['overview'],
+  tasks: ['overview', 'run-tasks'],
 }
 
 /** Gets each change; undefined when some may have been missed. */

@@ -25,12 +25,14 @@ export function DialogPopup({ title, about, isOpen, onClose, width = 'max-w-xl',
   )
 }
 
-export function DrawerPopup({ label, children, ...props }: DrawerProps) {
+const SIDES = { left: 'left-0 w-80 max-w-[85vw] border-r', right: 'right-0 w-[38rem] max-w-full border-l' } as const
+
+export function DrawerPopup({ label, side = 'left', children, ...props }: DrawerProps) {
   return (
     <Modal {...props}>
       <Primitive.Popup
         aria-label={label}
-        className="fixed inset-y-0 left-0 z-40 w-80 max-w-[85vw] overflow-y-auto border-r border-line bg-raised shadow-xl"
+        className={`fixed inset-y-0 z-40 overflow-y-auto border-line bg-raised shadow-xl ${SIDES[side]}`}
       >
         {children}
       </Primitive.Popup>

@@ -25,9 +25,13 @@ export function Dialog(props: DialogProps) {
   )
 }
 
-export type DrawerProps = { label: string } & Pick<DialogProps, 'isOpen' | 'onClose' | 'children'>
+/** `side` is that of the screen, by default the left one. */
+export type DrawerProps = { label: string; side?: 'left' | 'right' } & Pick<
+  DialogProps,
+  'isOpen' | 'onClose' | 'children'
+>
 
-/** A panel at the left edge: the navigation on a narrow screen. */
+/** A panel at an edge of the screen: the navigation on a narrow one, or details of a row at the right. */
 export function Drawer(props: DrawerProps) {
   return (
     <LazyPopup isOpen={props.isOpen}>

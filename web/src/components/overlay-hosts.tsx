@@ -1,6 +1,11 @@
 import { cloneElement, lazy, type ReactElement, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 
-export type ToastOptions = { text: string; tone?: 'good' | 'bad' }
+export type ToastOptions = {
+  text: string
+  tone?: 'good' | 'bad'
+  /** Reverses the action; a failure is shown in another toast. */
+  undo?: () => Promise<unknown>
+}
 
 const load = async () => import('./toast-host.tsx')
 const ToastHost = lazy(load)

@@ -2,7 +2,7 @@ import { ChevronLeft, ChevronRight } from 'lucide-react'
 import { Button } from './button.tsx'
 
 /** Lists of an organization's resources have no totals. */
-type Pagination = {
+export type Pagination = {
   'current-page': number
   'page-size': number
   'next-page'?: number | null

@@ -1,5 +1,5 @@
 import { Ellipsis, type LucideIcon } from 'lucide-react'
-import { useRef, useState } from 'react'
+import { type ReactElement, type ReactNode, useRef, useState } from 'react'
 import { IconButton } from './button.tsx'
 import { ConfirmPanel, type ConfirmPanelProps } from './confirm.tsx'
 import type { Target } from './links.tsx'
@@ -10,10 +10,18 @@ export type RowAction = {
   icon?: LucideIcon
   /** Disables the action and gives the reason. */
   reason?: string | undefined
-} & ({ link: Target } | { onSelect: () => void } | { confirm: Omit<ConfirmPanelProps, 'onClose'> })
+} & ({ link: Target } | { onSelect: () => void; isChecked?: boolean } | { confirm: Omit<ConfirmPanelProps, 'onClose'> })
+
+type RowMenuProps = {
+  label: string
+  actions: readonly (RowAction | undefined | false)[]
+  header?: ReactNode
+  /** The button of the menu, in place of the usual one. */
+  trigger?: ReactElement<Record<string, unknown>>
+}
 
 /** The actions of a row, in a menu. Those with `confirm` are confirmed in its place. */
-export function RowMenu({ label, actions }: { label: string; actions: readonly (RowAction | undefined | false)[] }) {
+export function RowMenu({ label, actions, header, trigger }: RowMenuProps) {
   const [confirming, setConfirming] = useState<string>()
   const place = useRef<HTMLDivElement>(null)
   const shown = actions.filter((action) => action !== undefined && action !== false)
@@ -33,7 +41,11 @@ export function RowMenu({ label, actions }: { label: string; actions: readonly (
       {open && 'confirm' in open ? (
         <ConfirmPanel {...open.confirm} onClose={close} />
       ) : (
-        <Menu items={items} trigger={<IconButton label={label} icon={Ellipsis} size="small" />} />
+        <Menu
+          items={items}
+          header={header}
+          trigger={trigger ?? <IconButton label={label} icon={Ellipsis} size="small" />}
+        />
       )}
     </div>
   )

@@ -51,7 +51,7 @@ export function Table<Row extends RowData & { id: string }>(props: TableProps<Ro
   const isAll = selection !== undefined && rows.length > 0 && rows.every((row) => selection.ids.has(row.id))
 
   return (
-    <div className="overflow-x-auto rounded-lg border border-line bg-paper">
+    <div className="relative overflow-x-auto rounded-lg border border-line bg-paper">
       <table className="w-full border-collapse text-left">
         <caption className="sr-only">{label}</caption>
         <thead>

@@ -1,18 +1,29 @@
 import { Toast } from '@base-ui/react/toast'
 import { X } from 'lucide-react'
-import { IconButton } from './button.tsx'
+import { Button, IconButton } from './button.tsx'
 import type { ToastOptions } from './overlay-hosts.tsx'
 
 const manager = Toast.createToastManager()
 
-export function addToast({ text, tone = 'good' }: ToastOptions) {
-  manager.add({
+export function addToast({ text, tone = 'good', undo }: ToastOptions) {
+  const id = manager.add({
     // The title is for screen readers.
     title: tone === 'bad' ? 'Error' : 'Done',
     description: text,
     priority: tone === 'bad' ? 'high' : 'low',
-    timeout: tone === 'bad' ? 12_000 : 4000,
+    timeout: tone === 'bad' || undo ? 12_000 : 4000,
+    ...(undo && { actionProps: { children: 'Undo', onClick: () => void reverse(undo, id) } }),
   })
+}
+
+async function reverse(undo: () => Promise<unknown>, id: string) {
+  manager.close(id)
+  try {
+    await undo()
+    addToast({ text: 'Undone' })
+  } catch (error) {
+    addToast({ text: `Not undone: ${error instanceof Error ? error.message : String(error)}`, tone: 'bad' })
+  }
 }
 
 export default function ToastHost() {
@@ -32,6 +43,7 @@ function List() {
       <Toast.Content className="flex items-center gap-2 px-3 py-2">
         <Toast.Title className="sr-only" />
         <Toast.Description className="min-w-0 flex-1" />
+        {item.actionProps && <Toast.Action render={<Button size="small" />} />}
         <Toast.Close render={<IconButton label="Close" icon={X} size="small" />} />
       </Toast.Content>
     </Toast.Root>

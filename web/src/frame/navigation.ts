@@ -91,6 +91,7 @@ export const USER_PAGES: readonly Destination[] = [
 export const ADMIN_PAGES: readonly Destination[] = ADMIN_SECTIONS.map(({ text, link, keywords }, index) => ({
   text: index === 0 ? 'Administration' : `Administration: ${text}`,
   icon: Wrench,
-  link,
+  // Of all sections, so that the sidebar marks it on each.
+  link: index === 0 ? { to: '/app/admin' } : link,
   keywords: index === 0 ? `${text} ${keywords}` : keywords,
 }))

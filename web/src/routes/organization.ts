@@ -1,4 +1,5 @@
 import { createRoute, redirect } from '@tanstack/react-router'
+import { AUDIT_SEARCH } from '../features/audit-trail/audit-search.ts'
 import { RUN_FILTERS } from '../features/runs/list/runs-query.ts'
 import { WORKSPACE_FILTERS, WORKSPACE_SORTS } from '../features/workspaces/workspaces.ts'
 import { searchParams } from '../search-params.ts'
@@ -47,7 +48,7 @@ const runById = createRoute({
 const projects = createRoute({
   getParentRoute: () => organization,
   path: 'projects',
-  validateSearch: searchParams({ q: 'text', page: 'number', new: 'flag' }),
+  validateSearch: searchParams({ q: 'text', sort: ['name', '-name'], page: 'number', new: 'flag' }),
   ...page(async () => import('../features/projects/projects-page.tsx'), 'ProjectsPage'),
 })
 const project = createRoute({
@@ -63,7 +64,14 @@ const project = createRoute({
 const variableSets = createRoute({
   getParentRoute: () => organization,
   path: 'variable-sets',
-  validateSearch: searchParams({ q: 'text', page: 'number', new: 'flag' }),
+  validateSearch: searchParams({
+    q: 'text',
+    scope: ['global', 'selected'],
+    page: 'number',
+    new: 'flag',
+    /** The project that owns the new set. */
+    project: 'text',
+  }),
   ...page(async () => import('../features/variable-sets/variable-sets-page.tsx'), 'VariableSetsPage'),
 })
 const variableSet = createRoute({
@@ -85,7 +93,15 @@ const runTasks = createRoute({
 const runTask = createRoute({
   getParentRoute: () => organization,
   path: 'run-tasks/$task',
-  validateSearch: searchParams({ tab: 'text', q: 'text', status: 'text', delivery: 'text', page: 'number' }),
+  validateSearch: searchParams({
+    tab: ['attachments', 'deliveries', 'test', 'settings'],
+    /** Whether the attachments show workspaces to which the task is not attached too. */
+    all: 'flag',
+    q: 'text',
+    status: ['succeeded', 'failed'],
+    delivery: 'text',
+    page: 'number',
+  }),
   ...page(
     async () => import('../features/run-tasks/run-task-page.tsx'),
     'RunTaskPage',
@@ -95,7 +111,14 @@ const runTask = createRoute({
 const runTriggers = createRoute({
   getParentRoute: () => organization,
   path: 'run-triggers',
-  validateSearch: searchParams({ view: ['graph', 'list'], q: 'text', project: 'text', page: 'number', new: 'flag' }),
+  validateSearch: searchParams({
+    view: ['graph', 'list'],
+    q: 'text',
+    project: 'text',
+    sort: ['source', 'destination', 'last-fired-at'].flatMap((name) => [name, `-${name}`]),
+    page: 'number',
+    new: 'flag',
+  }),
   ...page(async () => import('../features/run-triggers/run-triggers-page.tsx'), 'RunTriggersPage'),
 })
 const agents = createRoute({
@@ -107,7 +130,13 @@ const agents = createRoute({
 const agentPool = createRoute({
   getParentRoute: () => organization,
   path: 'agents/$pool',
-  validateSearch: searchParams({ tab: 'text', page: 'number', start: 'flag' }),
+  validateSearch: searchParams({
+    tab: 'text',
+    q: 'text',
+    status: ['idle', 'busy', 'unknown', 'errored', 'exited'],
+    page: 'number',
+    start: 'flag',
+  }),
   ...page(
     async () => import('../features/agents/agent-pool-page.tsx'),
     'AgentPoolPage',
@@ -117,13 +146,19 @@ const agentPool = createRoute({
 const members = createRoute({
   getParentRoute: () => organization,
   path: 'members',
-  validateSearch: searchParams({ q: 'text', status: ['active', 'invited'], page: 'number', invite: 'flag' }),
+  validateSearch: searchParams({
+    q: 'text',
+    status: ['active', 'invited'],
+    team: 'text',
+    page: 'number',
+    invite: 'flag',
+  }),
   ...page(async () => import('../features/members/members-page.tsx'), 'MembersPage'),
 })
 const member = createRoute({
   getParentRoute: () => organization,
   path: 'members/$member',
-  validateSearch: searchParams({ q: 'text', page: 'number' }),
+  validateSearch: searchParams({ q: 'text', page: 'number', projects: 'number' }),
   ...page(
     async () => import('../features/members/member-page.tsx'),
     'MemberPage',
@@ -139,28 +174,17 @@ const teams = createRoute({
 const team = createRoute({
   getParentRoute: () => organization,
   path: 'teams/$team',
-  validateSearch: searchParams({ tab: 'text', q: 'text', page: 'number' }),
+  validateSearch: searchParams({ tab: 'text', q: 'text', page: 'number', projects: 'number' }),
   ...page(
     async () => import('../features/teams/team-page.tsx'),
     'TeamPage',
     below('Teams', '/app/$organization/teams'),
   ),
 })
-/** Filters of an audit trail; `event` is the open one. */
-export const auditSearch = searchParams({
-  actor: 'text',
-  type: 'text',
-  resource: 'text',
-  action: 'text',
-  since: 'text',
-  until: 'text',
-  event: 'text',
-  page: 'number',
-})
 const auditTrail = createRoute({
   getParentRoute: () => organization,
   path: 'audit-trail',
-  validateSearch: auditSearch,
+  validateSearch: searchParams(AUDIT_SEARCH),
   ...page(async () => import('../features/audit-trail/audit-trail-page.tsx'), 'AuditTrailPage'),
 })
 

@@ -18,7 +18,7 @@ const home = createRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/app/sign-in',
-  validateSearch: searchParams({ next: 'text' }),
+  validateSearch: searchParams({ next: 'text', forgot: 'flag' }),
   ...page(async () => import('../features/session/sign-in-page.tsx'), 'SignInPage'),
 })
 // The secrets of both links are in the fragment, which reaches neither the server's log nor that of a proxy.

@@ -1,6 +1,7 @@
 import { createRoute, redirect } from '@tanstack/react-router'
+import { AUDIT_SEARCH } from '../features/audit-trail/audit-search.ts'
 import { searchParams } from '../search-params.ts'
-import { auditSearch, organization } from './organization.ts'
+import { organization } from './organization.ts'
 import { below, page } from './page.ts'
 import { frame } from './root.ts'
 
@@ -129,6 +130,7 @@ const siteOrganization = createRoute({
 const siteSignIn = createRoute({
   getParentRoute: () => admin,
   path: 'sign-in',
+  validateSearch: searchParams({ trial: 'text' }),
   ...page(async () => import('../features/admin/sign-in-page.tsx'), 'SiteSignInPage', ADMINISTRATION),
 })
 const health = createRoute({
@@ -145,7 +147,7 @@ const jobs = createRoute({
 const siteAuditTrail = createRoute({
   getParentRoute: () => admin,
   path: 'audit-trail',
-  validateSearch: auditSearch,
+  validateSearch: searchParams(AUDIT_SEARCH),
   ...page(async () => import('../features/audit-trail/audit-trail-page.tsx'), 'SiteAuditTrailPage', ADMINISTRATION),
 })
 const about = createRoute({

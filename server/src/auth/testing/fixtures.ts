@@ -1,7 +1,9 @@
+import { createTrial } from '../../features/organizations/sso/trials.ts'
 import { startTaskDeliveries } from '../../features/tasks/task-results/delivery-loop.ts'
 import type { TestApp } from '../../testing/app.ts'
 import { whenFileEnds } from '../../testing/cleanup.ts'
 import type { TestUser } from '../../testing/factories.ts'
+import { createFailedJob } from '../../testing/failed-jobs.ts'
 import { createFakeAgent, type FakeAgent } from '../../testing/fake-agent.ts'
 import { startReceiver } from '../../testing/receiver.ts'
 import { actOnRun, createRun, readRun, type RunSetting, uploadConfiguration } from '../../testing/runs.ts'
@@ -171,6 +173,8 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
     'varsets/vars': setVariable,
     'vars>:variableId': setVariable,
     tags: tag.id,
+    'failed-jobs': await createFailedJob(app),
+    'sign-in-trials': await createTrialOf(app, owner),
     'reserved-tag-keys': await make(`${inside}/reserved-tag-keys`, 'reserved-tag-keys', { key: 'stage' }),
   }
   return {
@@ -185,6 +189,11 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
       task: payload.access_token,
     },
   }
+}
+
+async function createTrialOf(app: TestApp, { actor }: TestUser) {
+  const ctx = app.as({ ...actor, isSiteAdmin: true })
+  return (await createTrial(ctx, { issuer: 'https://id.example.com', 'client-id': 'groundstate' })).row.id
 }
 
 /** Creates a run whose agent could not upload the state; returns the id of its apply. */

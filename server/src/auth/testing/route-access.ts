@@ -92,6 +92,9 @@ const ACCESS: Record<string, string> = {
   'workspace team-access:manage': 'admin+ org | read+ run',
   'workspace tags:manage': 'admin+ org | read+ run',
 
+  // Of a workspace or project.
+  'workspace workspace:read or team team:read': 'read+ org run',
+  'project project:read or team team:read': 'owner org run',
   'team team:read': 'member+ org',
   'team team:update or team organization-access:update': 'owner org | member+',
   'team team:delete': 'owner org | member+',
@@ -105,6 +108,10 @@ const EXCEPTIONS: Record<string, string> = {
   'POST /organizations': 'people',
   // Members of one organization see each other.
   'GET /users/:userId': 'member+ site org run',
+  // Others do not see the membership.
+  'POST /organization-memberships/:membershipId/actions/resend-invitation': 'owner org',
+  // The link is unknown.
+  'POST /invitations/actions/accept': 'nobody | team',
   // A run sees its organization, but not its changes.
   'GET /organizations/:organization/changes': 'member+ org',
   // A run sees the organization, but not resources of this kind.

@@ -7,6 +7,7 @@ type Ids = Fixtures['ids']
 /** Requests for routes whose schemas are not sufficient to generate valid ones. */
 export const REQUESTS: Record<string, (ids: Ids) => Sent> = {
   'PATCH /account/update': () => document('users', { username: 'somebody-else' }),
+  'PUT /account/avatar': () => ({ body: Buffer.from('89504e470d0a1a0a0000000d494844520000010000000100', 'hex') }),
   'PATCH /account/password': () =>
     document('users', { current_password: 'wrong', password: 'long enough', password_confirmation: 'long enough' }),
   'POST /api/agent/v1/register': () => ({ body: { name: 'n', version: '1', os: 'linux', arch: 'x64' } }),

@@ -18,6 +18,15 @@ export function useUpdateAccount() {
   return useChange(async (values: Values) => send('PATCH', '/update', values), ...KEYS)
 }
 
+/** Lists of runs and members show pictures too, and refetch when they are opened. */
+export function useSetAvatar() {
+  return useChange(async (picture: Blob) => request('PUT', '/account/avatar', picture), ['session'])
+}
+
+export function useRemoveAvatar() {
+  return useChange(async () => request('DELETE', '/account/avatar'), ['session'])
+}
+
 /** The server also signs out all other browsers. */
 export function useChangePassword() {
   return useChange(async (values: Values) => send('PATCH', '/password', values), ...KEYS)
@@ -58,4 +67,9 @@ export async function signOutEverywhere() {
   await request('DELETE', '/account/sessions')
   queries.clear()
   window.location.assign(serverPath('/app/sign-in'))
+}
+
+/** A field of `AttributesForm` for a password. */
+export function passwordField(label: string, name: string, autoComplete: 'current-password' | 'new-password') {
+  return { label, name, type: 'password', autoComplete, required: true } as const
 }

@@ -1,5 +1,121 @@
+import { Link, getRouteApi } from '@tanstack/react-router'
+import { Plus, SearchX, ShieldCheck, UserX } from 'lucide-react'
+import { Suspense, lazy } from 'react'
+import { Button } from '../../components/button.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
+import { EmptyState, loaded } from '../../components/feedback.tsx'
+import { FilterChips, SearchField } from '../../components/filters.tsx'
 import { Page } from '../../components/page.tsx'
+import { Pager } from '../../components/pager.tsx'
+import { Badge } from '../../components/status.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { RelativeTime } from '../../components/time.tsx'
+import { type AdminUser, USER_FILTERS, readFilter, useUsers } from './users.ts'
+
+const NewUserDialog = lazy(async () => import('./new-user-dialog.tsx'))
+
+const route = getRouteApi('/frame/app/admin/users')
 
 export function UsersPage() {
-  return <Page title="Users">{null}</Page>
+  const { q, filter: chosen, page, new: isNew = false } = route.useSearch()
+  const filter = readFilter(chosen)
+  const navigate = route.useNavigate()
+  const change = (changes: { q?: string; filter?: string; page?: number }, isTyping = false) =>
+    void navigate({ search: (before) => ({ ...before, page: undefined, ...changes }), replace: isTyping })
+  const setNew = (open: boolean) =>
+    void navigate({ search: (before) => ({ ...before, new: open || undefined }), replace: true })
+  const { data, fallback } = loaded(useUsers({ q, filter, page }), { rows: 10 })
+  return (
+    <Page
+      title="Users"
+      documentTitle="Users · Administration"
+      about="All accounts of this server."
+      actions={
+        <>
+          <CopyCurl path="/admin/users" />
+          <Button label="New user" icon={Plus} kind="primary" onClick={() => setNew(true)} />
+        </>
+      }
+    >
+      <div className="mb-3 flex flex-wrap items-center gap-2">
+        <SearchField
+          label="Search users"
+          placeholder="Username or email"
+          value={q ?? ''}
+          onChange={(text) => change({ q: text || undefined }, true)}
+        />
+        <FilterChips
+          label="Filter"
+          chips={Object.entries(USER_FILTERS).map(([value, { text }]) => ({ value, text }))}
+          selected={new Set(filter === undefined ? [] : [filter])}
+          onToggle={(value) => change({ filter: value === filter ? undefined : value })}
+        />
+      </div>
+      {!data && fallback}
+      {data?.data.length === 0 && (
+        <EmptyState
+          icon={SearchX}
+          title="No users match"
+          text="The search matches any part of a username or an email address."
+          actions={<Button label="Clear filters" onClick={() => void navigate({ search: {} })} />}
+        />
+      )}
+      {data && data.data.length > 0 && (
+        <>
+          <Table label="Users" columns={COLUMNS} rows={data.data} />
+          <Pager pagination={data.meta.pagination} onPage={(to) => change({ page: to })} />
+        </>
+      )}
+      {isNew && (
+        <Suspense>
+          <NewUserDialog onClose={() => setNew(false)} />
+        </Suspense>
+      )}
+    </Page>
+  )
+}
+
+const METHODS = { password: 'Password', sso: 'Single sign-on', token: 'API tokens only' } as const
+
+export function signInMethod({ 'auth-method': method, 'two-factor': { enabled } }: AdminUser['attributes']) {
+  return enabled ? `${METHODS[method]}, two-factor` : METHODS[method]
+}
+
+export function UserBadges({ user: { attributes } }: { user: AdminUser }) {
+  return (
+    <>
+      {attributes['is-admin'] && <Badge tone="accent" icon={ShieldCheck} text="administrator" />}
+      {attributes['is-suspended'] && <Badge tone="bad" icon={UserX} text="suspended" />}
+    </>
+  )
+}
+
+const COLUMNS: readonly Column<AdminUser>[] = [
+  {
+    header: 'User',
+    cell: (user) => (
+      <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
+        <Link to="/app/admin/users/$user" params={{ user: user.id }} className="font-medium hover:underline">
+          {user.attributes.username}
+        </Link>
+        <UserBadges user={user} />
+      </span>
+    ),
+  },
+  { header: 'Email', className: 'max-sm:hidden', cell: ({ attributes }) => <Email {...attributes} /> },
+  { header: 'Sign-in', className: 'max-md:hidden', cell: ({ attributes }) => signInMethod(attributes) },
+  {
+    header: 'Last active',
+    cell: ({ attributes: { 'last-active-at': at } }) =>
+      at === null ? <span className="text-dim">never</span> : <RelativeTime at={at} />,
+  },
+]
+
+function Email({ email, 'unconfirmed-email': unconfirmed }: AdminUser['attributes']) {
+  if (unconfirmed === null) return <span className="break-all">{email ?? <span className="text-dim">none</span>}</span>
+  return (
+    <span className="break-all">
+      {unconfirmed} <Badge tone="warn" text="unconfirmed" />
+    </span>
+  )
 }

@@ -15,6 +15,7 @@ import { counted } from '../../components/numbers.ts'
 import type { Tone } from '../../components/status.tsx'
 import { getQueue, type ListedRun, listedRuns, positions } from '../runs/list/runs-query.ts'
 import { RUN_GROUP_STYLE } from '../runs/run-status.tsx'
+import { isGenericReason } from '../runs/run-text.ts'
 
 export type Overview = Wire<typeof organizationOverviewSchema>['attributes']
 export type Sample = Wire<typeof sampleSchema>
@@ -168,23 +169,20 @@ export function agentLoad({ agents, jobs }: Pick<Overview, 'agents' | 'jobs'>): 
   return agents['is-built-in-online'] ? `${active} on the built-in agent` : 'No agents online'
 }
 
-/** How much of a log is searched, in bytes: errors appear early, except after a long apply. */
-const SEARCHED_BYTES = 128 * 1024
-
-/** An agent's generic message for a failed engine; the details are in the log. */
-const GENERIC = /ended with exit code \d+$/
+/** How much of the end of a log, where its errors are, is searched, in bytes. */
+const SEARCHED_BYTES = 256 * 1024
 
 /** The first line of a run's error; undefined while its log is read, null if neither contains one. */
 export function useFailureReason({ id, attributes, logUrl }: FailedRun): string | null | undefined {
   const reported = attributes['error-message']
-  const isInLog = logUrl !== undefined && (reported === null || GENERIC.test(reported))
+  const isInLog = logUrl !== undefined && (reported === null || isGenericReason(reported))
   const log = useQuery({
     // The log of a failed run no longer changes.
     queryKey: ['logs', id, 'failure'],
     staleTime: Number.POSITIVE_INFINITY,
     enabled: isInLog,
     queryFn: async ({ signal }) => {
-      const response = await fetch(`${ownPath(logUrl ?? '')}?offset=0&limit=${SEARCHED_BYTES}`, { signal })
+      const response = await fetch(`${ownPath(logUrl ?? '')}?tail=${SEARCHED_BYTES}`, { signal })
       if (!response.ok) return null
       const { errorInLog } = await import('../runs/log/log-text.ts')
       return errorInLog(await response.text())

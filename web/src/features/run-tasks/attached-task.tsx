@@ -1,11 +1,14 @@
-import { Unplug } from 'lucide-react'
-import { type ComponentProps, useState } from 'react'
-import { sendAndRefetch } from '../../api/queries.ts'
-import { Confirm } from '../../components/confirm.tsx'
+import { useParams } from '@tanstack/react-router'
+import { Pencil, Unplug } from 'lucide-react'
+import { type ComponentProps, useRef, useState } from 'react'
 import { CheckField, RadioField, SelectField, fieldError } from '../../components/form.tsx'
-import { EditableRow, FieldAlert, InlineForm } from '../../components/inline-form.tsx'
+import { FieldAlert, InlineForm } from '../../components/inline-form.tsx'
+import { TargetLink } from '../../components/links.tsx'
+import { toast } from '../../components/overlay-hosts.tsx'
+import { type RowAction, RowMenu } from '../../components/row-menu.tsx'
 import { Badge } from '../../components/status.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
+import { attempt, changeAttachment } from './attachments.ts'
 import type { Attachment, Level, Task, WorkspaceTask } from './workspace-tasks.ts'
 import { LEVELS, STAGES, STAGE_NAMES, useChangeAttachment } from './workspace-tasks.ts'
 
@@ -15,54 +18,98 @@ type AttachedTaskProps = { attachment: WorkspaceTask; task: Task | undefined }
 export function AttachedTask({ attachment, task }: AttachedTaskProps) {
   const { workspace } = useOpenWorkspace()
   const change = useChangeAttachment(workspace.id)
+  const { isOpen, open, close, place } = useRowForm()
   const { stages, 'enforcement-level': level } = attachment.attributes
   const { name = 'A run task', description, url, enabled = true } = task?.attributes ?? {}
-  return (
-    <EditableRow
-      title={
-        <>
-          {name}
-          {!enabled && <Badge text="disabled" />}
-        </>
-      }
-      editLabel={`Edit ${name}`}
-      mayEdit={workspace.attributes.permissions['can-manage-run-tasks']}
-      remove={
-        <Confirm
-          label="Detach"
-          icon={Unplug}
-          size="small"
-          title={`Detach ${name} from ${workspace.attributes.name}?`}
-          consequence="New runs will no longer include it. The task remains in the organization."
-          action={`Detach ${name}`}
-          done={`${name} detached`}
-          onConfirm={async () =>
-            sendAndRefetch('DELETE', `/workspaces/${workspace.id}/tasks/${attachment.id}`, [
-              'workspace-tasks',
-              workspace.id,
-            ])
+  const taskId = attachment.relationships.task.data?.id ?? ''
+  const workspaceName = workspace.attributes.name
+  const detach = async () =>
+    changeAttachment({
+      workspaceId: workspace.id,
+      taskId,
+      before: attachment,
+      after: undefined,
+      done: `${name} detached from ${workspaceName}`,
+    })
+  const actions: RowAction[] = [
+    { text: 'Edit', icon: Pencil, onSelect: open },
+    {
+      text: 'Detach',
+      icon: Unplug,
+      ...(level === 'mandatory'
+        ? {
+            confirm: {
+              title: `Detach ${name} from ${workspaceName}?`,
+              consequence: 'The task is mandatory here. New runs will no longer wait for it.',
+              action: `Detach ${name}`,
+              onConfirm: detach,
+            },
           }
-        />
-      }
-      renderForm={(close) => (
+        : { onSelect: () => attempt(detach()) }),
+    },
+  ]
+  return (
+    <li className="space-y-3 px-4 py-3">
+      <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
+        <div className="min-w-0 flex-1 basis-64">
+          <h3 className="flex flex-wrap items-center gap-2 font-medium">
+            {task ? <TaskLink task={task} /> : name}
+            {!enabled && <Badge text="disabled" />}
+          </h3>
+          {description && <p className="text-dim">{description}</p>}
+          <p className="mt-1">
+            {stages.map((stage) => STAGES[stage].text).join(', ')} · {LEVELS[level].text.toLowerCase()}:{' '}
+            {LEVELS[level].about.toLowerCase().replace(/\.$/, '')}
+          </p>
+          {url !== undefined && <p className="mt-0.5 font-mono text-[0.9285em] text-dim">{url}</p>}
+        </div>
+        {workspace.attributes.permissions['can-manage-run-tasks'] && !isOpen && (
+          <div ref={place}>
+            <RowMenu label={`Actions for ${name}`} actions={actions} />
+          </div>
+        )}
+      </div>
+      {isOpen && (
         <AttachmentForm
           saved={attachment.attributes}
           action="Save"
           mutation={change}
-          onCancel={close}
+          onCancel={() => {
+            change.reset()
+            close()
+          }}
           onSubmit={(_, attributes) =>
             change.mutate({ id: attachment.id, attributes }, { onSuccess: () => close(`${name} saved`) })
           }
         />
       )}
+    </li>
+  )
+}
+
+/** State of a form that the menu of a row opens. `close` shows a toast and returns the focus to the menu's button. */
+function useRowForm() {
+  const [isOpen, setIsOpen] = useState(false)
+  const place = useRef<HTMLDivElement>(null)
+  function close(done?: string) {
+    setIsOpen(false)
+    if (done !== undefined) toast({ text: done })
+    // The button is rendered again only after this update.
+    requestAnimationFrame(() => place.current?.querySelector('button')?.focus())
+  }
+  return { isOpen, open: () => setIsOpen(true), close, place }
+}
+
+/** The name of a task, linked to its page in the organization. */
+export function TaskLink({ task }: { task: Task }) {
+  const { organization = '' } = useParams({ strict: false })
+  return (
+    <TargetLink
+      leadsTo={{ to: '/app/$organization/run-tasks/$task', params: { organization, task: task.id } }}
+      className="min-w-0 font-medium hover:underline"
     >
-      {description && <p className="text-dim">{description}</p>}
-      <p className="mt-1">
-        {stages.map((stage) => STAGES[stage].text).join(', ')} · {LEVELS[level].text.toLowerCase()}:{' '}
-        {LEVELS[level].about.toLowerCase().replace(/\.$/, '')}
-      </p>
-      {url !== undefined && <p className="mt-0.5 font-mono text-[0.9285em] text-dim">{url}</p>}
-    </EditableRow>
+      {task.attributes.name}
+    </TargetLink>
   )
 }
 

@@ -1,5 +1,188 @@
+import { getRouteApi } from '@tanstack/react-router'
+import { FlaskConical, Globe, Plus, Power, PowerOff, SearchX, Settings, ShieldCheck, Trash2 } from 'lucide-react'
+import { Button } from '../../components/button.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
+import { DocsLink } from '../../components/docs-link.tsx'
+import { EmptyState, loaded } from '../../components/feedback.tsx'
+import { SearchField } from '../../components/filters.tsx'
+import { TargetLink, useGo } from '../../components/links.tsx'
+import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
+import { Pager } from '../../components/pager.tsx'
+import { RowMenu } from '../../components/row-menu.tsx'
+import { Badge } from '../../components/status.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { useOrganizationPermissions } from '../organizations/organizations.ts'
+import { NewTaskDialog } from './new-task-dialog.tsx'
+import { DELETION, type ShownTask, attachedReason, useDeleteTask, useRunTasks, useSwitchTask } from './run-tasks.ts'
+import { HealthLine } from './task-health.tsx'
+import { STAGES } from './workspace-tasks.ts'
 
+const route = getRouteApi('/frame/app/$organization/run-tasks')
+
+/** The run tasks of an organization, each with its health. */
 export function RunTasksPage() {
-  return <Page title="Run tasks">{null}</Page>
+  const { organization } = route.useParams()
+  const { new: isNew = false, ...search } = route.useSearch()
+  const navigate = route.useNavigate()
+  const go = useGo()
+  const mayManage = useOrganizationPermissions(organization)?.['can-manage-run-tasks'] === true
+  const change = (changes: Partial<typeof search>, replace = false) =>
+    void navigate({ search: (before) => ({ ...before, page: undefined, ...changes }), replace })
+  const setNew = (open: boolean) =>
+    void navigate({ search: (before) => ({ ...before, new: open || undefined }), replace: true })
+  const { data, fallback } = loaded(useRunTasks(organization, search), { rows: 8, label: 'Loading the run tasks' })
+  const create = mayManage && <Button label="New run task" kind="primary" icon={Plus} onClick={() => setNew(true)} />
+  const isFiltered = search.q !== undefined || search.page !== undefined
+  const isEmpty = data?.rows.length === 0
+  return (
+    <Page
+      title="Run tasks"
+      documentTitle={`Run tasks · ${organization}`}
+      actions={
+        <>
+          <CopyCurl path={`/organizations/${organization}/tasks`} />
+          {create}
+        </>
+      }
+    >
+      {isEmpty && !isFiltered ? (
+        <NoRunTasks create={create} />
+      ) : (
+        <>
+          <div className="mb-3">
+            <SearchField
+              label="Search by name or URL"
+              value={search.q ?? ''}
+              onChange={(q) => change({ q: q || undefined }, true)}
+            />
+          </div>
+          {!data && fallback}
+          {isEmpty && (
+            <EmptyState
+              icon={SearchX}
+              title="No run tasks match"
+              actions={<Button label="Clear search" onClick={() => change({ q: undefined })} />}
+            />
+          )}
+          {data && !isEmpty && (
+            <>
+              <TasksTable organization={organization} rows={data.rows} mayManage={mayManage} />
+              <Pager pagination={data.pagination} onPage={(page) => change({ page: page === 1 ? undefined : page })} />
+            </>
+          )}
+        </>
+      )}
+      {mayManage && (
+        <NewTaskDialog
+          organization={organization}
+          isOpen={isNew}
+          onClose={() => setNew(false)}
+          onCreated={({ id }) => go({ to: '/app/$organization/run-tasks/$task', params: { organization, task: id } })}
+        />
+      )}
+    </Page>
+  )
+}
+
+function NoRunTasks({ create }: { create: React.ReactNode }) {
+  return (
+    <EmptyState icon={ShieldCheck} title="No run tasks yet" actions={create}>
+      <p>
+        A run task is an external service that checks runs: it receives the plan and reports whether the run may
+        continue. A failed mandatory task stops the run, an advisory one only warns.
+      </p>
+      <p>
+        <DocsLink page="run-tasks">Write a receiver</DocsLink>, or start from the example in the documentation.
+        {create === false && ' Creating a run task requires the permission to manage run tasks.'}
+      </p>
+    </EmptyState>
+  )
+}
+
+type TasksTableProps = { organization: string; rows: readonly ShownTask[]; mayManage: boolean }
+
+function TasksTable({ organization, rows, mayManage }: TasksTableProps) {
+  const columns: readonly Column<ShownTask>[] = [
+    { header: 'Name', className: 'min-w-48', cell: (row) => <Name organization={organization} row={row} /> },
+    { header: 'Last 50 requests', cell: ({ health }) => <HealthLine health={health} /> },
+    { header: 'Workspaces', className: 'whitespace-nowrap', cell: (row) => <Workspaces row={row} /> },
+    {
+      header: 'Agent pool',
+      className: 'hidden lg:table-cell',
+      cell: ({ pool }) => pool ?? <span className="text-dim">none</span>,
+    },
+    {
+      header: 'Actions',
+      isHeaderHidden: true,
+      className: 'w-px text-right',
+      cell: (row) => <TaskMenu organization={organization} row={row} mayManage={mayManage} />,
+    },
+  ]
+  return <Table label={`Run tasks of ${organization}`} rows={rows} columns={columns} />
+}
+
+function Name({ organization, row: { task } }: { organization: string; row: ShownTask }) {
+  const { name, url, enabled } = task.attributes
+  return (
+    <>
+      <span className="flex flex-wrap items-center gap-2">
+        <TargetLink
+          leadsTo={{ to: '/app/$organization/run-tasks/$task', params: { organization, task: task.id } }}
+          className="font-medium hover:underline"
+        >
+          {name}
+        </TargetLink>
+        {!enabled && <Badge icon={PowerOff} text="disabled" />}
+      </span>
+      <span className="block font-mono text-[0.9285em] text-dim">{url}</span>
+    </>
+  )
+}
+
+function Workspaces({ row: { task } }: { row: ShownTask }) {
+  const { enabled, stages } = task.attributes['global-configuration']
+  const count = task.relationships['workspace-tasks'].data.length
+  if (enabled)
+    return <Badge icon={Globe} title={stages.map((stage) => STAGES[stage].text).join(', ')} text="every workspace" />
+  return count === 0 ? <span className="text-dim">none</span> : counted(count, 'workspace')
+}
+
+function TaskMenu({ organization, row, mayManage }: Omit<TasksTableProps, 'rows'> & { row: ShownTask }) {
+  const switchTask = useSwitchTask(organization)
+  const remove = useDeleteTask(organization)
+  const { task } = row
+  const { name, enabled } = task.attributes
+  const at = (tab: string) => ({
+    to: '/app/$organization/run-tasks/$task',
+    params: { organization, task: task.id },
+    search: { tab },
+  })
+  if (!mayManage) return null
+  return (
+    <RowMenu
+      label={`Actions for ${name}`}
+      actions={[
+        { text: 'Test', icon: FlaskConical, link: at('test') },
+        { text: 'Settings', icon: Settings, link: at('settings') },
+        {
+          text: enabled ? 'Disable' : 'Enable',
+          icon: enabled ? PowerOff : Power,
+          onSelect: () => void switchTask(task),
+        },
+        {
+          text: 'Delete',
+          icon: Trash2,
+          reason: attachedReason(task),
+          confirm: {
+            title: `Delete ${name}?`,
+            consequence: DELETION,
+            action: `Delete ${name}`,
+            done: `Run task ${name} deleted`,
+            onConfirm: async () => remove.mutateAsync(task.id),
+          },
+        },
+      ]}
+    />
+  )
 }

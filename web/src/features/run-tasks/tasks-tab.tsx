@@ -1,20 +1,17 @@
-import type { DocumentOnWire } from '@groundstate/contract/responses'
-import type { taskSchema } from '@groundstate/contract/run-tasks'
 import { Globe, ListChecks, OctagonX, Plus, TriangleAlert } from 'lucide-react'
-import { type FormEvent, useId, useState } from 'react'
-import { request } from '../../api/client.ts'
-import { failureOf, useChange } from '../../api/queries.ts'
+import { useState } from 'react'
+import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card, CardList } from '../../components/card.tsx'
-import { Dialog } from '../../components/dialog.tsx'
+import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
-import { FormErrors, TextField, fieldError, formValues } from '../../components/form.tsx'
 import { useInlineForm } from '../../components/inline-form.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
+import { TargetLink } from '../../components/links.tsx'
 import { Badge } from '../../components/status.tsx'
 import { useOrganization } from '../organizations/organizations.ts'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
-import { AttachedTask, AttachmentForm } from './attached-task.tsx'
+import { AttachedTask, AttachmentForm, TaskLink } from './attached-task.tsx'
+import { NewTaskDialog } from './new-task-dialog.tsx'
 import type { Task, WorkspaceTask } from './workspace-tasks.ts'
 import { LEVELS, STAGES, tasksByStage, useAttachTask, useTasks, useWorkspaceTasks } from './workspace-tasks.ts'
 
@@ -72,7 +69,12 @@ function Tasks({ tasks, attachments }: TasksProps) {
           <StageCards tasks={tasks} attachments={attachments} />
           <Card
             title="Attached to this workspace"
-            about="Global run tasks are configured in the organization."
+            about={
+              <>
+                Tasks that run in every workspace are set up on the page of the{' '}
+                <RunTasksLink organization={organization}>organization’s run tasks</RunTasksLink>.
+              </>
+            }
             actions={actions}
             isFlush
           >
@@ -92,7 +94,8 @@ function Tasks({ tasks, attachments }: TasksProps) {
           <EmptyState icon={ListChecks} title="No run tasks" actions={actions}>
             <p>
               A run task is an external service that checks runs: it receives the plan and reports whether the run may
-              continue. A failed mandatory task stops the run, an advisory one only warns.
+              continue. A failed mandatory task stops the run, an advisory one only warns.{' '}
+              <DocsLink page="run-tasks">Write a receiver</DocsLink>
             </p>
             {!mayManage && <p>Attaching a run task requires admin access to the workspace.</p>}
           </EmptyState>
@@ -142,7 +145,7 @@ function StageCards({ tasks, attachments }: TasksProps) {
                 const isMandatory = level === 'mandatory'
                 return (
                   <li key={task.id} className="flex flex-wrap items-center gap-1.5">
-                    <span className="min-w-0 font-medium">{task.attributes.name}</span>
+                    <TaskLink task={task} />
                     <Badge
                       tone={isMandatory ? 'bad' : 'warn'}
                       icon={isMandatory ? OctagonX : TriangleAlert}
@@ -163,71 +166,13 @@ function StageCards({ tasks, attachments }: TasksProps) {
   )
 }
 
-const NEW_TASK_FIELDS = [
-  { name: 'name', label: 'Name', autoComplete: 'off' },
-  { name: 'url', label: 'URL', type: 'url', placeholder: 'https://checks.example.com/terraform', autoComplete: 'off' },
-  {
-    name: 'hmac-key',
-    label: 'HMAC key (optional)',
-    type: 'password',
-    autoComplete: 'new-password',
-    hint: 'Signs each request. It cannot be shown again.',
-  },
-  { name: 'description', label: 'Description (optional)', autoComplete: 'off' },
-]
-
-type NewTaskDialogProps = {
-  organization: string
-  isOpen: boolean
-  onClose: () => void
-  onCreated: (task: Task) => void
-}
-
-function NewTaskDialog({ organization, isOpen, onClose, onCreated }: NewTaskDialogProps) {
-  const create = useCreateTask(organization)
-  const form = useId()
-
-  function submit(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault()
-    create.mutate(formValues(event.currentTarget), {
-      onSuccess: ({ data }) => {
-        toast({ text: `Run task ${data.attributes.name} created` })
-        onCreated(data)
-      },
-    })
-  }
+function RunTasksLink({ organization, children }: { organization: string; children: string }) {
   return (
-    <Dialog
-      title="New run task"
-      about="An external service that checks runs. The server verifies now that it responds."
-      isOpen={isOpen}
-      onClose={onClose}
-      footer={
-        <>
-          <Button label="Cancel" onClick={onClose} />
-          <Button label="Create run task" type="submit" form={form} kind="primary" isPending={create.isPending} />
-        </>
-      }
+    <TargetLink
+      leadsTo={{ to: '/app/$organization/run-tasks', params: { organization } }}
+      className="text-accent underline"
     >
-      <form id={form} noValidate onSubmit={submit} className="space-y-4">
-        {NEW_TASK_FIELDS.map((field) => (
-          <TextField key={field.name} {...field} error={fieldError(create.error, field.name)} />
-        ))}
-        <FormErrors error={create.error} names={NEW_TASK_FIELDS.map(({ name }) => name)} />
-      </form>
-    </Dialog>
-  )
-}
-
-/** Creates a run task, after the server has verified its receiver. */
-function useCreateTask(organization: string) {
-  return useChange(
-    async ({ name = '', url = '', description = '', 'hmac-key': key = '' }: Record<string, string>) => {
-      const optional = { description: description.trim() || null, ...(key !== '' && { 'hmac-key': key }) }
-      return request<DocumentOnWire<typeof taskSchema>>('POST', `/organizations/${organization}/tasks`, {
-        data: { type: 'tasks', attributes: { name: name.trim(), url: url.trim(), category: 'task', ...optional } },
-      })
-    },
-    ['tasks', organization],
+      {children}
+    </TargetLink>
   )
 }

@@ -1,26 +1,28 @@
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
-import type { dependencyGraphSchema, runTriggerSchema, triggerChainSchema } from '@groundstate/contract/run-triggers'
+import type { runTriggerSchema, triggerChainSchema } from '@groundstate/contract/run-triggers'
 import { useQuery } from '@tanstack/react-query'
 import { CircleSlash, Clock, Plus, Unplug, Zap } from 'lucide-react'
 import { useState } from 'react'
-import { get, getData, queryString, request } from '../../api/client.ts'
-import { failureOf, isOfScope, sendAndRefetch, useChange } from '../../api/queries.ts'
+import { get, getData, queryString } from '../../api/client.ts'
+import { failureOf, isOfScope } from '../../api/queries.ts'
 import { Card, CardList, DescriptionList } from '../../components/card.tsx'
-import { Confirm } from '../../components/confirm.tsx'
+import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
 import { CheckField } from '../../components/form.tsx'
-import { WorkspaceLink } from '../../components/links.tsx'
+import { TargetLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { Picker } from '../../components/picker.tsx'
+import { RowMenu } from '../../components/row-menu.tsx'
 import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
 import { StatusText } from '../../components/status.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { useOpenWorkspace, useUpdateWorkspace } from '../workspaces/workspace.ts'
 import { findWorkspaces } from '../workspaces/workspaces.ts'
+import { type RunTrigger, useAddTrigger, useDependencyGraph } from './run-triggers.ts'
+import { TriggersLink, removal } from './trigger-list.tsx'
 
-type RunTrigger = Wire<typeof runTriggerSchema>
 type TriggerChain = Wire<typeof triggerChainSchema>['attributes']
 
 const MAX_SOURCES = 20
@@ -45,13 +47,25 @@ export function TriggersTab() {
       <EmptyState icon={Zap} title="No run triggers" actions={add}>
         <p>
           With a run trigger, each apply in a source workspace starts a run in another one: when the network changes,
-          the workspaces that build on it plan again.
+          the workspaces that build on it plan again. <DocsLink page="chain-workspaces">Chain workspaces</DocsLink>
         </p>
         {!add && <p>Adding a run trigger requires admin access to the workspace.</p>}
       </EmptyState>
     )
   return (
     <div className="space-y-4">
+      <p>
+        <TargetLink
+          leadsTo={{
+            to: '/app/$organization/run-triggers',
+            params: { organization },
+            search: { q: workspace.attributes.name },
+          }}
+          className="text-accent underline"
+        >
+          Show in the graph
+        </TargetLink>
+      </p>
       {cycle.length > 0 && (
         <Notice tone="warn">
           This workspace is in a cycle with {cycle.join(', ')}. Such a chain ends after 25 runs. To end it earlier,
@@ -83,10 +97,6 @@ export function TriggersTab() {
   )
 }
 
-function TriggersLink({ workspace }: { workspace: string }) {
-  return <WorkspaceLink workspace={workspace} tab="triggers" className="min-w-0 flex-1 font-medium hover:underline" />
-}
-
 function Source({ trigger }: { trigger: RunTrigger }) {
   const { workspace } = useOpenWorkspace()
   const { name, permissions } = workspace.attributes
@@ -98,17 +108,15 @@ function Source({ trigger }: { trigger: RunTrigger }) {
         added <RelativeTime at={trigger.attributes['created-at']} />
       </span>
       {permissions['can-update'] && (
-        <Confirm
-          label="Remove"
-          icon={Unplug}
-          size="small"
-          title={`Remove the trigger from ${source}?`}
-          consequence={`Applies in ${source} will no longer start runs in ${name}.`}
-          action="Remove trigger"
-          done={`Trigger from ${source} removed`}
-          onConfirm={async () =>
-            sendAndRefetch('DELETE', `/run-triggers/${trigger.id}`, ['run-triggers', workspace.id])
-          }
+        <RowMenu
+          label={`Actions for the trigger from ${source}`}
+          actions={[
+            {
+              text: 'Remove',
+              icon: Unplug,
+              confirm: removal({ id: trigger.id, source, destination: name }),
+            },
+          ]}
         />
       )}
     </li>
@@ -117,7 +125,7 @@ function Source({ trigger }: { trigger: RunTrigger }) {
 
 function AddSource({ sources }: { sources: readonly RunTrigger[] }) {
   const { organization, workspace } = useOpenWorkspace()
-  const add = useAddTrigger(workspace.id)
+  const add = useAddTrigger()
   const known = new Set(sources.map(({ relationships }) => relationships.sourceable.data?.id))
   const isFull = sources.length >= MAX_SOURCES
   return (
@@ -131,7 +139,10 @@ function AddSource({ sources }: { sources: readonly RunTrigger[] }) {
         about={['workspaces', organization, 'sources of', workspace.id, known.size]}
         load={findWorkspaces(organization, known.union(new Set([workspace.id])))}
         onChoose={({ value, text }) =>
-          add.mutate(value, { onSuccess: () => toast({ text: `Applies in ${text} now start runs here` }) })
+          add.mutate(
+            { workspaceId: workspace.id, sourceId: value },
+            { onSuccess: () => toast({ text: `Applies in ${text} now start runs here` }) },
+          )
         }
       />
       {add.error && (
@@ -255,16 +266,6 @@ function useRunTriggers(workspaceId: string, type: 'inbound' | 'outbound', page 
   })
 }
 
-function useAddTrigger(workspaceId: string) {
-  return useChange(
-    async (id: string) =>
-      request('POST', `/workspaces/${workspaceId}/run-triggers`, {
-        data: { type: 'run-triggers', relationships: { sourceable: { data: { type: 'workspaces', id } } } },
-      }),
-    ['run-triggers', workspaceId],
-  )
-}
-
 function useTriggerChain(runId: string | undefined) {
   return useQuery({
     queryKey: ['runs', runId, 'trigger-chain'],
@@ -276,16 +277,8 @@ function useTriggerChain(runId: string | undefined) {
 
 /** The names of the other workspaces in the trigger cycle of the workspace, if any. */
 function useCycle(organization: string, workspaceId: string, isPossible: boolean) {
-  const { data: names = [] } = useQuery({
-    queryKey: ['run-triggers', workspaceId, 'cycle'],
-    enabled: isPossible,
-    queryFn: async () => {
-      const path = `/organizations/${organization}/dependency-graph`
-      const { workspaces } = (await getData<DocumentOnWire<typeof dependencyGraphSchema>>(path)).attributes
-      const cycle = workspaces.find(({ id }) => id === workspaceId)?.cycle ?? null
-      const others = workspaces.filter((other) => cycle !== null && other.cycle === cycle && other.id !== workspaceId)
-      return others.map(({ name }) => name)
-    },
-  })
-  return names
+  const { data } = useDependencyGraph(organization, { isEnabled: isPossible })
+  const cycle = data?.workspaces.find(({ id }) => id === workspaceId)?.cycle ?? null
+  if (!data || cycle === null) return []
+  return data.workspaces.filter((other) => other.cycle === cycle && other.id !== workspaceId).map(({ name }) => name)
 }

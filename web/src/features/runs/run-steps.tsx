@@ -1,6 +1,7 @@
 import { RUN_STATUS_TABLE, isEnded, hasPhaseEnded } from '@groundstate/contract/run-status'
 import type { Stage } from '@groundstate/contract/run-tasks'
 import { Check, Circle, CircleMinus, Clock, Hand } from 'lucide-react'
+import { counted } from '../../components/numbers.ts'
 import { OUTCOME_STYLE, type StatusStyle, TONE_TEXT } from '../../components/status.tsx'
 import { Elapsed } from '../../components/time.tsx'
 import { type PhaseName, type RunTab, TabLink } from './run-navigation.tsx'
@@ -147,9 +148,50 @@ export function stageState({ attributes: { status }, results }: Pick<TaskStage, 
   state: StepState
   text: string
 } {
+  if (status !== 'passed') return TASK_STATES[status]
   const failures = results.filter(isAdvisoryFailure).length
-  if (status !== 'passed' || failures === 0) return TASK_STATES[status]
-  return { state: 'warning', text: failures === 1 ? '1 advisory failure' : `${failures} advisory failures` }
+  if (failures > 0) return { state: 'warning', text: counted(failures, 'advisory failure') }
+  const findings = findingsText(results)
+  return findings === undefined ? TASK_STATES.passed : { state: 'warning', text: `passed with ${findings}` }
+}
+
+type Results = readonly Pick<TaskResult, 'attributes'>[]
+
+/** The number of outcomes at a level of their tags. */
+function outcomeCount(results: Results, level: 'error' | 'warning') {
+  return results.reduce((sum, { attributes }) => sum + attributes['outcome-levels'][level], 0)
+}
+
+/** The outcomes of tasks that deserve attention: "2 errors, 1 warning"; undefined if there are none. */
+export function findingsText(results: Results): string | undefined {
+  const [errors, warnings] = [outcomeCount(results, 'error'), outcomeCount(results, 'warning')]
+  const texts = [errors > 0 && counted(errors, 'error'), warnings > 0 && counted(warnings, 'warning')]
+  return texts.filter((text) => text !== false).join(', ') || undefined
+}
+
+type ResultStyle = StatusStyle & { text: string }
+
+const RESULT_STYLE: Record<TaskResult['attributes']['status'], ResultStyle> = {
+  pending: { ...OUTCOME_STYLE.waiting, text: 'pending' },
+  running: { ...OUTCOME_STYLE.running, text: 'waiting for result' },
+  passed: { ...OUTCOME_STYLE.done, text: 'passed' },
+  failed: { ...OUTCOME_STYLE.failed, text: 'failed' },
+  errored: { ...OUTCOME_STYLE.failed, text: 'errored' },
+  canceled: { ...OUTCOME_STYLE.stopped, text: 'canceled' },
+  unreachable: { ...OUTCOME_STYLE.failed, text: 'unreachable' },
+}
+
+/** The status of a task; one that passed is coloured by the most severe level of its outcomes. */
+export function resultStyle(result: Pick<TaskResult, 'attributes'>): ResultStyle {
+  const { status } = result.attributes
+  const style = isAdvisoryFailure(result)
+    ? { ...OUTCOME_STYLE.warning, text: `${RESULT_STYLE[status].text}, advisory` }
+    : RESULT_STYLE[status]
+  const findings = findingsText([result])
+  if (findings === undefined) return style
+  const text = `${style.text} with ${findings}`
+  if (status !== 'passed') return { ...style, text }
+  return { ...OUTCOME_STYLE.warning, tone: outcomeCount([result], 'error') > 0 ? 'bad' : 'warn', text }
 }
 
 export function isAdvisoryFailure({ attributes }: Pick<TaskResult, 'attributes'>) {

@@ -46,6 +46,11 @@ export function runOptions(run: Run['attributes']): { text: string; about: strin
   ]
 }
 
+/** Whether a reason only says that the engine failed; the details are in the log. */
+export function isGenericReason(reason: string) {
+  return /ended with exit code \d+$/.test(reason)
+}
+
 /** Splits a server message at the run IDs and times it contains. */
 export function textSegments(text: string): { kind: 'text' | 'run' | 'time'; text: string }[] {
   return text

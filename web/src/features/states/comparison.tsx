@@ -25,7 +25,7 @@ export function Comparison({ from, to }: { from: string; to: string }) {
   const a = useStateVersion(isPrevious ? undefined : from)
   const previous = fromPrevious.data?.relationships.from.data
   const failure = failureOf(a, b, fromPrevious)
-  usePageTitle(`State comparison · ${workspace.attributes.name}`)
+  usePageTitle(`${workspace.attributes.name} · state comparison`)
   // Replaces `previous` in the URL, which also shows the pin.
   useEffect(() => {
     if (previous) setSearch({ from: previous.id })

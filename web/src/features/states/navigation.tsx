@@ -4,7 +4,7 @@ import { type ComponentProps, type ReactNode, useCallback, useEffect, useRef } f
 
 export const statesRoute = getRouteApi('/frame/app/$organization/workspaces/$workspace/states')
 
-type StatesSearch = ReturnType<typeof statesRoute.useSearch>
+export type StatesSearch = ReturnType<typeof statesRoute.useSearch>
 
 /** The search parameters of the states tab, and a function that changes some of them without adding a history entry. */
 export function useStatesSearch() {

@@ -14,6 +14,7 @@ import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { Comparison } from './comparison.tsx'
 import { StatesLink, statesRoute } from './navigation.tsx'
 import { type AuthoredVersion, resourceCount, useStateVersions, versionBadges } from './states.ts'
+import { VersionMenu } from './version-actions.tsx'
 import { VersionView } from './version-view.tsx'
 
 /** The timeline of a workspace's states, next to a state version or a comparison if one is open. */
@@ -21,7 +22,7 @@ export function StatesTab() {
   const { workspace } = useOpenWorkspace()
   const { version, from, to } = statesRoute.useSearch()
   const { name, permissions } = workspace.attributes
-  usePageTitle(`States · ${name}`)
+  usePageTitle(`${name} · states`)
   if (!permissions['can-read-state-versions']) {
     return (
       <EmptyState icon={Database} title="You do not have access to the states of this workspace">
@@ -179,6 +180,11 @@ function TimelineRow({ row, rows, counts, maxCount, isCompact }: TimelineRowProp
       <div className={`shrink-0 self-stretch ${isCompact ? 'w-9' : 'w-12 sm:w-16'}`}>
         <CountLine points={countLine(counts, maxCount)} />
       </div>
+      {!isCompact && (
+        <div className="relative min-w-8 shrink-0">
+          <VersionMenu version={version} />
+        </div>
+      )}
     </li>
   )
 }

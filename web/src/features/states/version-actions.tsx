@@ -1,15 +1,16 @@
-import { ArchiveRestore, History, Play, Trash2 } from 'lucide-react'
+import { ArchiveRestore, GitCompare, History, Play, Trash2 } from 'lucide-react'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
+import { RowMenu } from '../../components/row-menu.tsx'
 import { exactTime, RelativeTime } from '../../components/time.tsx'
 import { useSession } from '../session/session.ts'
 import { lockHolder, lockReason } from '../workspaces/lock-holder.ts'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { StateDiff } from './comparison.tsx'
-import { PanelHeader, StatesLink, statesRoute } from './navigation.tsx'
+import { PanelHeader, StatesLink, type StatesSearch, statesRoute } from './navigation.tsx'
 import { type StateVersion, useBackingData, useRollback } from './states.ts'
 
 /** Whether the user may roll back to a version, and the `reason` why it is currently impossible. */
@@ -181,24 +182,47 @@ function SoftDeleted({ version }: { version: StateVersion }) {
   )
 }
 
-export function DeleteStateData({ version }: { version: StateVersion }) {
+/** The actions on a version, in its row; in its header, which has buttons for the others, only the deletion. */
+export function VersionMenu({ version, has = 'all' }: { version: StateVersion; has?: 'all' | 'deletion' }) {
   const { workspace } = useOpenWorkspace()
+  const navigate = statesRoute.useNavigate()
   const change = useBackingData(workspace.id)
-  const { serial, permissions } = version.attributes
-  if (!permissions['can-delete-backing-data']) return null
+  const { isAllowed, reason } = useRollbackPermission(version)
+  const { serial, status, permissions } = version.attributes
   const isCurrent = version.id === workspace.relationships['current-state-version'].data?.id
+  if (status !== 'finalized') return null
+  const open = (search: StatesSearch) => () =>
+    void navigate({ search: ({ page }) => ({ page, ...search }), resetScroll: false })
   return (
-    <div className="border-t border-line pt-4">
-      <Confirm
-        label="Delete state data"
-        icon={Trash2}
-        reason={isCurrent ? 'the current state cannot be deleted because the next run starts from it' : undefined}
-        title={`Delete the data of serial ${serial}?`}
-        consequence="Its resources, outputs and raw JSON become unavailable. It can be restored for a week; then it is deleted permanently."
-        action="Delete state data"
-        done={`Data of serial ${serial} deleted; it can be restored for a week`}
-        onConfirm={async () => change.mutateAsync({ id: version.id, action: 'soft_delete_backing_data' })}
-      />
-    </div>
+    <RowMenu
+      label={`Actions for serial ${serial}`}
+      actions={[
+        has === 'all' && {
+          text: 'Compare with previous',
+          icon: GitCompare,
+          onSelect: open({ from: 'previous', to: version.id }),
+        },
+        has === 'all' &&
+          isAllowed && {
+            text: 'Roll back',
+            icon: History,
+            reason,
+            onSelect: open({ version: version.id, show: 'rollback' }),
+          },
+        permissions['can-delete-backing-data'] && {
+          text: 'Delete state data',
+          icon: Trash2,
+          reason: isCurrent ? 'the current state cannot be deleted because the next run starts from it' : undefined,
+          confirm: {
+            title: `Delete the data of serial ${serial}?`,
+            consequence:
+              'Its resources, outputs and raw JSON become unavailable. It can be restored for a week; then it is deleted permanently.',
+            action: 'Delete state data',
+            done: `Data of serial ${serial} deleted; it can be restored for a week`,
+            onConfirm: async () => change.mutateAsync({ id: version.id, action: 'soft_delete_backing_data' }),
+          },
+        },
+      ]}
+    />
   )
 }

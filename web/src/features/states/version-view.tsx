@@ -2,6 +2,7 @@ import { Download, GitCompare } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { ApiError, isNotFound, ownPath } from '../../api/client.ts'
 import { buttonClass } from '../../components/button.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { EmptyState, loaded, Notice } from '../../components/feedback.tsx'
 import { SearchField } from '../../components/filters.tsx'
@@ -22,7 +23,7 @@ import { PanelHeader, StatesLink, useStatesSearch } from './navigation.tsx'
 import { RawView } from './raw-view.tsx'
 import type { AuthoredVersion, StateVersion } from './states.ts'
 import { useStateVersion, useVersionResources, versionBadges } from './states.ts'
-import { DeleteStateData, MissingData, RollbackButton, RollbackNotice, RollbackPreview } from './version-actions.tsx'
+import { MissingData, RollbackButton, RollbackNotice, RollbackPreview, VersionMenu } from './version-actions.tsx'
 
 export function VersionView({ id }: { id: string }) {
   const { workspace } = useOpenWorkspace()
@@ -51,7 +52,9 @@ function Version({ own }: { own: AuthoredVersion }) {
   const currentId = workspace.relationships['current-state-version'].data?.id
   const url = attributes['hosted-state-download-url']
   const search = (text: string) => setSearch({ q: text || undefined })
-  usePageTitle(`State ${attributes.serial} · ${name}`)
+  const shown =
+    show === 'raw' || show === 'outputs' || show === 'rollback' ? ` · ${show === 'raw' ? 'JSON' : show}` : ''
+  usePageTitle(`${name} · state ${attributes.serial}${shown}`)
 
   if (show === 'rollback') return <RollbackPreview target={version} />
   return (
@@ -73,6 +76,8 @@ function Version({ own }: { own: AuthoredVersion }) {
                 Compare with previous
               </StatesLink>
               <RollbackButton target={version} />
+              <CopyCurl path={`/state-versions/${version.id}`} />
+              <VersionMenu version={version} has="deletion" />
             </>
           )
         }
@@ -90,7 +95,6 @@ function Version({ own }: { own: AuthoredVersion }) {
           {show === 'raw' && <RawView id={version.id} url={url} size={attributes.size} query={q} onQuery={search} />}
           {show === 'outputs' && <VersionOutputs id={version.id} />}
           {show !== 'raw' && show !== 'outputs' && <VersionResources version={version} />}
-          <DeleteStateData version={version} />
         </>
       )}
     </div>

@@ -28,10 +28,16 @@ test('custom access lists only granted permissions', () => {
   expect(accessText(CUSTOM)).toBe('Starts runs that others approve, sees outputs, locks and unlocks.')
 })
 
-test('a maintainer of a project has full access to its workspaces', () => {
-  const access = { access: 'maintain' } as ProjectAccess
+test('custom access to a project lists permissions on its workspaces and on the project', () => {
+  const access: ProjectAccess = {
+    access: 'custom',
+    'project-access': { settings: 'update', teams: 'none', 'variable-sets': 'write' },
+    'workspace-access': { ...CUSTOM, runs: 'read', create: true, move: false, locking: false, delete: false },
+  }
 
-  expect(projectAccessText(access)).toBe('Full access, including settings, tasks, triggers and access.')
+  expect(projectAccessText(access)).toBe(
+    'Sees runs, sees outputs, creates workspaces, changes settings, manages variable sets.',
+  )
 })
 
 test('the user’s own permissions are listed', () => {

@@ -14,12 +14,14 @@ export const LEVELS = {
   custom: { text: 'Custom', about: 'Individual permissions.' },
 } as const satisfies Record<TeamAccess['access'], { text: string; about: string }>
 
-const PROJECT_LEVELS = {
-  read: LEVELS.read.about,
-  write: LEVELS.write.about,
-  maintain: LEVELS.admin.about,
-  admin: LEVELS.admin.about,
-} as const
+/** Levels of access to a project. They describe the access to its workspaces first, which all of them include. */
+export const PROJECT_LEVELS = {
+  read: { text: 'Read', about: 'Sees the workspaces with their runs, variables and states.' },
+  write: { text: 'Write', about: 'Starts and approves runs, changes variables and states, locks.' },
+  maintain: { text: 'Maintain', about: 'Full access to the workspaces; creates and deletes them.' },
+  admin: { text: 'Admin', about: 'Full access to the project and its workspaces, including settings and teams.' },
+  custom: { text: 'Custom', about: 'Individual permissions.' },
+} as const satisfies Record<ProjectAccess['access'], { text: string; about: string }>
 
 /** Permissions of custom access, in ascending order. */
 export const PARTS = {
@@ -42,12 +44,36 @@ export const FLAGS = {
   'policy-overrides': 'overrides policies',
 } as const
 
+/** Permissions of custom access on the project itself, in ascending order. */
+export const PROJECT_PARTS = {
+  settings: {
+    text: 'Settings',
+    choices: { read: 'sees settings', update: 'changes settings', delete: 'changes settings, deletes the project' },
+  },
+  teams: {
+    text: 'Teams',
+    choices: { none: 'sees no teams', read: 'sees teams', manage: 'manages teams' },
+  },
+  'variable-sets': {
+    text: 'Variable sets',
+    choices: { none: 'sees no variable sets', read: 'sees variable sets', write: 'manages variable sets' },
+  },
+} as const
+export const PROJECT_FLAGS = {
+  create: 'creates workspaces',
+  move: 'moves workspaces',
+  delete: 'deletes workspaces',
+  locking: FLAGS['workspace-locking'],
+  'run-tasks': FLAGS['run-tasks'],
+  'policy-overrides': FLAGS['policy-overrides'],
+} as const
+
 type Parts = Pick<TeamAccess, keyof typeof PARTS | 'run-tasks' | 'policy-overrides'> & { locking: boolean }
 
-/** "Starts runs that others approve, sees outputs." Lists only granted permissions. */
+/** The granted permissions: "starts runs that others approve", "sees outputs". */
 function partWords(parts: Parts) {
   const { variables, 'state-versions': states } = parts
-  const words = [
+  return [
     PARTS.runs.choices[parts.runs],
     variables !== 'none' && PARTS.variables.choices[variables],
     states !== 'none' && PARTS['state-versions'].choices[states],
@@ -55,17 +81,27 @@ function partWords(parts: Parts) {
     parts['run-tasks'] && FLAGS['run-tasks'],
     parts['policy-overrides'] && FLAGS['policy-overrides'],
   ]
+}
+
+function sentence(words: readonly (string | false)[]) {
   return `${capitalized(words.filter(Boolean).join(', '))}.`
 }
 
 export function accessText(access: TeamAccess) {
   return access.access === 'custom'
-    ? partWords({ ...access, locking: access['workspace-locking'] })
+    ? sentence(partWords({ ...access, locking: access['workspace-locking'] }))
     : LEVELS[access.access].about
 }
 
-export function projectAccessText({ access, 'workspace-access': parts }: ProjectAccess) {
-  return access === 'custom' ? partWords(parts) : PROJECT_LEVELS[access]
+export function projectAccessText({ access, 'project-access': project, 'workspace-access': parts }: ProjectAccess) {
+  if (access !== 'custom') return PROJECT_LEVELS[access].about
+  return sentence([
+    ...partWords(parts),
+    ...(['create', 'move', 'delete'] as const).map((flag) => parts[flag] && PROJECT_FLAGS[flag]),
+    project.settings !== 'read' && PROJECT_PARTS.settings.choices[project.settings],
+    project.teams !== 'none' && PROJECT_PARTS.teams.choices[project.teams],
+    project['variable-sets'] !== 'none' && PROJECT_PARTS['variable-sets'].choices[project['variable-sets']],
+  ])
 }
 
 const OWN: readonly [keyof WorkspaceAttributes['permissions'], string][] = [

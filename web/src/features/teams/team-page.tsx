@@ -1,5 +1,82 @@
+import { getRouteApi } from '@tanstack/react-router'
+import { failureOf } from '../../api/queries.ts'
+import { CopyCurl } from '../../components/copy-curl.tsx'
+import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
+import { TargetLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
+import { ParamTabs, openTab } from '../../components/tabs.tsx'
+import { TokensCard } from '../tokens/tokens-card.tsx'
+import { TeamAccess } from './team-access.tsx'
+import { TeamMembers } from './team-members.tsx'
+import { TeamPermissions } from './team-permissions.tsx'
+import { TeamSettings } from './team-settings.tsx'
+import { SecretBadge } from './teams-page.tsx'
+import { type Team, isOwners, useTeam } from './teams.ts'
+
+const route = getRouteApi('/frame/app/$organization/teams/$team')
+
+const TABS = {
+  members: 'Members',
+  permissions: 'Permissions',
+  access: 'Access',
+  tokens: 'Tokens',
+  settings: 'Settings',
+} as const
 
 export function TeamPage() {
-  return <Page title="Team">{null}</Page>
+  const { organization, team: id } = route.useParams()
+  const query = useTeam(id)
+  const failure = failureOf(query)
+  if (failure) {
+    return (
+      <ErrorPage what="team" {...failure}>
+        {' '}
+        <TargetLink
+          leadsTo={{ to: '/app/$organization/teams', params: { organization } }}
+          className="text-accent underline"
+        >
+          All teams
+        </TargetLink>
+      </ErrorPage>
+    )
+  }
+  return query.data ? <OpenTeam organization={organization} team={query.data} /> : <Skeleton rows={8} />
+}
+
+export type TeamTabProps = { organization: string; team: Team }
+
+function OpenTeam({ organization, team }: TeamTabProps) {
+  const { tab } = route.useSearch()
+  const { name, description, visibility, permissions, 'users-count': members } = team.attributes
+  const { tokens, ...others } = TABS
+  const tabs: Readonly<Record<string, string>> = permissions['can-view-api-token']
+    ? TABS
+    : (others satisfies Omit<typeof TABS, 'tokens'>)
+  const open = openTab(tabs, tab)
+  return (
+    <Page
+      title={name}
+      documentTitle={`${name} · ${(tabs[open] ?? tokens).toLowerCase()}`}
+      badge={visibility === 'secret' && !isOwners(team) && <SecretBadge />}
+      about={description ?? undefined}
+      actions={<CopyCurl path={`/teams/${team.id}`} />}
+    >
+      <ParamTabs
+        label="Team"
+        tabs={tabs}
+        counts={{ members }}
+        open={open}
+        page={{ to: '/app/$organization/teams/$team', params: { organization, team: team.id } }}
+      />
+      <div className="mt-4 max-w-4xl">
+        {open === 'members' && <TeamMembers organization={organization} team={team} />}
+        {open === 'permissions' && <TeamPermissions organization={organization} team={team} />}
+        {open === 'access' && <TeamAccess organization={organization} team={team} />}
+        {open === 'tokens' && (
+          <TokensCard owner={{ kind: 'team', id: team.id, name }} mayManage={permissions['can-update-api-token']} />
+        )}
+        {open === 'settings' && <TeamSettings organization={organization} team={team} />}
+      </div>
+    </Page>
+  )
 }

@@ -13,25 +13,30 @@ import { TextArea } from '../../components/form.tsx'
 import { counted } from '../../components/numbers.ts'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Badge } from '../../components/status.tsx'
-import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import type { Candidate, ParsedFormat, ParsedVariable } from './candidates.ts'
 import { changedIn, copiedCandidates, effectOf, formatOf, parsedCandidates } from './candidates.ts'
-import { type Variable, type WorkspaceVariable, readOwnVariables, useSaveVariable } from './variables.ts'
+import {
+  type Variable,
+  type VariableOwner,
+  type WorkspaceVariable,
+  readOwnVariables,
+  useSaveVariable,
+} from './variables.ts'
 
 type ImportDialogProps = {
-  workspaceId: string
-  /** The workspace's own variables. */
+  owner: VariableOwner
+  /** The owner's variables. */
   existing: readonly WorkspaceVariable[]
   isOpen: boolean
   onClose: () => void
 }
 
 /** Imports variables from a file or another workspace, after a preview. */
-export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportDialogProps) {
+export function ImportDialog({ owner, existing, isOpen, onClose }: ImportDialogProps) {
   const [candidates, setCandidates] = useState<readonly Candidate[]>()
   const [faults, setFaults] = useState<readonly Extract<ParsedVariable, { fault: string }>[]>([])
   const [isSaving, setIsSaving] = useState(false)
-  const save = useSaveVariable(workspaceId)
+  const save = useSaveVariable(owner)
   const selected = candidates?.filter(({ isSelected, saved }) => isSelected && saved !== 'done') ?? []
   const incomplete = selected.filter(({ value }) => value === undefined).map(({ key }) => key)
   const missing = incomplete.length > 0 ? `enter values for ${incomplete.join(', ')}, or deselect them` : undefined
@@ -73,7 +78,7 @@ export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportD
   return (
     <Dialog
       title="Import variables"
-      about="From a .tfvars, .tfvars.json or .env file, or from another workspace."
+      about="From a .tfvars, .tfvars.json or .env file, or from a workspace."
       isOpen={isOpen}
       onClose={close}
       width="max-w-4xl"
@@ -115,10 +120,7 @@ export function ImportDialog({ workspaceId, existing, isOpen, onClose }: ImportD
       ) : (
         <div className="space-y-6">
           <PastedText onParsed={preview} />
-          <OtherWorkspace
-            workspaceId={workspaceId}
-            onRead={(variables) => setCandidates(copiedCandidates(variables, existing))}
-          />
+          <OtherWorkspace owner={owner} onRead={(variables) => setCandidates(copiedCandidates(variables, existing))} />
         </div>
       )}
     </Dialog>
@@ -198,10 +200,9 @@ function PastedText({ onParsed }: PastedTextProps) {
   )
 }
 
-type OtherWorkspaceProps = { workspaceId: string; onRead: (variables: readonly Variable[]) => void }
+type OtherWorkspaceProps = { owner: VariableOwner; onRead: (variables: readonly Variable[]) => void }
 
-function OtherWorkspace({ workspaceId, onRead }: OtherWorkspaceProps) {
-  const { organization } = useOpenWorkspace()
+function OtherWorkspace({ owner: { id: ownerId, organization }, onRead }: OtherWorkspaceProps) {
   const [q, setQ] = useState('')
   const copy = useMutation({ mutationFn: readOwnVariables, onSuccess: onRead })
   const path = `/organizations/${organization}/workspaces${queryString({ 'search[name]': q, 'page[size]': 10 })}`
@@ -211,11 +212,11 @@ function OtherWorkspace({ workspaceId, onRead }: OtherWorkspaceProps) {
     placeholderData: (before, previous) => (isOfScope(previous, organization) ? before : undefined),
   })
   const others = (workspaces.data ?? []).filter(
-    ({ id, attributes }) => id !== workspaceId && attributes.permissions['can-read-variable'],
+    ({ id, attributes }) => id !== ownerId && attributes.permissions['can-read-variable'],
   )
   return (
     <section aria-label="Another workspace" className="space-y-2">
-      <h3 className="font-medium">Or copy from another workspace</h3>
+      <h3 className="font-medium">Or copy from a workspace</h3>
       <SearchField label="Search workspaces" value={q} onChange={setQ} />
       {copy.error && <ErrorNote error={copy.error} />}
       <ul className="flex flex-wrap gap-2">
@@ -225,7 +226,7 @@ function OtherWorkspace({ workspaceId, onRead }: OtherWorkspaceProps) {
           </li>
         ))}
         {workspaces.data && others.length === 0 && (
-          <li className="text-dim">No other workspace with variables you can read.</li>
+          <li className="text-dim">No workspace has variables that you can read.</li>
         )}
       </ul>
     </section>

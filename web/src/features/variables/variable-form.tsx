@@ -13,27 +13,27 @@ import {
 import { FieldAlert } from '../../components/inline-form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { useDraft } from '../../components/settings-form.tsx'
-import { type Variable, type WorkspaceVariable, useSaveVariable } from './variables.ts'
+import { type Variable, type VariableOwner, type WorkspaceVariable, useSaveVariable } from './variables.ts'
 
 const Editor = lazy(async () => import('../../components/editor.tsx'))
 
 const FIELDS = ['key', 'value', 'description', 'category', 'hcl', 'sensitive'] as const
 
 type VariableFormProps = {
-  workspaceId: string
+  owner: VariableOwner
   variable: Variable | undefined
-  /** The workspace's own variables, to detect duplicates. */
+  /** The owner's variables, to detect duplicates. */
   others: readonly WorkspaceVariable[]
   onClose: () => void
 }
 
-export function VariableForm({ workspaceId, variable, others, onClose }: VariableFormProps) {
+export function VariableForm({ owner, variable, others, onClose }: VariableFormProps) {
   const [initial] = useState(() => draftOf(variable))
   // Only edited attributes are sent: other users may have changed the rest in the meantime.
   const { values: draft, changed, isDirty, text, check, set } = useDraft(initial)
   const [fault, setFault] = useState<string>()
   const [isLeaving, setIsLeaving] = useState(false)
-  const save = useSaveVariable(workspaceId)
+  const save = useSaveVariable(owner)
   const form = useRef<HTMLFormElement>(null)
   const wasSensitive = variable?.attributes.sensitive ?? false
 

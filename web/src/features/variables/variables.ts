@@ -2,10 +2,21 @@ import type { PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { CreateVariable, variableSchema } from '@groundstate/contract/variables'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getData, request } from '../../api/client.ts'
-import { invalidate } from '../../api/queries.ts'
+import { invalidate, sendAndRefetch } from '../../api/queries.ts'
 
 export type Variable = Wire<typeof variableSchema>
 export type Category = Variable['attributes']['category']
+
+/** What variables belong to: a workspace or a variable set. */
+export type VariableOwner = { kind: 'workspace' | 'set'; id: string; organization: string }
+
+function pathOf({ kind, id }: Pick<VariableOwner, 'kind' | 'id'>) {
+  return kind === 'workspace' ? `/workspaces/${id}/vars` : `/varsets/${id}/relationships/vars`
+}
+
+function keyOf({ kind, id }: VariableOwner) {
+  return kind === 'workspace' ? ['vars', id] : ['varsets', id, 'vars']
+}
 
 type Source = NonNullable<Variable['attributes']['in-force-by']>
 
@@ -13,17 +24,18 @@ type Source = NonNullable<Variable['attributes']['in-force-by']>
 export type WorkspaceVariable = {
   id: string
   variable: Variable
-  /** Its variable set; undefined for the workspace's own variables. */
+  /** Its variable set, on the page of a workspace; undefined for the workspace's own variables. */
   set: Extract<Source, { kind: 'set' }> | undefined
   overwriter: WorkspaceVariable | undefined
   overwritten: readonly WorkspaceVariable[]
 }
 
-export function useVariables(workspaceId: string) {
-  const path = `/workspaces/${workspaceId}/all-vars?overwritten=true`
+/** The variables of a set, or those of a workspace and its sets. */
+export function useVariables(owner: VariableOwner) {
+  const path = owner.kind === 'workspace' ? `/workspaces/${owner.id}/all-vars?overwritten=true` : pathOf(owner)
   return useQuery({
-    queryKey: ['vars', workspaceId],
-    meta: { dependsOn: ['varsets', 'projects'] },
+    queryKey: keyOf(owner),
+    ...(owner.kind === 'workspace' && { meta: { dependsOn: ['varsets', 'projects'] } }),
     queryFn: async () => linked(await getData<PageOnWire<typeof variableSchema>>(path)),
   })
 }
@@ -49,19 +61,23 @@ function linked(variables: readonly Variable[]): WorkspaceVariable[] {
 
 /** A workspace's own variables, without those of its sets. */
 export async function readOwnVariables(workspaceId: string) {
-  return getData<PageOnWire<typeof variableSchema>>(`/workspaces/${workspaceId}/vars`)
+  return getData<PageOnWire<typeof variableSchema>>(pathOf({ kind: 'workspace', id: workspaceId }))
 }
 
 /** Creates a variable, or updates the one with the id. */
-export function useSaveVariable(workspaceId: string) {
-  const path = `/workspaces/${workspaceId}/vars`
+export function useSaveVariable(owner: VariableOwner) {
+  const path = pathOf(owner)
   return useMutation({
     mutationFn: async ({ id, ...attributes }: Partial<CreateVariable> & { id?: string | undefined }) =>
       id === undefined
         ? request('POST', path, { data: { type: 'vars', attributes } })
         : request('PATCH', `${path}/${id}`, { data: { type: 'vars', id, attributes } }),
-    onSettled: async () => invalidate(['vars', workspaceId]),
+    onSettled: async () => invalidate(keyOf(owner), ['varsets', owner.organization]),
   })
+}
+
+export async function deleteVariable(owner: VariableOwner, id: string) {
+  return sendAndRefetch('DELETE', `${pathOf(owner)}/${id}`, keyOf(owner), ['varsets', owner.organization])
 }
 
 export function tfvarsText(variables: readonly Variable[]) {

@@ -3,7 +3,7 @@ import type { tagBindingSchema } from '@groundstate/contract/tags'
 import { FolderInput, Lock, LockOpen, Play, Tag as TagIcon, Tags } from 'lucide-react'
 import { getData, request } from '../../api/client.ts'
 import type { BulkAction, BulkField } from '../../components/bulk.ts'
-import { type Tag, readTag } from './tag-filter.ts'
+import { type Tag, readTag, tagLinkage } from './tag-filter.ts'
 import { type ListedWorkspace, findProjects } from './workspaces.ts'
 
 type WorkspaceAction = BulkAction<ListedWorkspace>
@@ -122,7 +122,7 @@ function move(organization: string): WorkspaceAction {
         name: 'project',
         label: 'Select project',
         about: ['projects', organization, 'create-workspace'],
-        load: findProjects(organization, 'create-workspace'),
+        load: findProjects(organization, { permission: 'create-workspace' }),
         problem: (value) => (value === '' ? 'select a project' : undefined),
       },
     ],
@@ -146,10 +146,6 @@ function runObstacle({ attributes, relationships }: ListedWorkspace) {
   return relationships['current-configuration-version'].data === null
     ? 'no configuration yet: upload one first'
     : undefined
-}
-
-function tagLinkage(attributes: Tag) {
-  return { type: 'tag-bindings', attributes }
 }
 
 /** Without "=", removes the key whatever its value. */

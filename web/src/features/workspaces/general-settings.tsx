@@ -81,7 +81,7 @@ export function GeneralSettings() {
               size="small"
               placeholder="Project name"
               about={['projects', organization]}
-              load={findProjects(organization, 'create-workspace')}
+              load={findProjects(organization, { permission: 'create-workspace' })}
               onChoose={(choice) => {
                 setSelected(choice)
                 draft.set({ project: choice.value })

@@ -12,6 +12,7 @@ import { CopyButton } from '../../components/copy.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
+import { WrappedName } from '../../components/wrapped-name.tsx'
 
 type Output = Wire<typeof stateVersionOutputSchema>
 
@@ -19,8 +20,8 @@ type Output = Wire<typeof stateVersionOutputSchema>
 export const OUTPUT_COLUMNS: readonly Column<Output>[] = [
   {
     header: 'Name',
-    className: 'w-px min-w-28 align-top max-md:max-w-32',
-    cell: ({ attributes }) => <code>{attributes.name}</code>,
+    className: 'w-px min-w-28 max-w-64 align-top max-md:max-w-32',
+    cell: ({ attributes }) => <WrappedName text={attributes.name} />,
   },
   {
     header: 'Type',

@@ -1,21 +1,18 @@
 import type { PageOnWire } from '@groundstate/contract/responses'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
-import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
 import { get, queryString, request } from '../../api/client.ts'
 import { includedOf, useChange } from '../../api/queries.ts'
-import { Card, CardList } from '../../components/card.tsx'
-import { ErrorNote, loaded } from '../../components/feedback.tsx'
+import { Card } from '../../components/card.tsx'
+import { loaded } from '../../components/feedback.tsx'
 import { RadioField } from '../../components/form.tsx'
-import { WorkspaceLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Pager } from '../../components/pager.tsx'
-import { Picker } from '../../components/picker.tsx'
-import { RowMenu } from '../../components/row-menu.tsx'
+import { PickList } from '../../components/pick-list.tsx'
 import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
 import { useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
-import { findWorkspaces } from './workspaces.ts'
+import { findWorkspaces, workspaceItem } from './workspaces.ts'
 
 const SCOPES = {
   selected: { text: 'Selected workspaces', about: 'Only the workspaces in the list below.' },
@@ -84,57 +81,28 @@ function Consumers({ mayChange }: { mayChange: boolean }) {
       request(method, path, { data: [{ type: 'workspaces', id }] }),
     ['workspaces', workspace.id, 'consumers'],
   )
-  const add = mayChange && (
-    <Picker
-      label="Add workspace"
-      icon={Plus}
-      size="small"
-      placeholder="Workspace name"
-      about={['workspaces', organization]}
-      load={findWorkspaces(organization, new Set([workspace.id]))}
-      onChoose={({ value, text }) =>
-        change.mutate({ method: 'POST', id: value }, { onSuccess: () => toast({ text: `${text} can read the state` }) })
-      }
-    />
-  )
+  const act = (method: 'POST' | 'DELETE', id: string, done: string) =>
+    change.mutate({ method, id }, { onSuccess: () => toast({ text: done }) })
   return (
-    <Card title="Selected workspaces" about="Changes to this list apply immediately." actions={add} isFlush>
-      {!data && <div className="px-4 pb-4">{fallback}</div>}
-      {change.error && (
-        <div className="px-4 pb-4">
-          <ErrorNote error={change.error} />
-        </div>
-      )}
+    <Card title="Selected workspaces" about="Changes to this list apply immediately.">
+      {!data && fallback}
       {data && (
-        <CardList items={data.data} none="No workspaces selected.">
-          {({ id, attributes: { name } }) => (
-            <li key={id} className="flex items-center gap-2 px-4 py-1.5">
-              <WorkspaceLink workspace={name} className="min-w-0 flex-1 hover:underline" />
-              {mayChange && (
-                <RowMenu
-                  label={`Actions of ${name}`}
-                  actions={[
-                    {
-                      text: 'Stop sharing',
-                      icon: X,
-                      confirm: {
-                        title: `Stop sharing with ${name}?`,
-                        consequence: 'Its next run fails if it reads this state.',
-                        action: 'Stop sharing',
-                        done: `${name} can no longer read the state`,
-                        onConfirm: async () => change.mutateAsync({ method: 'DELETE', id }),
-                      },
-                    },
-                  ]}
-                />
-              )}
-            </li>
-          )}
-        </CardList>
+        <PickList
+          label="Selected workspaces"
+          items={data.data.map(({ id, attributes: { name } }) => workspaceItem(organization, id, name))}
+          none="No workspaces selected."
+          mayChange={mayChange}
+          addLabel="Add workspace"
+          removeLabel={(name) => `Stop sharing with ${name}`}
+          placeholder="Workspace name"
+          about={['workspaces', organization]}
+          load={findWorkspaces(organization, new Set([workspace.id]))}
+          error={change.error}
+          onAdd={({ id, text }) => act('POST', id, `${text} can read the state`)}
+          onRemove={({ id, text }) => act('DELETE', id, `${text} can no longer read the state`)}
+        />
       )}
-      <div className="px-4 pb-3 empty:hidden">
-        <Pager pagination={data?.meta.pagination} onPage={setPage} />
-      </div>
+      <Pager pagination={data?.meta.pagination} onPage={setPage} />
     </Card>
   )
 }

@@ -34,3 +34,8 @@ export function taggedParams(tags: readonly Tag[]) {
     ]),
   )
 }
+
+/** A tag in the body of a request. */
+export function tagLinkage(attributes: Tag) {
+  return { type: 'tag-bindings', attributes }
+}

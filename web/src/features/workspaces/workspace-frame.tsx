@@ -132,7 +132,7 @@ function runRefusal({ permissions, 'execution-mode': mode }: WorkspaceAttributes
   return mode === 'local' ? 'execution mode is local: runs execute in the CLI' : undefined
 }
 
-/** Sets the title of the open tab, "Variables · kafka-prod". Rendered before the tab, which may replace it. */
+/** Sets the title of the open tab, "kafka-prod · variables". Rendered before the tab, which may replace it. */
 function TabTitle({ overview }: { overview: string }) {
   const { workspace } = route.useParams()
   const id = useMatches({ select: (matches) => matches.at(-1)?.routeId ?? '' })
@@ -140,7 +140,7 @@ function TabTitle({ overview }: { overview: string }) {
   const section = WORKSPACE_SETTINGS.find((each) => `/settings${each.path}` === path)
   const text = section?.text ?? TABS.find(([, tab]) => tab === path)?.[0]
   const title = section?.path === '' ? 'Settings' : text
-  usePageTitle(path === '' || title === undefined ? overview : `${title} · ${workspace}`)
+  usePageTitle(path === '' || title === undefined ? overview : `${workspace} · ${title.toLowerCase()}`)
   return null
 }
 

@@ -19,10 +19,10 @@ type WorkspacesTableProps = {
   organization: string
   rows: readonly Row[]
   sort: string
-  onSort: (sort: string) => void
+  onSort?: (sort: string) => void
   /** Receives the clicked tag in the format of `tagText`. */
   onTag: (tag: string) => void
-  selection: { ids: ReadonlySet<string>; onChange: (ids: Set<string>) => void }
+  selection?: { ids: ReadonlySet<string>; onChange: (ids: Set<string>) => void }
 }
 
 export function WorkspacesTable({ organization, onTag, ...props }: WorkspacesTableProps) {

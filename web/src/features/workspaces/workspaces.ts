@@ -10,6 +10,7 @@ import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { get, getData, queryString } from '../../api/client.ts'
 import { includedOf, isOfScope } from '../../api/queries.ts'
+import type { PickedItem } from '../../components/pick-list.tsx'
 import type { Choice } from '../../components/picker.tsx'
 import type { SearchParams } from '../../search-params.ts'
 import { holderOf } from './lock-holder.ts'
@@ -132,21 +133,41 @@ export function useProjectName(id: string | undefined) {
 
 type Load = (text: string, signal: AbortSignal) => Promise<Choice[]>
 
-/** A picker's search for projects by name, or for those where the user has the permission. */
-export function findProjects(organization: string, permission?: 'create-workspace'): Load {
+/** A picker's search for projects by name, or for those where the user has the permission, except for some ids. */
+export function findProjects(
+  organization: string,
+  { permission, except }: { permission?: 'create-workspace'; except?: ReadonlySet<string> } = {},
+): Load {
   return async (q, signal) => {
     const permitted = permission && { [`filter[permissions][${permission}]`]: 'true' }
     const path = `/organizations/${organization}/projects${queryString({ q, 'page[size]': 30, ...permitted })}`
     const data = await getData<PageOnWire<typeof projectSchema>>(path, signal)
-    return data.map(({ id, attributes }) => ({ value: id, text: attributes.name }))
+    return data.filter(({ id }) => !except?.has(id)).map(({ id, attributes }) => ({ value: id, text: attributes.name }))
   }
 }
 
-/** A picker's search for workspaces by name, except for some ids. */
-export function findWorkspaces(organization: string, except?: ReadonlySet<string | undefined>): Load {
+/** A workspace in a list of selected ones. */
+export function workspaceItem(organization: string, id: string, name: string): PickedItem {
+  const link = { to: '/app/$organization/workspaces/$workspace', params: { organization, workspace: name } }
+  return { id, text: name, link }
+}
+
+export function projectItem(organization: string, id: string, name: string): PickedItem {
+  return { id, text: name, link: { to: '/app/$organization/projects/$project', params: { organization, project: id } } }
+}
+
+/** A picker's search for workspaces by name, except for some ids, in a project or outside of one. */
+export function findWorkspaces(
+  organization: string,
+  except?: ReadonlySet<string | undefined>,
+  { inProject, outsideOf }: { inProject?: string | undefined; outsideOf?: string } = {},
+): Load {
   return async (text, signal) => {
-    const path = `/organizations/${organization}/workspaces${queryString({ 'search[name]': text, 'page[size]': 30 })}`
+    const query = queryString({ 'search[name]': text, 'filter[project][id]': inProject, 'page[size]': 30 })
+    const path = `/organizations/${organization}/workspaces${query}`
     const data = await getData<PageOnWire<typeof workspaceSchema>>(path, signal)
-    return data.filter(({ id }) => !except?.has(id)).map(({ id, attributes }) => ({ value: id, text: attributes.name }))
+    return data
+      .filter(({ id, relationships }) => !except?.has(id) && relationships.project.data?.id !== outsideOf)
+      .map(({ id, attributes }) => ({ value: id, text: attributes.name }))
   }
 }

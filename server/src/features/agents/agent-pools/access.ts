@@ -10,7 +10,7 @@ export type AgentPool = store.AgentPoolRow & { can: ReadonlySet<OrganizationPerm
 
 /** Loads the pool and checks `permission` in its organization in one query; `noun` names the requested resource in errors. */
 export async function requireAgentPool(ctx: Ctx, id: string, permission: OrganizationPermission, noun = 'agent pool') {
-  const [row] = await store.findAgentPools(ctx.db, ctx.actor, { ids: [id], since: store.onlineSince(ctx.now()) })
+  const [row] = await store.findAgentPools(ctx.db, ctx.actor, { ids: [id], now: ctx.now() })
   if (!row) throw notFound(noun)
   const { access: column, ...pool } = row
   const access = readAccessContext(ctx.actor, { organizationId: row.organization_key, access: column })
@@ -24,7 +24,7 @@ export async function requireAgentPool(ctx: Ctx, id: string, permission: Organiz
 /** The pools that the actor may see, for includes. */
 export async function listReadableAgentPools(ctx: Ctx, ids: readonly string[]): Promise<AgentPool[]> {
   if (ids.length === 0) return []
-  const rows = await store.findAgentPools(ctx.db, ctx.actor, { ids, since: store.onlineSince(ctx.now()) })
+  const rows = await store.findAgentPools(ctx.db, ctx.actor, { ids, now: ctx.now() })
   return rows.flatMap(({ access: column, ...pool }) => {
     const access = readAccessContext(ctx.actor, { organizationId: pool.organization_key, access: column })
     const can = organizationPermissions(access)

@@ -2,6 +2,7 @@ import type { AgentPoolResource } from '@groundstate/contract/agent-pools'
 import type { AgentPoolRow } from './store.ts'
 
 export function agentPoolResource(pool: AgentPoolRow): AgentPoolResource {
+  const { idle = 0, busy = 0, unknown = 0, errored = 0 } = pool.agent_counts
   const self = `/api/v2/agent-pools/${pool.id}`
   const toMany = <const Type extends string>(ids: readonly string[], type: Type) => ({
     data: ids.map((id) => ({ id, type })),
@@ -13,7 +14,8 @@ export function agentPoolResource(pool: AgentPoolRow): AgentPoolResource {
       name: pool.name,
       'created-at': pool.created_at,
       'organization-scoped': pool.organization_scoped,
-      'agent-count': pool.agent_count,
+      'agent-count': idle + busy,
+      'agent-counts': { idle, busy, unknown, errored },
       'max-concurrent-jobs': pool.max_concurrent_jobs,
     },
     relationships: {

@@ -7,6 +7,7 @@ import type { Loader } from '../../../http/loaders.ts'
 import { type Query, sortBy, text } from '../../../http/query.ts'
 import { created, ok, unstored } from '../../../http/responses.ts'
 import { tokenResource } from '../../identity/tokens/resource.ts'
+import { LIST_TOKENS } from '../../identity/tokens/routes.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { listReadableAgentPools, requireAgentPool, requireTokenPool } from './access.ts'
 import { agentPoolResource } from './resource.ts'
@@ -100,9 +101,9 @@ export const agentTokenRoutes: Routes = (http) => {
   http.get(
     '/agent-pools/:poolId/authentication-tokens',
     {
+      ...LIST_TOKENS,
       summary: 'List the tokens of an agent pool',
       access: { organization: 'agent-pools:manage' },
-      responses: { 200: pageOf(tokenSchema) },
     },
     async (req) => req.list(await service.listAgentTokens(req.ctx, req.params.poolId, req.page()), tokenResource),
   )

@@ -40,7 +40,7 @@ export async function listAgentPools(
   input: { page: Page; filter: store.PoolFilter },
 ) {
   const { id: organizationId } = await requireOrganization(ctx, organizationName, 'agent-pools:read')
-  return store.listAgentPools(ctx.db, ctx.actor, { organizationId, since: store.onlineSince(ctx.now()), ...input })
+  return store.listAgentPools(ctx.db, ctx.actor, { organizationId, now: ctx.now(), ...input })
 }
 
 export async function updateAgentPool(ctx: Ctx, pool: AgentPool, { attributes, relationships }: UpdateAgentPool) {
@@ -57,7 +57,10 @@ export async function updateAgentPool(ctx: Ctx, pool: AgentPool, { attributes, r
       if (limit !== undefined) await raise(ctx, poolLimitChanged, { poolId: pool.id })
       await replacePoolScope(ctx, key, relationships)
       const meta = { name: pool.name, changes: { ...attributes, ...relationships } }
-      await recordAudit(ctx, agentPoolAudit(key, 'update', meta))
+      await recordAudit(ctx, {
+        ...agentPoolAudit(key, 'update', meta),
+        settings: { before: pool, columns: changes },
+      })
       return requireAgentPool(ctx, pool.id, 'agent-pools:read')
     }),
   )

@@ -1,3 +1,4 @@
+import type { AgentStatus } from '@groundstate/contract/agents'
 import { FINAL_STATUSES } from '@groundstate/contract/run-status'
 import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import { accessColumn } from '../../../auth/access-sql.ts'
@@ -12,16 +13,17 @@ import { containing, literals } from '../../../db/sql.ts'
 export type AgentPoolRow = Awaited<ReturnType<typeof listAgentPools>>['rows'][number]
 type Rule = Selectable<Schema['agent_pool_workspaces']>['rule']
 
-/** `agent_count` counts agents online after `since`; the ids are limited to what the actor may see. */
-function selectPools(db: Db, actor: Actor, since: Date) {
+/** The counts leave out agents that have deregistered; the ids are limited to what the actor may see. */
+function selectPools(db: Db, actor: Actor, now: Date) {
   return db
     .selectFrom('agent_pools as pool')
     .innerJoin('organizations as o', 'o.id', 'pool.organization_id')
     .selectAll('pool')
     .select(['o.name as organization_name', 'o.id as organization_key'])
     .select([
-      sql<number>`(select count(*) from agents a
-          where a.agent_pool_id = pool.id and a.exited_at is null and a.last_ping_at > ${since})`.as('agent_count'),
+      sql<Record<AgentStatus, number | undefined>>`(select coalesce(jsonb_object_agg(status, count), '{}') from (
+          select ${agentStatus(now)} as status, count(*) from agents a
+           where a.agent_pool_id = pool.id and a.exited_at is null group by 1) counted)`.as('agent_counts'),
       sql<string[]>`array(select w.id from workspaces w
         where w.agent_pool_id = pool.id and ${visibleWorkspace(actor)} order by w.name)`.as('workspace_ids'),
       workspacesOf(actor, 'allowed').as('allowed_workspace_ids'),
@@ -36,8 +38,8 @@ function workspacesOf(actor: Actor, rule: Rule) {
     where s.agent_pool_id = pool.id and s.rule = ${sql.lit(rule)} and ${visibleWorkspace(actor)} order by w.id)`
 }
 
-export async function findAgentPools(db: Db, actor: Actor, { ids, since }: { ids: readonly string[]; since: Date }) {
-  return selectPools(db, actor, since)
+export async function findAgentPools(db: Db, actor: Actor, { ids, now }: { ids: readonly string[]; now: Date }) {
+  return selectPools(db, actor, now)
     .select(accessColumn(actor, { organizationId: sql`pool.organization_id` }).as('access'))
     .where(sql<boolean>`pool.id = any(${ids})`)
     .orderBy('pool.id')
@@ -54,7 +56,7 @@ export type PoolFilter = {
 export async function listAgentPools(
   db: Db,
   actor: Actor,
-  { organizationId, page, since, filter }: { organizationId: string; page: Page; since: Date; filter: PoolFilter },
+  { organizationId, page, now, filter }: { organizationId: string; page: Page; now: Date; filter: PoolFilter },
 ) {
   const conditions = [sql<boolean>`pool.organization_id = ${organizationId}`]
   if (filter.q !== undefined) conditions.push(sql`pool.name ilike ${containing(filter.q)}`)
@@ -66,7 +68,7 @@ export async function listAgentPools(
   }
   const where = sql<boolean>`${sql.join(conditions, sql` and `)}`
   const direction = filter.sort.descending ? 'desc' : 'asc'
-  const list = selectPools(db, actor, since)
+  const list = selectPools(db, actor, now)
     .where(where)
     .orderBy(filter.sort.name === 'name' ? 'pool.name' : 'pool.created_at', direction)
     .orderBy('pool.id', direction)
@@ -180,9 +182,28 @@ export async function deleteIdleBuiltInTokens(db: Db, { poolId, before }: { pool
 export const BUILT_IN_POOL_ID = 'apool-builtin'
 
 /** Time without a heartbeat after which an agent counts as offline, in ms. */
-export const OFFLINE_AFTER_MS = 60_000
+const OFFLINE_AFTER_MS = 60_000
 
 /** Agents whose last heartbeat is later than this are online. */
 export function onlineSince(now: Date) {
   return new Date(now.getTime() - OFFLINE_AFTER_MS)
+}
+
+/** Time without a heartbeat after which an agent counts as errored, in ms. */
+const ERRORED_AFTER_MS = 2 * 3_600_000
+
+/** SQL condition: the agent `a` holds the lease of a job. */
+export function isBusy(now: Date) {
+  return sql<boolean>`exists (select from agent_jobs j
+    where j.agent_id = a.id and j.status = 'running' and j.lease_expires_at > ${now})`
+}
+
+/**
+ * SQL expression: the status of the agent `a`. A busy agent claims no work, and deregisters before its last jobs end; their
+ * leases show that it is alive.
+ */
+export function agentStatus(now: Date) {
+  return sql<AgentStatus>`case when ${isBusy(now)} then 'busy' when a.exited_at is not null then 'exited'
+    when a.last_ping_at < ${new Date(now.getTime() - ERRORED_AFTER_MS)} then 'errored'
+    when a.last_ping_at < ${onlineSince(now)} then 'unknown' else 'idle' end`
 }

@@ -1,18 +1,15 @@
 import type { AgentResource } from '@groundstate/contract/agents'
-import { type AgentRow, agentStatus } from './store.ts'
+import type { AgentRow } from './store.ts'
 
 type Job = { kind: AgentResource['attributes']['accepts'][number]; run_id: string | null; leased_at: Date }
 
-export function agentResource(
-  agent: AgentRow,
-  { now, jobs = [] }: { now: Date; jobs?: readonly Job[] | undefined },
-): AgentResource {
+export function agentResource(agent: AgentRow, jobs: readonly Job[] = []): AgentResource {
   return {
     id: agent.id,
     type: 'agents',
     attributes: {
       name: agent.name,
-      status: agentStatus(agent, now),
+      status: agent.status,
       'ip-address': agent.ip_address,
       'last-ping-at': agent.last_ping_at,
       'created-at': agent.created_at,

@@ -19,7 +19,7 @@ async function startPoolPlan() {
   const agent = await createFakeAgent(app, { token })
   const attributes = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
   await createRun(app, await addWorkspace(app, { ...setting, attributes }), { 'plan-only': true })
-  return { setting, agent, token, job: await agent.take() }
+  return { setting, agent, token, poolId: pool.id as string, job: await agent.take() }
 }
 
 describe('agents', () => {
@@ -49,6 +49,26 @@ describe('agents', () => {
       'agent-pool-name': 'pool',
     })
     await (await (await createFakeAgent(app)).take()).finish({ hasChanges: false })
+  })
+
+  test('are listed and counted by status', async () => {
+    const { setting, poolId, token } = await startPoolPlan()
+    await createFakeAgent(app, { token, name: 'rack-2' })
+    const names = async (query: string) =>
+      (await send(setting.user.token, 'GET', `/agent-pools/${poolId}/agents?${query}`))
+        .json()
+        .data.map(({ attributes }: { attributes: { name: string } }) => attributes.name)
+
+    const { attributes } = (await send(setting.user.token, 'GET', `/agent-pools/${poolId}`)).json().data
+
+    expect(attributes).toMatchObject({
+      'agent-count': 2,
+      'agent-counts': { idle: 1, busy: 1, unknown: 0, errored: 0 },
+    })
+    expect(await names('filter[status]=idle')).toEqual(['rack-2'])
+    expect(await names('filter[status]=idle,busy&q=RACK')).toEqual(['rack-2'])
+    app.clock.advance(61_000)
+    expect(await names('filter[status]=unknown')).toContain('rack-2')
   })
 
   test.for([{ where: 'the workspace' }, { where: 'the project' }, { where: 'the organization' }] as const)(

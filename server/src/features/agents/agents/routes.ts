@@ -1,8 +1,8 @@
 import { AGENT_API, registerAgentBody, registeredAgent } from '@groundstate/contract/agent'
-import { agentSchema } from '@groundstate/contract/agents'
+import { AGENT_STATUSES, agentSchema } from '@groundstate/contract/agents'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
-import { sortBy, time } from '../../../http/query.ts'
+import { listOf, sortBy, text, time } from '../../../http/query.ts'
 import { json, ok } from '../../../http/responses.ts'
 import { requireAgent, requireAgentActor } from './access.ts'
 import { agentResource } from './resource.ts'
@@ -18,17 +18,18 @@ export const agentRoutes: Routes = (http) => {
       access: { organization: 'agent-pools:read' },
       responses: { 200: pageOf(agentSchema) },
       query: {
+        q: text().describe('our own: part of the name'),
+        'filter[status]': listOf(AGENT_STATUSES).describe('our own: statuses'),
         'filter[last-ping-since]': time().describe('agents with a heartbeat at or after this time'),
         sort: sortBy(['created-at', 'name'], 'created-at').describe('`created-at` by default'),
       },
     },
     async (req) => {
-      const { sort, 'filter[last-ping-since]': since } = req.query
-      const paged = await listAgents(req.ctx, req.params.poolId, { page: req.page(), since, sort })
+      const { q, sort, 'filter[last-ping-since]': since, 'filter[status]': statuses } = req.query
+      const paged = await listAgents(req.ctx, req.params.poolId, { page: req.page(), q, since, statuses, sort })
       const ids = paged.rows.map(({ id }) => id)
       const jobs = await listCurrentJobs(req.ctx, ids)
-      const now = req.ctx.now()
-      return req.list(paged, (agent) => agentResource(agent, { now, jobs: jobs.get(agent.id) }))
+      return req.list(paged, (agent) => agentResource(agent, jobs.get(agent.id)))
     },
   )
   http.get(
@@ -41,7 +42,7 @@ export const agentRoutes: Routes = (http) => {
     async (req) => {
       const { agent } = await requireAgent(req.ctx, req.params.agentId, 'agent-pools:read')
       const jobs = await listCurrentJobs(req.ctx, [agent.id])
-      return ok(agentResource(agent, { now: req.ctx.now(), jobs: jobs.get(agent.id) }))
+      return ok(agentResource(agent, jobs.get(agent.id)))
     },
   )
   http.delete(

@@ -97,7 +97,7 @@ export async function listCurrentJobs(ctx: Ctx, agentIds: readonly string[]) {
 /** Deletes an agent. Throws `precondition-failed` while it may still be running jobs. */
 export async function deleteAgent(ctx: Ctx, id: string) {
   const { agent, pool } = await requireAgent(ctx, id, 'agent-pools:manage')
-  const status = store.agentStatus(agent, ctx.now())
+  const { status } = agent
   if (status === 'idle' || status === 'busy')
     throw preconditionFailed(`the agent ${agent.name} is ${status}: it must be exited, errored or unknown`)
   const event = {

@@ -4,27 +4,22 @@ import { type Db, type Page, type Tx } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { OFFLINE_AFTER_MS } from '../agent-pools/store.ts'
-
-/** Whether an agent holds the lease of a job. */
-function isBusy(now: Date) {
-  return sql<boolean>`exists (select from agent_jobs j
-    where j.agent_id = a.id and j.status = 'running' and j.lease_expires_at > ${now})`
-}
+import { containing } from '../../../db/sql.ts'
+import { agentStatus, isBusy } from '../agent-pools/store.ts'
 
 /** Whether an agent was online after `since` or holds a job: a fully loaded agent claims nothing. */
 export function isPresent({ since, now }: { since: Date; now: Date }) {
   return sql<boolean>`(a.last_ping_at > ${since} or ${isBusy(now)})`
 }
 
-/** An agent, and whether it is running a job. */
+/** An agent with its status. */
 export type AgentRow = NonNullable<Awaited<ReturnType<typeof findAgent>>>
 
 export async function findAgent(db: Db, id: string, now: Date) {
   return db
     .selectFrom('agents as a')
     .selectAll('a')
-    .select(isBusy(now).as('is_busy'))
+    .select(agentStatus(now).as('status'))
     .where('a.id', '=', id)
     .executeTakeFirst()
 }
@@ -40,18 +35,26 @@ export const findClaimingAgent = lookup(['id', 'poolId'], (db, { id, poolId }) =
 
 type AgentSort = { name: 'name' | 'created-at'; descending: boolean }
 
-export type AgentListInput = { page: Page; since: Date | undefined; sort: AgentSort }
+export type AgentListInput = {
+  page: Page
+  q: string | undefined
+  since: Date | undefined
+  statuses: readonly AgentStatus[] | undefined
+  sort: AgentSort
+}
 
 export async function listAgents(
   db: Db,
-  { poolId, page, since, sort, now }: AgentListInput & { poolId: string; now: Date },
+  { poolId, page, q, since, statuses, sort, now }: AgentListInput & { poolId: string; now: Date },
 ) {
   let all = db.selectFrom('agents as a').where('a.agent_pool_id', '=', poolId)
+  if (q !== undefined) all = all.where('a.name', 'ilike', containing(q))
   if (since !== undefined) all = all.where('a.last_ping_at', '>=', since)
+  if (statuses !== undefined) all = all.where(sql<boolean>`${agentStatus(now)} = any(${statuses})`)
   const direction = sort.descending ? 'desc' : 'asc'
   const list = all
     .selectAll('a')
-    .select(isBusy(now).as('is_busy'))
+    .select(agentStatus(now).as('status'))
     .orderBy(sort.name === 'name' ? 'a.name' : 'a.created_at', direction)
     .orderBy('a.id', direction)
   return readPaged(page, list, all)
@@ -187,19 +190,4 @@ export async function markTokensExited(tx: Tx, tokenIds: readonly string[], now:
     .returning('id')
     .execute()
   return rows.map(({ id }) => id)
-}
-
-/** Time without a heartbeat after which an agent counts as errored, in ms. */
-const ERRORED_AFTER_MS = 2 * 3_600_000
-
-export function agentStatus(
-  agent: { exited_at: Date | null; last_ping_at: Date; is_busy: boolean },
-  now: Date,
-): AgentStatus {
-  // A busy agent claims no work, and deregisters before its last jobs end. Their leases show that it is alive.
-  if (agent.is_busy) return 'busy'
-  if (agent.exited_at !== null) return 'exited'
-  const silence = now.getTime() - agent.last_ping_at.getTime()
-  if (silence > ERRORED_AFTER_MS) return 'errored'
-  return silence > OFFLINE_AFTER_MS ? 'unknown' : 'idle'
 }

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import * as contract from '@groundstate/contract/account'
 import { documentOf, wholeListOf } from '@groundstate/contract/responses'
 import { sessionSchema } from '@groundstate/contract/sessions'
@@ -26,6 +28,21 @@ export const accountRoutes: Routes = (http) => {
     '/account/update',
     { ...ACCOUNT, summary: 'Update your account', audit: 'user update', body: updateAccountBody },
     async ({ ctx, body }) => account(ctx, await service.updateAccount(ctx, body.data.attributes)),
+  )
+  http.put(
+    '/account/avatar',
+    {
+      ...ACCOUNT,
+      summary: 'Upload your avatar',
+      audit: 'user update',
+      upload: true,
+      maxBytes: service.MAX_AVATAR_BYTES,
+      authorise: service.requirePerson,
+    },
+    async ({ ctx, raw }) => account(ctx, await service.setAvatar(ctx, await buffer(raw.body as Readable))),
+  )
+  http.delete('/account/avatar', { ...ACCOUNT, summary: 'Remove your avatar', audit: 'user update' }, async ({ ctx }) =>
+    account(ctx, await service.removeAvatar(ctx)),
   )
   http.patch(
     '/account/password',

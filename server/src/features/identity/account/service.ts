@@ -1,15 +1,17 @@
 import type { ChangePassword, ConfirmTwoFactor, UpdateAccount } from '@groundstate/contract/users'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../../errors.ts'
+import { randomText } from '../../../ids.ts'
 import { hashPassword } from '../../../secrets/passwords.ts'
 import { checkOwnPassword, recordFailedSignIn, currentSessionId, endSession, endSessions } from '../sessions/service.ts'
 import { listSessions, hasTwoFactor } from '../sessions/store.ts'
 import * as twoFactor from '../sessions/two-factor.ts'
 import { userAudit } from '../users/resource.ts'
 import { updateUser } from '../users/service.ts'
-import { type UserRow, findUser } from '../users/store.ts'
+import { type UserRow, deleteAvatar, findUser, upsertAvatar } from '../users/store.ts'
+import { readImage } from './image.ts'
 
 export type Account = { user: UserRow; hasTwoFactor: boolean }
 
@@ -24,7 +26,8 @@ async function withTwoFactor(ctx: Ctx, user: UserRow): Promise<Account> {
   return { user, hasTwoFactor: await hasTwoFactor(ctx.db, user.id) }
 }
 
-async function requirePerson(ctx: Ctx) {
+/** As `requireAccount`; throws `forbidden` for a team's token. */
+export async function requirePerson(ctx: Ctx) {
   const { user } = await requireAccount(ctx)
   if (user.is_service_account) throw forbidden(`${user.username} is the account of a team, which has no settings`)
   return user
@@ -50,8 +53,43 @@ export async function updateAccount(ctx: Ctx, input: UpdateAccount): Promise<Acc
       unconfirmed_email: input.email.toLowerCase() === user.email?.toLowerCase() ? null : input.email,
     }),
   }
-  const event = userAudit('update', user, { changes: Object.keys(changes) })
+  const settings = { before: user, columns: changes }
+  const event = { ...userAudit('update', user, { changes: Object.keys(changes) }), settings }
   return withTwoFactor(ctx, await audited(ctx, event, (ctx) => updateUser(ctx, user.id, changes)))
+}
+
+export const MAX_AVATAR_BYTES = 256 * 1024
+/** A small file can contain a huge image, which every browser that shows it would decode. */
+const MAX_AVATAR_PIXELS = 1024
+
+/** Replaces the avatar. Its public file name is random. Throws `invalid` for content that is not such an image. */
+export async function setAvatar(ctx: Ctx, content: Buffer): Promise<Account> {
+  const image = readImage(content)
+  if (!image) throw invalid('the content is no PNG, JPEG or WebP image')
+  const { width, height } = image
+  if (width !== height || width < 1 || width > MAX_AVATAR_PIXELS) {
+    const limit = `${MAX_AVATAR_PIXELS} × ${MAX_AVATAR_PIXELS}`
+    throw invalid(`the image has ${width} × ${height} pixels; it must be square and at most ${limit}`)
+  }
+  const file = `${randomText(32)}.${image.extension}`
+  return changeAvatar(ctx, file, async ({ db }, userId) => upsertAvatar(db, { user_id: userId, file, content }))
+}
+
+export async function removeAvatar(ctx: Ctx) {
+  return changeAvatar(ctx, null, async ({ db }, userId) => deleteAvatar(db, userId))
+}
+
+async function changeAvatar(
+  ctx: Ctx,
+  avatar: string | null,
+  write: (ctx: TransactionCtx, userId: string) => Promise<void>,
+) {
+  const user = await requirePerson(ctx)
+  const changed = await audited(ctx, userAudit('update', user, { changes: ['avatar'] }), async (ctx) => {
+    await write(ctx, user.id)
+    return updateUser(ctx, user.id, { avatar })
+  })
+  return withTwoFactor(ctx, changed)
 }
 
 /** Changes the password and ends all other sessions. */

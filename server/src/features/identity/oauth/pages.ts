@@ -1,6 +1,6 @@
 import { type Html, html, htmlPage, raw } from '../../../http/html-page.ts'
 import type { ApiResponse } from '../../../http/responses.ts'
-import type { SignInMethods } from '../sessions/service.ts'
+import type { SignInMethods } from '../sessions/sign-in-settings.ts'
 import { type AuthorizeRequest, authorizeQuery } from './request.ts'
 
 type PageOptions = { status?: number; error?: string; headers?: Record<string, string> }

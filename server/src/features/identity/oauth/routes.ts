@@ -6,7 +6,9 @@ import { basePath } from '../../../http/base-path.ts'
 import { errorStatus } from '../../../http/errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { type ApiResponse, binary, json } from '../../../http/responses.ts'
-import { signInMethods, endCurrentSession, endedCookieHeader } from '../sessions/service.ts'
+import { endCurrentSession, endedCookieHeader } from '../sessions/service.ts'
+import { signInMethods } from '../sessions/sign-in-settings.ts'
+import { requireUser } from '../users/access.ts'
 import { avatarPath } from '../users/resource.ts'
 import { codePage, consentPage, refusalPage, sentence, signInPage } from './pages.ts'
 import { type AuthorizeRequest, authorizeQuery, readAuthorizeRequest } from './request.ts'
@@ -35,10 +37,10 @@ export const oauthRoutes: Routes = (http) => {
       if ('refusal' in read) return refusalPage({ status: 400, title: 'Invalid sign-in request', detail: read.refusal })
       if ('redirect' in read) return redirectUnstored(read.redirect, 302)
       const browser = await service.findBrowser(req.ctx, req.raw)
-      if (!browser) return signInPage(read.request, signInMethods(req.ctx))
-      const { userId, username } = browser.actor
-      const avatar = `${basePath(req.ctx.baseUrl)}${avatarPath(userId)}`
-      return consentPage(read.request, { username, avatar, csrf: browser.csrf })
+      if (!browser) return signInPage(read.request, await signInMethods(req.ctx))
+      const user = await requireUser({ ...req.ctx, actor: browser.actor }, browser.actor.userId)
+      const avatar = `${basePath(req.ctx.baseUrl)}${avatarPath(user)}`
+      return consentPage(read.request, { username: user.username, avatar, csrf: browser.csrf })
     },
   )
   http.post(
@@ -64,10 +66,11 @@ export const oauthRoutes: Routes = (http) => {
       } catch (error) {
         if (!(error instanceof AppError)) throw error
         const options = { status: errorStatus(error), error: sentence(error.message), headers: retryHeaders(error) }
+        const methods = await signInMethods(req.ctx)
         const isCode = error.parts[0]?.source?.pointer === '/data/attributes/otp'
         return isCode && pending !== undefined
           ? codePage(request, pending, options)
-          : signInPage(request, signInMethods(req.ctx), username === undefined ? options : { ...options, username })
+          : signInPage(request, methods, username === undefined ? options : { ...options, username })
       }
     },
   )

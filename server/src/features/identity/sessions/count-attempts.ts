@@ -5,7 +5,7 @@ import { tooManyRequests } from '../../../errors.ts'
 import * as store from './store.ts'
 
 /** Failed attempts allowed within `windowMs`. `pair` is an account from one address: attempts from elsewhere cannot lock its user out. */
-export const ATTEMPT_LIMITS = { pair: 10, account: 100, address: 100, codes: 10, windowMs: 15 * 60_000 }
+export const ATTEMPT_LIMITS = { pair: 10, account: 100, address: 100, codes: 10, resets: 5, windowMs: 15 * 60_000 }
 
 /** Period for which an address with a successful sign-in is a known address of the user. */
 export const KNOWN_ADDRESS_TTL_MS = 30 * 24 * 60 * 60_000
@@ -32,14 +32,14 @@ export async function countAttempt(ctx: Ctx, account: string): Promise<CountedAt
   }
 
   const place = network(ctx.request.address, CLIENT_PARTS)
-  const pair = { key: `pair:${digest} ${place}`, limit: ATTEMPT_LIMITS.pair }
+  const pair = { key: pairKey(digest, place), limit: ATTEMPT_LIMITS.pair }
   const since = new Date(ctx.now().getTime() - KNOWN_ADDRESS_TTL_MS)
   if (await store.findSignInPlace(ctx.db, { userId: account, place, since })) {
     await count(ctx, [pair])
     return { place, pair, shared: [] }
   }
 
-  const address = { key: `address:${network(ctx.request.address, SITE_PARTS)}`, limit: ATTEMPT_LIMITS.address }
+  const address = addressCounter(ctx.request.address)
   // An exhausted address must not add a row for each name that it tries.
   const used = await store.findAttempts(ctx.db, address.key)
   if (used && used.count >= address.limit && used.startedAt.getTime() + ATTEMPT_LIMITS.windowMs > ctx.now().getTime())
@@ -54,6 +54,32 @@ export async function resetAttempts(ctx: Ctx, userId: string, { place, pair, sha
   if (pair) await store.deleteAttempts(ctx.db, pair.key)
   for (const { key } of shared) await store.uncountAttempt(ctx.db, key)
   if (place !== undefined) await store.recordSignInPlace(ctx.db, { user_id: userId, place, last_at: ctx.now() })
+}
+
+/** Counts an unknown one-time link like a wrong password of the address. Throws `too-many-requests`. */
+export async function countUnknownLink(ctx: Ctx) {
+  if (ctx.request) await count(ctx, [addressCounter(ctx.request.address)])
+}
+
+/** Counts a request to reset the password of a login, whether or not it exists. Throws `too-many-requests`. */
+export async function countResetRequest(ctx: Ctx, login: string) {
+  await count(ctx, [{ key: `reset:${digestOf(login)}`, limit: ATTEMPT_LIMITS.resets }])
+  await countUnknownLink(ctx)
+}
+
+/** After a new password: guesses of the previous one must not block the user. */
+export async function forgetAttempts(ctx: Ctx, userId: string) {
+  const digest = digestOf(userId)
+  await store.deleteAttempts(ctx.db, `everywhere:${digest}`)
+  if (ctx.request) await store.deleteAttempts(ctx.db, pairKey(digest, network(ctx.request.address, CLIENT_PARTS)))
+}
+
+function addressCounter(address: string): Counter {
+  return { key: `address:${network(address, SITE_PARTS)}`, limit: ATTEMPT_LIMITS.address }
+}
+
+function pairKey(digest: string, place: string) {
+  return `pair:${digest} ${place}`
 }
 
 /** Counts an attempt with a two-factor code, from any address: it follows a correct password. Throws `too-many-requests`. */
@@ -85,7 +111,7 @@ function digestOf(account: string) {
 function tooManyAttempts(ctx: Ctx, startedAt: Date) {
   const retryAfterMs = startedAt.getTime() + ATTEMPT_LIMITS.windowMs - ctx.now().getTime()
   const minutes = Math.max(1, Math.ceil(retryAfterMs / 60_000))
-  return tooManyRequests(`too many attempts to sign in, try again in ${minutes} min`, Math.max(1000, retryAfterMs))
+  return tooManyRequests(`too many attempts, try again in ${minutes} min`, Math.max(1000, retryAfterMs))
 }
 
 /** An IPv4 address, or an IPv6 prefix of `parts` times 16 bits. */

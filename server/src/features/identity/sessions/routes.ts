@@ -9,7 +9,8 @@ import { created, noContent, ok } from '../../../http/responses.ts'
 import { userResource } from '../users/resource.ts'
 import { includedUsers } from '../users/service.ts'
 import { sessionResource } from './resource.ts'
-import { signInMethods, createSession, endCurrentSession, endedCookieHeader, requireCurrentSession } from './service.ts'
+import { createSession, endCurrentSession, endedCookieHeader, requireCurrentSession } from './service.ts'
+import { signInMethods } from './sign-in-settings.ts'
 
 const SESSION = documentOf(contract.sessionSchema).extend({ included: z.array(userSchema) })
 
@@ -40,7 +41,7 @@ export const sessionRoutes: Routes = (http) => {
       responses: { 200: documentOf(contract.signInMethodsSchema) },
     },
     async ({ ctx }) => {
-      const attributes = signInMethods(ctx)
+      const attributes = await signInMethods(ctx)
       return ok({ id: 'sign-in', type: 'sign-in-methods', attributes } satisfies contract.SignInMethodsResource)
     },
   )

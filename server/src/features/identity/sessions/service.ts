@@ -1,4 +1,4 @@
-import type { CreateSession, SignInMethodsResource } from '@groundstate/contract/sessions'
+import type { CreateSession } from '@groundstate/contract/sessions'
 import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { recordAudit, audited } from '../../../audit/record.ts'
@@ -15,12 +15,17 @@ import { verifyPassword } from '../../../secrets/passwords.ts'
 import { userAudit } from '../users/resource.ts'
 import { type UserRow, findUserByLogin } from '../users/store.ts'
 import { countAttempt, resetAttempts, ATTEMPT_LIMITS, KNOWN_ADDRESS_TTL_MS } from './count-attempts.ts'
+import { signInMethods } from './sign-in-settings.ts'
 import * as store from './store.ts'
 import { consumeCode } from './two-factor.ts'
 
+export async function checkPasswordSignIn(ctx: Ctx) {
+  if (!(await signInMethods(ctx)).password) throw forbidden('sign-in with a password is disabled on this server')
+}
+
 /** Verifies a password, as slowly for an unknown login. Throws `unauthorized`, which does not reveal which was wrong, or `too-many-requests`. */
 export async function checkPassword(ctx: Ctx, login: string, password: string): Promise<UserRow> {
-  if (!signInMethods(ctx).password) throw forbidden('sign-in with a password is disabled on this server')
+  await checkPasswordSignIn(ctx)
   const user = await findUserByLogin(ctx.db, login)
   const attempt = await countAttempt(ctx, user?.id ?? login)
   const isRight = await verifyPassword(password, user?.password_hash ?? undefined)
@@ -73,15 +78,6 @@ function codeError(detail: string) {
 export async function recordFailedSignIn(ctx: Ctx, user: UserRow | undefined, reason: string) {
   const account = user ?? { id: 'unknown', username: 'unknown' }
   await transact(ctx, async (ctx) => recordAudit(ctx, userAudit('sign_in_failed', account, { reason })))
-}
-
-export type SignInMethods = SignInMethodsResource['attributes']
-
-export function signInMethods({ config }: Ctx): SignInMethods {
-  return {
-    password: config.passwordSignIn,
-    sso: config.oidcIssuer === undefined ? null : { name: config.oidcName, url: '/auth/oidc' },
-  }
 }
 
 /** Limits of a session. Organizations may require less only for access to themselves (`checkSignInPolicy`), not end sessions of invited users. */

@@ -114,6 +114,7 @@ type Outdated = { now: Date; attemptsBefore: Date; placesBefore: Date }
 
 export async function deleteOutdated(db: Db, { now, attemptsBefore, placesBefore }: Outdated) {
   await db.deleteFrom('sessions').where('expires_at', '<=', now).execute()
+  await db.deleteFrom('password_resets').where('expires_at', '<=', now).execute()
   await db.deleteFrom('sign_in_attempts').where('started_at', '<', attemptsBefore).execute()
   await db.deleteFrom('sign_in_places').where('last_at', '<', placesBefore).execute()
 }
@@ -174,4 +175,8 @@ export async function deleteRecoveryCode(db: Db, userId: string, hash: Buffer) {
     .where('hash', '=', hash)
     .executeTakeFirst()
   return result.numDeletedRows > 0n
+}
+
+export async function findSignInSettings(db: Db) {
+  return db.selectFrom('sign_in_settings').selectAll().executeTakeFirst()
 }

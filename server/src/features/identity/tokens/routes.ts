@@ -1,3 +1,4 @@
+import { tokenIncludes } from '@groundstate/contract/includes'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createTokenBody, tokenSchema } from '@groundstate/contract/tokens'
 import type { Routes } from '../../../http/http.ts'
@@ -6,7 +7,7 @@ import { tokenResource } from './resource.ts'
 import { type IssuedToken, createUserToken, listUserTokens } from './service.ts'
 
 /** Options of the routes for tokens of any kind. */
-export const LIST_TOKENS = { responses: { 200: pageOf(tokenSchema) } }
+export const LIST_TOKENS = { include: tokenIncludes, responses: { 200: pageOf(tokenSchema) } }
 export const SHOW_TOKEN = { responses: { 200: documentOf(tokenSchema) } }
 export const CREATE_TOKEN = {
   audit: 'authentication_token create',

@@ -4,8 +4,9 @@ import type { AuditEvent } from '../../../audit/record.ts'
 import { isSiteAdmin } from '../../../auth/actor.ts'
 import type { UserRow } from './store.ts'
 
-export function avatarPath(userId: string) {
-  return `/avatars/${userId}.svg`
+/** The uploaded avatar, or a generated pattern. */
+export function avatarPath({ id, avatar }: Pick<UserRow, 'id' | 'avatar'>) {
+  return `/avatars/${avatar ?? `${id}.svg`}`
 }
 
 /** A user without private attributes (INTERFACE §3.1). */
@@ -20,7 +21,7 @@ export function userResource(row: UserRow, { actor, baseUrl }: Pick<Ctx, 'actor'
       username: row.username,
       'is-service-account': row.is_service_account,
       'auth-method': row.auth_method,
-      'avatar-url': `${baseUrl}${avatarPath(row.id)}`,
+      'avatar-url': `${baseUrl}${avatarPath(row)}`,
       'v2-only': false,
       permissions: {
         'can-create-organizations': isOwn,

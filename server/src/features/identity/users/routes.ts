@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto'
 import { documentOf } from '@groundstate/contract/responses'
 import { userSchema } from '@groundstate/contract/users'
+import type { Ctx } from '../../../app.ts'
+import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { binary, ok } from '../../../http/responses.ts'
 import { requireUser } from './access.ts'
 import { userResource } from './resource.ts'
 import { includedUsers } from './service.ts'
+import { findAvatar } from './store.ts'
 
 export const userRoutes: Routes = (http) => {
   const responses = { 200: documentOf(userSchema) }
@@ -18,7 +21,7 @@ export const userRoutes: Routes = (http) => {
 export const userLoaders: readonly Loader[] = [{ type: 'users', load: includedUsers }]
 
 export const avatarRoutes: Routes = (http) => {
-  const responses = { 200: binary('image/svg+xml') }
+  const responses = { 200: binary('image/*') }
   http.get(
     '/avatars/:file',
     { summary: 'Show the avatar of a user', access: 'public', prefix: '', responses },
@@ -28,9 +31,20 @@ export const avatarRoutes: Routes = (http) => {
         'cache-control': 'public, max-age=31536000, immutable',
         'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
       },
-      content: { type: 'image/svg+xml', data: avatarSvg(req.params.file.replace(/\.svg$/, '')) },
+      content: await avatarContent(req.ctx, req.params.file),
     }),
   )
+}
+
+/** By the extensions of uploaded avatars. */
+const AVATAR_TYPES = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' } as const
+
+async function avatarContent({ db }: Ctx, file: string) {
+  const extension = /^[A-Za-z\d]{32}\.(png|jpg|webp)$/.exec(file)?.[1] as keyof typeof AVATAR_TYPES | undefined
+  if (!extension) return { type: 'image/svg+xml', data: avatarSvg(file.replace(/\.svg$/, '')) }
+  const avatar = await findAvatar(db, file)
+  if (!avatar) throw notFound('avatar')
+  return { type: AVATAR_TYPES[extension], data: avatar.content }
 }
 
 const CELL = 16

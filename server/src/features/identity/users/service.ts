@@ -4,7 +4,13 @@ import { invalid, notFound } from '../../../errors.ts'
 import { userResource } from './resource.ts'
 import * as store from './store.ts'
 
-type NewUser = { username: string; email: string | null; passwordHash: string | null; isSiteAdmin?: boolean }
+type NewUser = {
+  username: string
+  email: string | null
+  unconfirmedEmail?: string
+  passwordHash: string | null
+  isSiteAdmin?: boolean
+}
 
 /** Creates an account. The caller is authorised and has verified `email`. Without a password it is for single sign-on. Throws `invalid`. */
 export async function createUser(ctx: Ctx, input: NewUser) {
@@ -14,6 +20,7 @@ export async function createUser(ctx: Ctx, input: NewUser) {
       id: ctx.newId('user'),
       username: input.username,
       email: input.email,
+      unconfirmed_email: input.unconfirmedEmail ?? null,
       password_hash: input.passwordHash,
       auth_method: input.passwordHash === null ? 'sso' : 'password',
       is_site_admin: input.isSiteAdmin ?? false,
@@ -29,8 +36,12 @@ export async function updateUser(ctx: Ctx, id: string, changes: Omit<Parameters<
   const confirmed = typeof changes.email === 'string' && { unconfirmed_email: null }
   const row = await checkUnique(store.updateUser(ctx.db, id, { ...changes, ...confirmed, updated_at: ctx.now() }))
   if (!row) throw notFound('user')
+  // A link to set the password must not outlive the password, or the address to which it was mailed.
+  if (ENDS_LINKS.some((column) => changes[column] !== undefined)) await store.deletePasswordResets(ctx.db, id)
   return row
 }
+
+const ENDS_LINKS = ['email', 'password_hash', 'auth_method', 'suspended_at'] as const
 
 async function checkUnique<T>(change: Promise<T>) {
   try {

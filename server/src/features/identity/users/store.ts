@@ -14,6 +14,11 @@ export async function updateUser(db: Db, id: string, changes: Updateable<Schema[
   return db.updateTable('users').set(changes).where('id', '=', id).returningAll().executeTakeFirst()
 }
 
+/** Deletes the links that set the user's password. */
+export async function deletePasswordResets(db: Db, userId: string) {
+  await db.deleteFrom('password_resets').where('user_id', '=', userId).execute()
+}
+
 export async function findUser(db: Db, id: string) {
   return db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
 }
@@ -37,6 +42,24 @@ export async function listUsersByIds(db: Db, ids: readonly string[]) {
     .selectAll()
     .where(sql<boolean>`id = any(${[...new Set(ids)]}::text[])`)
     .execute()
+}
+
+/** Replaces the uploaded avatar of a user. */
+export async function upsertAvatar(db: Db, row: Insertable<Schema['avatars']>) {
+  const { file, content } = row
+  await db
+    .insertInto('avatars')
+    .values(row)
+    .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ file, content }))
+    .execute()
+}
+
+export async function deleteAvatar(db: Db, userId: string) {
+  await db.deleteFrom('avatars').where('user_id', '=', userId).execute()
+}
+
+export async function findAvatar(db: Db, file: string) {
+  return db.selectFrom('avatars').select('content').where('file', '=', file).executeTakeFirst()
 }
 
 /** The account with which the engine of a run writes state (INTERFACE §3.3). It belongs to no organization. */

@@ -1,3 +1,4 @@
+import type { InvitationResource } from '@groundstate/contract/invitations'
 import type { MembershipResource } from '@groundstate/contract/memberships'
 import type { InvitedUserResource } from '@groundstate/contract/users'
 import type { ShownMembership } from './access.ts'
@@ -11,6 +12,9 @@ export function membershipResource(membership: ShownMembership, teamIds: readonl
       email: membership.hidesEmail ? null : membership.email,
       'created-at': membership.created_at,
       'is-org-two-factor-required': membership.collaborator_auth_policy === 'two_factor_mandatory',
+      'has-two-factor':
+        membership.hidesEmail || membership.auth_method !== 'password' ? null : membership.two_factor_at !== null,
+      'invitation-expires-at': membership.invitation_expires_at,
     },
     relationships: {
       organization: { data: { id: membership.organization_name, type: 'organizations' } },
@@ -19,6 +23,16 @@ export function membershipResource(membership: ShownMembership, teamIds: readonl
       teams: { data: teamIds.map((id) => ({ id, type: 'teams' })) },
     },
     links: { self: `/api/v2/organization-memberships/${membership.id}` },
+  }
+}
+
+export type InvitationLink = { membershipId: string; email: string; url: string; expiresAt: Date; isMailed: boolean }
+
+export function invitationResource(link: InvitationLink): InvitationResource {
+  return {
+    id: link.membershipId,
+    type: 'invitations',
+    attributes: { email: link.email, url: link.url, 'expires-at': link.expiresAt, 'is-mailed': link.isMailed },
   }
 }
 

@@ -74,7 +74,10 @@ describe('an invitation', () => {
 
     await transact(app.as(), (ctx) => acceptInvitations(ctx, user.id))
 
-    expect(invited.included).toMatchObject([{ type: 'users', attributes: { username: null } }])
+    expect(invited.included).toMatchObject([
+      { type: 'users', attributes: { username: null } },
+      { type: 'invitations', id: invited.data.id },
+    ])
     expect(before).toMatchObject({
       attributes: { status: 'invited', email: 'later@example.com' },
       relationships: { user: { data: { type: 'users' } } },
@@ -93,7 +96,7 @@ describe('an invitation', () => {
     const included = async (id: string, token = owner.token) =>
       (await app.request({ url: `/api/v2/organization-memberships/${id}?include=user`, token })).json().included
 
-    const users = [...invited.included, ...joined.included]
+    const users = [invited.included[0], ...joined.included]
     const shown = [...(await included(invited.data.id)), ...(await included(joined.data.id, member.token))]
     const listed = await app.request({ url: `${url()}?include=user&q=shown@`, token: owner.token })
     const account = await app.request({ url: `/api/v2/users/${member.id}`, token: owner.token })

@@ -1,4 +1,5 @@
 import { membershipIncludes, ownMembershipIncludes } from '@groundstate/contract/includes'
+import { invitationSchema } from '@groundstate/contract/invitations'
 import type { Resource } from '@groundstate/contract/json-api'
 import * as contract from '@groundstate/contract/memberships'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
@@ -9,13 +10,13 @@ import { reaction } from '../../../handlers.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { boolean, oneOf, text, textList } from '../../../http/query.ts'
-import { created, ok } from '../../../http/responses.ts'
+import { created, ok, unstored } from '../../../http/responses.ts'
 import { includedUsers } from '../../identity/users/service.ts'
 import { organizationCreating } from '../organizations/access.ts'
 import { listReadableTeams } from '../teams/access.ts'
 import { showTeams } from '../teams/service.ts'
 import { listReadableMemberships, requireMembership } from './access.ts'
-import { invitedUserResource } from './resource.ts'
+import { invitationResource, invitedUserResource } from './resource.ts'
 import * as service from './service.ts'
 
 const OF_ORGANIZATION = '/organizations/:organization/organization-memberships'
@@ -25,6 +26,7 @@ const STATUS = oneOf(
   contract.MEMBERSHIP_STATUSES,
   (value) => `is ${value}; it must be one of ${contract.MEMBERSHIP_STATUSES.join(', ')}`,
 )
+const Q = text().describe('part of the username or of the email address')
 const SORT = oneOf(
   ['status', '-status'],
   (value) => `is ${JSON.stringify(value)}; it must be one of status, or one with a - before it`,
@@ -43,12 +45,16 @@ export const membershipRoutes: Routes = (http) => {
       query: {
         'filter[status]': STATUS,
         'filter[email]': textList().describe('email addresses'),
-        q: text().describe('part of the username or of the email address'),
+        'filter[team][id]': text().describe('the id of a team: its members and those invited to it'),
+        'filter[two_factor]': boolean().describe(
+          'only members who sign in with a password: with two-factor authentication, or without',
+        ),
+        q: Q,
       },
     },
     async (req) => {
-      const { 'filter[status]': status, 'filter[email]': emails, q } = req.query
-      const query = { page: req.page(), status, emails, q }
+      const { 'filter[status]': status, 'filter[email]': emails, 'filter[team][id]': teamId, q } = req.query
+      const query = { page: req.page(), status, emails, teamId, hasTwoFactor: req.query['filter[two_factor]'], q }
       const { rows, total, ...counts } = await service.listMemberships(req.ctx, req.params.organization, query)
       const response = req.list({ rows: await service.showMemberships(req.ctx, rows), total })
       const document = response.document as { meta: object }
@@ -64,18 +70,29 @@ export const membershipRoutes: Routes = (http) => {
       audit: 'organization_user create',
       responses: {
         201: documentOf(contract.membershipSchema).extend({
-          included: z.array(z.union([memberUserSchema, invitedUserSchema])),
+          included: z.array(z.union([memberUserSchema, invitedUserSchema, invitationSchema])),
         }),
       },
       body: contract.createMembershipBody,
     },
     async ({ ctx, params, body }) => {
-      const membership = await service.createMembership(ctx, params.organization, body.data)
+      const { membership, link } = await service.createMembership(ctx, params.organization, body.data)
       const resource = await service.showMembership(ctx, membership)
       // The public API always includes the user of a new membership.
       const users = await loadUsers(ctx, [resource])
-      return created(resource, [...users.values()])
+      return unstored(created(resource, [...users.values(), ...(link ? [invitationResource(link)] : [])]))
     },
+  )
+  http.post(
+    `${ONE}/actions/resend-invitation`,
+    {
+      summary: 'Create new links of an invitation',
+      access: { organization: 'members:manage' },
+      audit: 'organization_user resend_invitation',
+      responses: { 200: documentOf(invitationSchema) },
+    },
+    async ({ ctx, params }) =>
+      unstored(ok(invitationResource(await service.resendInvitation(ctx, params.membershipId)))),
   )
   http.get(
     '/organization-memberships',
@@ -116,18 +133,21 @@ export const membershipRoutes: Routes = (http) => {
       summary: 'List the organization memberships in a team',
       access: { team: 'team:read' },
       responses: MEMBERSHIPS,
+      include: membershipIncludes,
       query: {
         'filter[status]': STATUS,
         'filter[is_service_account]': boolean().describe('true: none, since service accounts have no memberships'),
+        q: Q,
         sort: SORT,
       },
     },
     async (req) => {
-      const { sort, 'filter[status]': status, 'filter[is_service_account]': isServiceAccount = false } = req.query
+      const { sort, q, 'filter[status]': status, 'filter[is_service_account]': isServiceAccount = false } = req.query
       const byStatus = sort && (sort === 'status' ? 'asc' : 'desc')
       const { rows, total } = await service.listTeamMemberships(req.ctx, req.params.teamId, {
         page: req.page(),
         status,
+        q,
         byStatus,
       })
       const resources = await service.showMemberships(req.ctx, isServiceAccount ? [] : rows)

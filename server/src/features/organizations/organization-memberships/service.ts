@@ -1,11 +1,11 @@
 import type { CreateMembership } from '@groundstate/contract/memberships'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
-import { recordAudit } from '../../../audit/record.ts'
+import { audited, recordAudit } from '../../../audit/record.ts'
 import { organizationPermissions } from '../../../auth/organization-permissions.ts'
 import { refusal } from '../../../auth/permissions.ts'
 import { announce, announceAccess } from '../../../changes/announce.ts'
 import { type Page, type Paged, isUniqueViolation, transact } from '../../../db/db.ts'
-import { forbidden, invalid } from '../../../errors.ts'
+import { conflict, forbidden, invalid, notFound } from '../../../errors.ts'
 import { requireOrganization } from '../organizations/access.ts'
 import { type Team, checkHoldsAccess, listReadableTeams, requireTeam, teamNotice } from '../teams/access.ts'
 import { checkOwnerRemains, insertTeam, listTeamsOfMemberships } from '../teams/service.ts'
@@ -17,6 +17,7 @@ import {
   readableMembership,
   requireMembership,
 } from './access.ts'
+import { createInvitationLinks, mailNewMember } from './invitation-links.ts'
 import { membershipResource } from './resource.ts'
 import * as store from './store.ts'
 
@@ -61,7 +62,10 @@ export async function createMembership(ctx: Ctx, organizationName: string, input
       const meta = { email, teams: teams.map((team) => team.name) }
       await recordAudit(ctx, membershipAudit({ id, organization_id: organization.id }, 'create', meta))
       if (account) announce(ctx, ...teams.map((team) => ({ organization: organization.id, ...teamNotice(team) })))
-      return requireMembership(ctx, id)
+      const invited = { id, email, organizationName: organization.name }
+      if (account) await mailNewMember(ctx, invited)
+      const link = account ? undefined : await createInvitationLinks(ctx, invited)
+      return { membership: await requireMembership(ctx, id), link }
     })
   } catch (error) {
     if (
@@ -71,6 +75,21 @@ export async function createMembership(ctx: Ctx, organizationName: string, input
       throw invalid('Email has already been taken', '/data/attributes/email')
     throw error
   }
+}
+
+/** Replaces the links of an invitation. The caller could use the new one, so inviting into its teams must be allowed too. */
+export async function resendInvitation(ctx: Ctx, id: string) {
+  const membership = await requireMembership(ctx, id)
+  const { email, organization_id: organizationId, organization_name: organizationName } = membership
+  checkManagesMembers(membership)
+  if (membership.status !== 'invited') throw conflict(`${email} is a member of ${organizationName} already`)
+  const teams = await listTeamsOfMemberships(ctx, [membership])
+  checkTeamsVisible(teams)
+  const ids = teams.map((team) => team.id)
+  await requireTeams(ctx, organizationId, ids)
+  return audited(ctx, membershipAudit(membership, 'resend_invitation', { email }), (ctx) =>
+    createInvitationLinks(ctx, { id, email, organizationName }),
+  )
 }
 
 async function requireTeams(ctx: Ctx, organizationId: string, ids: readonly string[]): Promise<Team[]> {
@@ -100,10 +119,14 @@ export async function showMembership(ctx: Ctx, membership: ShownMembership) {
   return resource
 }
 
-type ListMemberships = Pick<store.MembershipFilter, 'status' | 'emails' | 'q'> & { page: Page }
+type ListMemberships = Omit<store.MembershipFilter, 'organizationId'> & { page: Page }
 
 export async function listMemberships(ctx: Ctx, name: string, { page, ...filter }: ListMemberships) {
   const organization = await requireOrganization(ctx, name, 'members:read')
+  if (filter.teamId !== undefined) {
+    const team = await requireTeam(ctx, filter.teamId, 'team:read')
+    if (team.organization_id !== organization.id) throw notFound('team', { parameter: 'filter[team][id]' })
+  }
   const list = await store.listMemberships(ctx.db, { ...filter, organizationId: organization.id }, { page })
   return { ...list, rows: list.rows.map((row): Membership => ({ ...row, access: organization.access })) }
 }
@@ -115,26 +138,41 @@ export async function listOwnMemberships(ctx: Ctx, page: Page): Promise<Paged<Me
   return { rows: rows.flatMap((row) => readableMembership(ctx, row) ?? []), total }
 }
 
-type ListTeamMemberships = { page: Page; status: string | undefined; byStatus: 'asc' | 'desc' | undefined }
+type ListTeamMemberships = Pick<ListMemberships, 'page' | 'status' | 'q'> & { byStatus: 'asc' | 'desc' | undefined }
 
-export async function listTeamMemberships(ctx: Ctx, teamId: string, { page, status, byStatus }: ListTeamMemberships) {
+export async function listTeamMemberships(
+  ctx: Ctx,
+  teamId: string,
+  { page, status, q, byStatus }: ListTeamMemberships,
+) {
   const team = await requireTeam(ctx, teamId, 'team:read')
-  const filter = { organizationId: team.organization_id, status, emails: undefined, q: undefined, teamId }
-  const { rows, total } = await store.listMemberships(ctx.db, filter, { page, byStatus })
   // The members of a visible team are no secret, but their addresses are.
   const seesEmails = organizationPermissions(team.access).has('members:read')
+  const filter = {
+    organizationId: team.organization_id,
+    status,
+    emails: undefined,
+    q,
+    teamId,
+    hidesEmails: !seesEmails,
+  }
+  const { rows, total } = await store.listMemberships(ctx.db, filter, { page, byStatus })
   const isOwn = (row: store.MembershipRow) => ctx.actor.kind === 'user' && ctx.actor.userId === row.user_id
   const shown = (row: store.MembershipRow) => ({ ...row, access: team.access, hidesEmail: !seesEmails && !isOwn(row) })
   return { rows: rows.map(shown), total }
 }
 
-/** Makes a user a member of the organizations that invited the user's address, which must be confirmed. */
-export async function acceptInvitations(ctx: TransactionCtx, userId: string) {
-  const memberships = await store.acceptInvitations(ctx.db, { userId, organizationId: undefined, now: ctx.now() })
+/**
+ * Makes a user a member of the organizations that invited the user's address, which must be confirmed; or of that of one invitation, whose link
+ * the user has. Returns their number.
+ */
+export async function acceptInvitations(ctx: TransactionCtx, userId: string, membershipId?: string) {
+  const memberships = await store.acceptInvitations(ctx.db, { userId, membershipId, now: ctx.now() })
   for (const { teams, ...membership } of memberships) {
     await recordAudit(ctx, membershipAudit(membership, 'update', { status: 'active' }))
     announce(ctx, ...teams.map((team) => ({ organization: membership.organization_id, ...teamNotice(team) })))
   }
+  return memberships.length
 }
 
 /** Removes a person from the organization and its teams. Throws `forbidden` for owners who leave, the last owner and hidden teams. */
@@ -162,10 +200,17 @@ function checkRemoval(ctx: TransactionCtx, membership: Membership, teams: Teams)
     if (isOwner) throw forbidden('you are an owner: leave the owners team before you leave the organization')
     return
   }
-  if (!organizationPermissions(access).has('members:manage')) {
-    throw refusal('members:manage', `in the organization ${membership.organization_name}`)
-  }
+  checkManagesMembers(membership)
   if (isOwner && access.role !== 'owner' && access.role !== 'system') throw forbidden('only owners may remove an owner')
+  checkTeamsVisible(teams)
+}
+
+function checkManagesMembers({ access, organization_name: name }: Membership) {
+  if (!organizationPermissions(access).has('members:manage'))
+    throw refusal('members:manage', `in the organization ${name}`)
+}
+
+function checkTeamsVisible(teams: Teams) {
   if (teams.some((team) => !team.isVisible))
     throw forbidden('the member is in a team that you may not see: ask an owner')
 }

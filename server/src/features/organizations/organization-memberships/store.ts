@@ -1,4 +1,4 @@
-import { type Insertable, sql } from 'kysely'
+import { type Insertable, type Updateable, sql } from 'kysely'
 import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { acceptsCredentials } from '../../../auth/visibility.ts'
@@ -15,7 +15,9 @@ function selectMemberships(db: Db) {
     .selectFrom('organization_memberships as m')
     .innerJoin('organizations as o', 'o.id', 'm.organization_id')
     .leftJoin('users as u', 'u.id', 'm.user_id')
+    .leftJoin('two_factor_secrets as f', 'f.user_id', 'm.user_id')
     .select(['m.id', 'm.organization_id', 'm.user_id', 'm.placeholder_id', 'm.status', 'm.created_at'])
+    .select(['m.invitation_expires_at', 'u.auth_method', 'f.verified_at as two_factor_at'])
     .select(['o.name as organization_name', 'o.collaborator_auth_policy', 'u.username'])
     .select(EMAIL.as('email'))
 }
@@ -57,21 +59,29 @@ export type MembershipFilter = {
   emails: readonly string[] | undefined
   q: string | undefined
   /** Members and invited users of this team. */
-  teamId?: string
+  teamId: string | undefined
+  /** Active members who sign in with a password, and have two-factor authentication or not. */
+  hasTwoFactor?: boolean | undefined
+  /** Search usernames only. */
+  hidesEmails?: boolean
 }
 
 type Listing = { page: Page; byStatus?: 'asc' | 'desc' | undefined }
 
 export async function listMemberships(db: Db, filter: MembershipFilter, { page, byStatus }: Listing) {
-  const { organizationId, status, emails, q, teamId } = filter
+  const { organizationId, status, emails, q, teamId, hasTwoFactor, hidesEmails } = filter
+  const emailMatches = hidesEmails ? sql`` : sql`or ${EMAIL} ilike ${containing(q ?? '')}`
   const ofTeam = sql`and (
     exists (select from team_members tm where tm.team_id = ${teamId} and tm.user_id = m.user_id)
     or exists (select from invited_team_members i where i.team_id = ${teamId} and i.membership_id = m.id))`
+  const secured = sql`and m.status = 'active' and u.auth_method = 'password' and ${sql.raw(hasTwoFactor ? '' : 'not')}
+    exists (select from two_factor_secrets s where s.user_id = m.user_id and s.verified_at is not null)`
   const matches = sql<boolean>`m.organization_id = ${organizationId}
     ${status === undefined ? sql`` : sql`and m.status = ${status}`}
     ${emails === undefined ? sql`` : sql`and lower(${EMAIL}) = any(${emails.map((email) => email.toLowerCase())})`}
-    ${q === undefined ? sql`` : sql`and (u.username ilike ${containing(q)} or ${EMAIL} ilike ${containing(q)})`}
-    ${teamId === undefined ? sql`` : ofTeam}`
+    ${q === undefined ? sql`` : sql`and (u.username ilike ${containing(q)} ${emailMatches})`}
+    ${teamId === undefined ? sql`` : ofTeam}
+    ${hasTwoFactor === undefined ? sql`` : secured}`
   let list = selectMemberships(db).where(matches)
   if (byStatus) list = list.orderBy('m.status', byStatus)
   const [rows, counts] = await Promise.all([
@@ -103,6 +113,10 @@ export async function insertMembership(db: Db, row: Insertable<Schema['organizat
   await db.insertInto('organization_memberships').values(row).execute()
 }
 
+export async function updateMembership(db: Db, id: string, changes: Updateable<Schema['organization_memberships']>) {
+  await db.updateTable('organization_memberships').set(changes).where('id', '=', id).execute()
+}
+
 type UserMembership = { id: string; organizationId: string; userId: string; viaSso: boolean; now: Date }
 
 /** Makes an account an active member of the organization unless it is one. */
@@ -114,16 +128,19 @@ export async function insertUserMembership(db: Db, membership: UserMembership) {
     on conflict (organization_id, user_id) do nothing`.execute(db)
 }
 
-type InvitedUser = { userId: string; organizationId: string | undefined; now: Date }
+/** Without the id of a membership, the invitations of the user's address: of one organization, or of all. */
+type InvitedUser = { userId: string; organizationId?: string; membershipId?: string | undefined; now: Date }
 type AcceptedInvitation = { id: string; organization_id: string; teams: Pick<TeamRow, 'id' | 'visibility'>[] }
 
-/** Turns invitations of a user's address into memberships, of one organization or all, and adds the user to their teams. */
-export async function acceptInvitations(tx: Tx, { userId, organizationId, now }: InvitedUser) {
+/** Turns invitations into memberships of a user, and adds the user to their teams. */
+export async function acceptInvitations(tx: Tx, { userId, organizationId, membershipId, now }: InvitedUser) {
+  const isTheirs = membershipId === undefined ? sql`lower(m.email) = lower(u.email)` : sql`m.id = ${membershipId}`
   const { rows } = await sql<AcceptedInvitation>`
     with accepted as (
-      update organization_memberships m set status = 'active', user_id = u.id, placeholder_id = null
+      update organization_memberships m set status = 'active', user_id = u.id, placeholder_id = null,
+             invitation_hash = null, mailed_invitation_hash = null, invitation_expires_at = null
         from users u
-       where u.id = ${userId} and m.status = 'invited' and lower(m.email) = lower(u.email)
+       where u.id = ${userId} and m.status = 'invited' and ${isTheirs}
          ${organizationId === undefined ? sql`` : sql`and m.organization_id = ${organizationId}`}
          and not exists (select from organization_memberships x
                           where x.organization_id = m.organization_id and x.user_id = u.id)

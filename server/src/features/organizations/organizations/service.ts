@@ -64,16 +64,18 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
   if (mode === 'agent' && !pool)
     throw invalid("Default agent pool must be specified when using 'agent' execution mode", POOL)
   if (named) await requireOrganizationPool(ctx, organization.id, named, POOL)
+  const columns = {
+    ...organizationSettingColumns(attributes),
+    name: attributes.name,
+    email: attributes.email,
+    default_agent_pool_id: pool,
+    updated_at: ctx.now(),
+  }
   return rejectTakenName({ constraint: 'organizations_name_key' }, async () =>
     transact(ctx, async (ctx) => {
-      await store.updateOrganization(ctx.db, organization.id, {
-        ...organizationSettingColumns(attributes),
-        name: attributes.name,
-        email: attributes.email,
-        default_agent_pool_id: pool,
-        updated_at: ctx.now(),
-      })
-      await recordAudit(ctx, organizationAudit(organization, 'update', attributes))
+      await store.updateOrganization(ctx.db, organization.id, columns)
+      const settings = { before: organization, columns }
+      await recordAudit(ctx, { ...organizationAudit(organization, 'update', attributes), settings })
       return showChangedOrganization(ctx, organization.id, organization.access)
     }),
   )

@@ -142,21 +142,21 @@ export async function updateProject(ctx: Ctx, id: string, input: UpdateProject):
   const project = await requireProject(ctx, id, 'project:update')
   const { attributes } = input
   const current = { mode: project.default_execution_mode, pool: project.default_agent_pool_id }
-  const settings = await readDefaults(ctx, project.organization_id, current, input)
+  const defaults = await readDefaults(ctx, project.organization_id, current, input)
   return transact(ctx, async (ctx) => {
-    await rejectTakenName(UNIQUE_NAME, async () =>
-      store.updateProject(ctx.db, id, {
-        name: attributes.name,
-        description: attributes.description,
-        auto_destroy_activity_duration: attributes['auto-destroy-activity-duration'],
-        ...settings,
-        updated_at: ctx.now(),
-      }),
-    )
+    const columns = {
+      name: attributes.name,
+      description: attributes.description,
+      auto_destroy_activity_duration: attributes['auto-destroy-activity-duration'],
+      ...defaults,
+      updated_at: ctx.now(),
+    }
+    await rejectTakenName(UNIQUE_NAME, async () => store.updateProject(ctx.db, id, columns))
     const tags = input.relationships['tag-bindings']?.data.map((tag) => tag.attributes)
     if (tags) await replaceTagBindings(ctx, { organizationId: project.organization_id, projectId: id }, tags)
     const teams = await listTeamsOfProject(ctx.db, id)
-    await recordAudit(ctx, projectAudit(project, 'update', { teams, changes: { ...attributes, tags } }))
+    const event = projectAudit(project, 'update', { teams, changes: { ...attributes, tags } })
+    await recordAudit(ctx, { ...event, settings: { before: project, columns } })
     return showProject(ctx, id)
   })
 }

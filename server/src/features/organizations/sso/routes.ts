@@ -9,6 +9,7 @@ import { refusalPage, sentence } from '../../identity/oauth/pages.ts'
 import { redirectUnstored } from '../../identity/oauth/routes.ts'
 import { endedPendingCookie, pendingCookie, requirePending } from './provider.ts'
 import { finishSignOn, startSignOn } from './service.ts'
+import { finishTrial, startTrial } from './trials.ts'
 
 const PUBLIC = { access: 'public', prefix: '' } as const
 const PAGE = binary('text/html')
@@ -20,11 +21,16 @@ export const ssoRoutes: Routes = (http) => {
       ...PUBLIC,
       summary: 'Start a sign-in at the identity provider',
       responses: { 302: null, 404: PAGE, 503: PAGE },
-      query: { return_to: text().describe('path to go to after the sign-in') },
+      query: {
+        return_to: text().describe('path to go to after the sign-in'),
+        trial: text().describe('id of a trial sign-in, which opens no session'),
+      },
     },
     async (req) => {
       try {
-        const { url, pending } = await startSignOn(req.ctx, ownPath(req.query.return_to))
+        const { return_to: returnTo, trial } = req.query
+        const { url, pending } =
+          trial === undefined ? await startSignOn(req.ctx, ownPath(returnTo)) : await startTrial(req.ctx, trial)
         return redirectUnstored(url, 302, { 'set-cookie': pendingCookie(req.ctx, pending) })
       } catch (error) {
         return refusal(req.ctx, error)
@@ -41,7 +47,12 @@ export const ssoRoutes: Routes = (http) => {
     async (req) => {
       try {
         const pending = requirePending(req.ctx, req.raw)
-        const { setCookie } = await finishSignOn(req.ctx, req.url.replace(/^[^?]*/, ''), pending)
+        const query = req.url.replace(/^[^?]*/, '')
+        if (pending.trial !== undefined) {
+          await finishTrial(req.ctx, query, { ...pending, trial: pending.trial })
+          return redirectUnstored(pending.returnTo, 303, { 'set-cookie': endedPendingCookie(req.ctx) })
+        }
+        const { setCookie } = await finishSignOn(req.ctx, query, pending)
         req.reply.header('set-cookie', [setCookie, endedPendingCookie(req.ctx)])
         return redirectUnstored(pending.returnTo)
       } catch (error) {

@@ -16,19 +16,25 @@ import { teamAudit } from '../teams/access.ts'
 import { isLastOwner } from '../teams/service.ts'
 import { deleteTeamMembers, insertTeamMembers } from '../teams/store.ts'
 import { type Claims, groupsOf, usernameOf, verifiedEmail } from './claims.ts'
-import { type PendingSignOn, requireProvider } from './provider.ts'
+import { type PendingSignOn, type ProviderClient, redirectUri, refusalReason, requireProvider } from './provider.ts'
 import * as store from './store.ts'
-
-const CALLBACK = '/auth/oidc/callback'
 
 /** Starts a sign-in. Returns the provider's URL, and the state to store in the browser. */
 export async function startSignOn(ctx: Ctx, returnTo: string) {
-  const provider = await requireProvider(ctx)
+  return authorizationRequest(ctx, await requireProvider(ctx), { returnTo })
+}
+
+/** The provider's URL for a sign-in, and the state to store in the browser. */
+export async function authorizationRequest(
+  ctx: Ctx,
+  { configuration, provider }: ProviderClient,
+  target: Pick<PendingSignOn, 'returnTo' | 'trial'>,
+) {
   const verifier = oidc.randomPKCECodeVerifier()
-  const pending = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier, returnTo }
-  const url = oidc.buildAuthorizationUrl(provider, {
-    redirect_uri: `${ctx.baseUrl}${CALLBACK}`,
-    scope: ctx.config.oidcScopes,
+  const pending = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier, ...target }
+  const url = oidc.buildAuthorizationUrl(configuration, {
+    redirect_uri: redirectUri(ctx),
+    scope: provider.scopes,
     code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
     state: pending.state,
@@ -39,27 +45,36 @@ export async function startSignOn(ctx: Ctx, returnTo: string) {
 
 /** Exchanges the code in `query` and opens a session, for a new account if needed. Throws `unauthorized` for a foreign response. */
 export async function finishSignOn(ctx: Ctx, query: string, pending: PendingSignOn): Promise<OpenedSession> {
-  const provider = await requireProvider(ctx)
-  const claims = await exchange(ctx, provider, { query, pending })
-  const issuer = provider.serverMetadata().issuer
+  const client = await requireProvider(ctx)
+  const claims = await exchangeCode(ctx, client, { query, pending })
+  const identity = identityOf(client, claims)
   return transact({ ...ctx, actor: SYSTEM }, async (ctx) => {
     const email = verifiedEmail(claims)
-    const user = await ensureAccount(ctx, { issuer, subject: String(claims['sub']) }, claims)
+    const user = await ensureAccount(ctx, identity, claims)
     if (user.suspended_at) throw forbidden('this account is suspended, ask an administrator of this server')
     // The account may have another address than the verified one.
     if (email !== undefined && user.email?.toLowerCase() === email.toLowerCase()) await acceptInvitations(ctx, user.id)
-    const groups = groupsOf(claims, ctx.config.oidcGroupClaim)
+    const groups = groupsOf(claims, client.provider.groupClaim)
     if (groups) await syncTeams(ctx, user.id, groups)
     else ctx.log.warn({ user: user.id }, 'the provider omits the groups of a user with too many groups')
     return openSession(ctx, user)
   })
 }
 
+export function identityOf({ configuration }: ProviderClient, claims: Claims): store.Identity {
+  return { issuer: configuration.serverMetadata().issuer, subject: String(claims['sub']) }
+}
+
 type Response = { query: string; pending: PendingSignOn }
 
-async function exchange(ctx: Ctx, provider: oidc.Configuration, { query, pending }: Response): Promise<Claims> {
+/** The claims of the user who signed in. Throws `unauthorized` if the provider or its response is not right. */
+export async function exchangeCode(
+  ctx: Ctx,
+  { configuration }: ProviderClient,
+  { query, pending }: Response,
+): Promise<Claims> {
   try {
-    const tokens = await oidc.authorizationCodeGrant(provider, new URL(`${ctx.baseUrl}${CALLBACK}${query}`), {
+    const tokens = await oidc.authorizationCodeGrant(configuration, new URL(`${redirectUri(ctx)}${query}`), {
       pkceCodeVerifier: pending.verifier,
       expectedState: pending.state,
       expectedNonce: pending.nonce,
@@ -67,22 +82,15 @@ async function exchange(ctx: Ctx, provider: oidc.Configuration, { query, pending
     })
     const claims = tokens.claims()
     if (!claims) throw unauthorized('the identity provider returned no ID token')
-    if (provider.serverMetadata().userinfo_endpoint === undefined) return claims
+    if (configuration.serverMetadata().userinfo_endpoint === undefined) return claims
     // Many providers keep the ID token small. Its own claims are signed and take precedence.
-    return { ...(await oidc.fetchUserInfo(provider, tokens.access_token, claims.sub)), ...claims }
+    return { ...(await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims }
   } catch (error) {
-    if (!(error instanceof oidc.ClientError || isRefusal(error))) throw error
+    const reason = refusalReason(error)
+    if (reason === undefined) throw error
     ctx.log.warn({ err: error }, 'single sign-on failed')
-    throw unauthorized(`the identity provider rejected the sign-in: ${error.message}`)
+    throw unauthorized(`the identity provider rejected the sign-in: ${reason}`)
   }
-}
-
-function isRefusal(error: unknown): error is Error {
-  return (
-    error instanceof oidc.AuthorizationResponseError ||
-    error instanceof oidc.ResponseBodyError ||
-    error instanceof oidc.WWWAuthenticateChallengeError
-  )
 }
 
 /** The account of an identity. A first sign-in links the account with the verified address, else creates one; never links by name. */
@@ -118,7 +126,7 @@ async function convertAccount(ctx: TransactionCtx, id: string) {
   return updateUser(ctx, id, { auth_method: 'sso', password_hash: null, unconfirmed_email: null })
 }
 
-async function freeUsername(ctx: Ctx, claims: Claims) {
+export async function freeUsername(ctx: Ctx, claims: Claims) {
   const username = usernameOf(claims)
   return (await findUserByLogin(ctx.db, username)) ? `${username}-${randomText(6)}` : username
 }

@@ -36,14 +36,16 @@ export async function touchIdentity(db: Db, identity: Identity, now: Date) {
     .execute()
 }
 
-export type SsoTeam = Pick<Selectable<Schema['teams']>, 'id' | 'organization_id' | 'name' | 'visibility' | 'is_owners'>
+type Team = Selectable<Schema['teams']>
+export type SsoTeam = Pick<Team, 'id' | 'organization_id' | 'name' | 'visibility' | 'is_owners'>
 
 type UserGroups = { userId: string; groups: readonly string[]; everywhere: boolean }
 
 /** The teams of groups by SSO id, else by name, except owners: a group with that name would own every organization. */
 export async function listTeamsOfGroups(db: Db, { userId, groups, everywhere }: UserGroups) {
-  const { rows } = await sql<SsoTeam>`
-    select t.id, t.organization_id, t.name, t.visibility, t.is_owners from teams t join organizations o on o.id = t.organization_id
+  const { rows } = await sql<SsoTeam & { organization_name: string }>`
+    select t.id, t.organization_id, t.name, t.visibility, t.is_owners, o.name as organization_name
+      from teams t join organizations o on o.id = t.organization_id
      where (t.sso_team_id = any(${groups})
             or (t.is_owners and o.owners_team_saml_role_id = any(${groups}))
             or (t.sso_team_id is null and not t.is_owners and lower(t.name) in ${lowered(groups)}))
@@ -71,4 +73,62 @@ export async function deleteLeftMemberships(tx: Tx, userId: string) {
      where tm.user_id = ${userId} and t.organization_id = m.organization_id)
     returning m.id, m.organization_id`.execute(tx)
   return rows
+}
+
+export async function saveSignInSettings(db: Db, row: Insertable<Schema['sign_in_settings']>) {
+  await db
+    .insertInto('sign_in_settings')
+    .values(row)
+    .onConflict((conflict) => conflict.column('only_row').doUpdateSet(row))
+    .execute()
+}
+
+const SETTINGS_LOCK = 7_077_006
+
+/** Serialises changes of the sign-in settings. */
+export async function lockSignInSettings(tx: Tx) {
+  await sql`select pg_advisory_xact_lock(${sql.lit(SETTINGS_LOCK)})`.execute(tx)
+}
+
+export type TrialRow = Selectable<Schema['sign_in_trials']>
+
+export async function insertTrial(db: Db, row: Insertable<Schema['sign_in_trials']>) {
+  return db.insertInto('sign_in_trials').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function findTrial(db: Db, id: string) {
+  return db.selectFrom('sign_in_trials').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** Stores the result of a trial that has none; returns whether it had none. */
+export async function finishTrial(
+  db: Db,
+  id: string,
+  result: Pick<Insertable<Schema['sign_in_trials']>, 'result' | 'proves_sign_in' | 'finished_at'>,
+) {
+  const { numUpdatedRows } = await db
+    .updateTable('sign_in_trials')
+    .set(result)
+    .where('id', '=', id)
+    .where('finished_at', 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+export async function deleteTrials(db: Db, before: Date) {
+  await db.deleteFrom('sign_in_trials').where('created_at', '<', before).execute()
+}
+
+/** When an administrator last signed in with these settings, since `since`. */
+export async function findProof(db: Db, fingerprint: string, since: Date) {
+  const row = await db
+    .selectFrom('sign_in_trials')
+    .select('finished_at')
+    .where('fingerprint', '=', fingerprint)
+    .where('proves_sign_in', '=', true)
+    .where('finished_at', '>', since)
+    .orderBy('finished_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.finished_at ?? undefined
 }

@@ -123,9 +123,8 @@ export async function createReservedTagKey(ctx: Ctx, organizationName: string, i
 export async function updateReservedTagKey(ctx: Ctx, id: string, input: UpdateReservedTagKey) {
   const key = await requireReservedTagKey(ctx, id)
   const changes = { key: input.key, disable_overrides: input['disable-overrides'], updated_at: ctx.now() }
-  return uniqueKey(() =>
-    audited(ctx, keyAudit('update', key, input), (ctx) => store.updateReservedTagKey(ctx.db, id, changes)),
-  )
+  const event = { ...keyAudit('update', key, input), settings: { before: key, columns: changes } }
+  return uniqueKey(() => audited(ctx, event, (ctx) => store.updateReservedTagKey(ctx.db, id, changes)))
 }
 
 export async function deleteReservedTagKey(ctx: Ctx, id: string) {

@@ -137,7 +137,8 @@ export async function updateTeam(ctx: Ctx, id: string, input: UpdateTeam): Promi
     transact(ctx, async (ctx) => {
       await store.updateTeam(ctx.db, id, { ...columns, updated_at: ctx.now() })
       const audited = { ...team, visibility: input.visibility ?? team.visibility }
-      await recordAudit(ctx, teamAudit(audited, 'update', { changes: input }))
+      const settings = { before: team, columns }
+      await recordAudit(ctx, { ...teamAudit(audited, 'update', { changes: input }), settings })
       const changed = await store.findTeam(ctx.db, ctx.actor, id)
       return { ...team, ...changed, access: team.access }
     }),

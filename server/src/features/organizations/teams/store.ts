@@ -203,10 +203,17 @@ export async function insertTeamMembers(tx: Tx, { teamIds, userIds, now, viaSso 
 
 type NewInvitedMembers = { teamIds: readonly string[]; membershipIds: readonly string[]; now: Date }
 
+/** Adds invited users to teams. Invalidates the links that were shown to their inviters; those sent by e-mail stay valid. */
 export async function insertInvitedMembers(db: Db, { teamIds, membershipIds, now }: NewInvitedMembers) {
   await sql`insert into invited_team_members (team_id, membership_id, created_at)
     select t, m, ${now} from unnest(${teamIds}::text[]) t, unnest(${membershipIds}::text[]) m
     on conflict do nothing`.execute(db)
+  // The inviter, who has this link, may have less access than the new team.
+  await db
+    .updateTable('organization_memberships')
+    .set({ invitation_hash: null })
+    .where(sql<boolean>`id = any(${membershipIds})`)
+    .execute()
 }
 
 /** Removes users from teams of one organization. */

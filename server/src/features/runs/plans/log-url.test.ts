@@ -82,3 +82,11 @@ test('the URL of a log needs the two-factor authentication that the organization
   expect(response.status).toBe(404)
   expect((await read(url)).status).toBe(200)
 })
+
+test('the end of a log can be read without knowing its size', async () => {
+  const { pathname } = await logUrl(setting.user.token)
+  const readEnd = async (tail: number) => (await app.request({ url: `${pathname}?tail=${tail}` })).text
+
+  expect(await readEnd(6)).toBe('begun\n')
+  expect(await readEnd(1_000_000)).toBe('\u0002Terraform has begun\n')
+})

@@ -12,7 +12,7 @@ import { requireRun } from '../runs/access.ts'
 import { listReadablePhases, requirePhase, requireRunPhase } from './access.ts'
 import { MAX_READ_BYTES, readLogToken } from './artifact.ts'
 import { applyResource, planResource } from './resource.ts'
-import { openErroredState, openPlanJson, openRedactedPlan, readLog } from './service.ts'
+import { openErroredState, openPlanJson, openRedactedPlan, readLog, readLogEnd } from './service.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const LOG_TYPE = 'text/plain; charset=utf-8'
@@ -63,6 +63,7 @@ export const planRoutes: Routes = (http) => {
       query: {
         offset: count().describe('the first byte to send, 0 by default'),
         limit: count().describe('the most bytes to send, at most 1048576; without it, the rest of the log is sent'),
+        tail: count().describe('our own: how many of the last bytes to send, at most 1048576, instead of an offset'),
       },
       responses: { 200: binary('text/plain') },
     },
@@ -70,7 +71,8 @@ export const planRoutes: Routes = (http) => {
       const grant = readLogToken(req.ctx, req.params.token)
       if (!grant) throw notFound('log')
       const { phaseId, readerId } = grant
-      const { offset = 0, limit = MAX_READ_BYTES } = req.query
+      const { offset = 0, limit = MAX_READ_BYTES, tail } = req.query
+      if (tail !== undefined) return bytes((await readLogEnd(req.ctx, phaseId, { tail, readerId })).bytes, LOG_TYPE)
       // Read before the response starts, so that a missing log is an error.
       const chunk = await readLog(req.ctx, phaseId, { offset, limit: Math.min(limit, MAX_READ_BYTES), readerId })
       if (req.query.limit !== undefined) return bytes(chunk.bytes, LOG_TYPE)
@@ -80,7 +82,7 @@ export const planRoutes: Routes = (http) => {
   )
 }
 
-function jsonResponse(content: Readable | undefined) {
+function jsonResponse(content: Readable | Buffer | undefined) {
   return content ? bytes(content, JSON_TYPE) : noContent()
 }
 

@@ -1,10 +1,13 @@
 import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import type { ArtifactKind } from '@groundstate/contract/agent'
 import { hasPhaseEnded } from '@groundstate/contract/run-status'
 import type { Ctx } from '../../../app.ts'
 import { userActor } from '../../../auth/actor.ts'
 import { canReadRuns, readAccess } from '../../../auth/workspace-access.ts'
 import { invalid, noLongerKept, notFound, unavailable } from '../../../errors.ts'
+import { withWhole } from '../../states/state-versions/content.ts'
+import { readSensitiveTexts } from '../../workspaces/variable-sets/sensitive-values.ts'
 import { requirePhase } from './access.ts'
 import * as artifacts from './artifact.ts'
 import * as store from './store.ts'
@@ -17,11 +20,25 @@ export async function openPlanJson(ctx: Ctx, planId: string, signal: AbortSignal
   return openJson(ctx, phase, 'plan-json')
 }
 
-/** The plan for the CLI to render, without sensitive values; undefined until the plan has ended. Waits as `waitForDocuments` does. */
+/**
+ * The plan for the CLI to render, without values that the engine or the workspace marks sensitive; undefined until the plan has ended. Waits
+ * as `waitForDocuments` does.
+ */
 export async function openRedactedPlan(ctx: Ctx, planId: string, signal: AbortSignal) {
-  const { phase } = await requirePhase(ctx, planId, { kind: 'plan' })
+  const { phase, run } = await requirePhase(ctx, planId, { kind: 'plan' })
   await waitForDocuments(ctx, phase, signal)
-  return openJson(ctx, phase, 'plan-json-redacted')
+  const [content, textsOf] = await Promise.all([
+    openJson(ctx, phase, 'plan-json-redacted'),
+    readSensitiveTexts(ctx, [run.workspace_id]),
+  ])
+  const texts = textsOf(run.workspace_id)
+  if (!content || texts.size === 0) return content
+  // The size of a document is unknown.
+  return withWhole(Infinity, async () => {
+    const outcome = await ctx.workers.maskPlan(await buffer(content), texts)
+    if (!outcome.ok) throw invalid(outcome.reason)
+    return Buffer.from(outcome.value)
+  })
 }
 
 /** The state that the engine could not store at the end of an apply. Throws `not-found` if there is none. */
@@ -71,6 +88,19 @@ export async function readLog(ctx: Ctx, phaseId: string, { offset, limit, reader
   ])
   const bytes = whole.subarray(0, size)
   return { bytes, isEnd: hasEnded && offset + bytes.length >= contentSize + 2 }
+}
+
+/** The last `tail` bytes of a log. Throws as `readLog` does. */
+export async function readLogEnd(
+  ctx: Ctx,
+  phaseId: string,
+  { tail, readerId }: { tail: number; readerId?: string | undefined },
+) {
+  const log = await store.findLog(ctx.db, phaseId, { from: 0, to: 0, readerId })
+  const size =
+    (log?.log_size ?? log?.chunks_end ?? 0) + STX.length + (log && hasPhaseEnded(log.status) ? ETX.length : 0)
+  const limit = Math.min(tail, artifacts.MAX_READ_BYTES)
+  return readLog(ctx, phaseId, { offset: Math.max(0, size - limit), limit, readerId })
 }
 
 function mayRead(reader: store.LogReader | null) {

@@ -3,7 +3,7 @@ import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
-import { addWorkspace, createRun } from '../../../testing/runs.ts'
+import { type RunSetting, addWorkspace, createRun } from '../../../testing/runs.ts'
 import { allSignals } from '../../../testing/signals.ts'
 import { applyRun, connect, endJobs, finishRun, fire, readChain } from './testing/triggers.ts'
 
@@ -184,6 +184,8 @@ describe('the dependency graph', () => {
     expect(nodes[0]).toEqual({
       id: network.workspaceId,
       name: network.workspaceName,
+      'project-id': expect.stringMatching(/^prj-/),
+      'project-name': 'Default Project',
       'auto-apply-run-trigger': false,
       'trigger-only-on-output-change': false,
       locked: false,
@@ -193,10 +195,16 @@ describe('the dependency graph', () => {
     })
     expect(nodes[1]['trigger-only-on-output-change']).toBe(true)
     expect(nodes[2]).toMatchObject({ 'current-run': { id: run, status: 'plan_queued' }, locked: true })
+    const edge = (index: number, source: RunSetting, destination: RunSetting) => ({
+      id: triggers[index],
+      'workspace-id': destination.workspaceId,
+      'sourceable-id': source.workspaceId,
+      'last-fired-at': null,
+    })
     expect(graph.triggers).toEqual([
-      { id: triggers[0], 'workspace-id': dns.workspaceId, 'sourceable-id': network.workspaceId, cycle: null },
-      { id: triggers[1], 'workspace-id': web.workspaceId, 'sourceable-id': dns.workspaceId, cycle: 1 },
-      { id: triggers[2], 'workspace-id': dns.workspaceId, 'sourceable-id': web.workspaceId, cycle: 1 },
+      { ...edge(0, network, dns), cycle: null },
+      { ...edge(1, dns, web), cycle: 1 },
+      { ...edge(2, web, dns), cycle: 1 },
     ])
     expect(graph.truncated).toBe(false)
   })

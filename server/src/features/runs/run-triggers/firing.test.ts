@@ -39,7 +39,7 @@ afterEach(async () => {
 })
 
 test('a successful apply starts one run in each workspace that it triggers', async () => {
-  await connect(app, network, web)
+  const trigger = await connect(app, network, web)
   await connect(app, network, dns)
 
   const cause = await applyRun(app, agent, network)
@@ -64,6 +64,8 @@ test('a successful apply starts one run in each workspace that it triggers', asy
       'triggering-runs': { data: [{ id: cause, type: 'runs' }] },
     })
   }
+  const { data } = (await app.request({ url: `/api/v2/run-triggers/${trigger}`, token: user.token })).json()
+  expect(data.attributes['last-fired-at']).toMatch(/^\d{4}-/)
 })
 
 test('a run starts only after the delay', async () => {

@@ -10,6 +10,7 @@ export function runTriggerResource(trigger: RunTriggerRow): contract.RunTriggerR
       'workspace-name': trigger.workspace_name,
       'sourceable-name': trigger.source_name,
       'created-at': trigger.created_at,
+      'last-fired-at': trigger.last_fired_at,
     },
     relationships: {
       workspace: { data: { id: trigger.workspace_id, type: 'workspaces' } },
@@ -17,6 +18,13 @@ export function runTriggerResource(trigger: RunTriggerRow): contract.RunTriggerR
     },
     links: { self: `/api/v2/run-triggers/${trigger.id}` },
   }
+}
+
+export function listedRunTriggerResource(
+  trigger: RunTriggerRow & { mayDelete: boolean },
+): contract.ListedRunTriggerResource {
+  const resource = runTriggerResource(trigger)
+  return { ...resource, attributes: { ...resource.attributes, permissions: { 'can-destroy': trigger.mayDelete } } }
 }
 
 export function triggerChainResource({ runId, runs, firings, truncated }: TriggerChain): contract.TriggerChainResource {
@@ -72,6 +80,8 @@ export function dependencyGraphResource(graph: DependencyGraph): contract.Depend
       workspaces: workspaces.map(({ id, name, locked, run_id: runId, run_status: status, ...workspace }) => ({
         id,
         name,
+        'project-id': workspace.project_id,
+        'project-name': workspace.project_name,
         'auto-apply-run-trigger': workspace.auto_apply_run_trigger,
         'trigger-only-on-output-change': workspace.trigger_only_on_output_change,
         locked,
@@ -83,6 +93,7 @@ export function dependencyGraphResource(graph: DependencyGraph): contract.Depend
         id: trigger.id,
         'workspace-id': trigger.workspace_id,
         'sourceable-id': trigger.source_id,
+        'last-fired-at': trigger.last_fired_at,
         cycle: cycleOf(trigger.source_id) === cycleOf(trigger.workspace_id) ? cycleOf(trigger.source_id) : null,
       })),
       truncated,

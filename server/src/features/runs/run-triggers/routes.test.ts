@@ -53,6 +53,7 @@ describe('a run trigger', () => {
         'workspace-name': web.name,
         'sourceable-name': network.name,
         'created-at': expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        'last-fired-at': null,
       },
       relationships: {
         workspace: { data: { id: web.workspaceId, type: 'workspaces' } },
@@ -315,6 +316,43 @@ describe('a body is rejected', () => {
 function source(data: object) {
   return { data: { relationships: { sourceable: { data } } } }
 }
+
+describe('the list of an organization', () => {
+  const listAll = async (query = '', token = user.token) => {
+    const { data, meta } = (await read(`/organizations/${acme.name}/run-triggers${query}`, token)).json()
+    const pairs = data.map(({ attributes }: any) => `${attributes['sourceable-name']}>${attributes['workspace-name']}`)
+    return { data, pairs, total: meta.pagination['total-count'] }
+  }
+
+  test('is searched, sorted and read page by page', async () => {
+    await connect(app, network, web)
+    await connect(app, web, network)
+    const q = `?q=${web.name}`
+
+    const sources = [`${network.name}>${web.name}`, `${web.name}>${network.name}`].toSorted()
+    expect(await listAll(q)).toMatchObject({ pairs: sources, total: 2 })
+    expect((await listAll(`${q}&sort=-source`)).pairs).toEqual(sources.toReversed())
+    expect((await listAll(`${q}&page[size]=1&page[number]=2`)).pairs).toEqual(sources.slice(1))
+    expect((await listAll(`?filter[project][id]=prj-nothing`)).total).toBe(0)
+  })
+
+  test('has the triggers between workspaces that the caller sees, and what the caller may delete', async () => {
+    const hidden = await add()
+    const id = await connect(app, network, web)
+    await connect(app, hidden, web)
+    await connect(app, web, hidden)
+    const reader = await personWith({ [network.workspaceId]: 'read', [web.workspaceId]: 'read' })
+    const admin = await personWith({ [network.workspaceId]: 'read', [web.workspaceId]: 'admin' })
+
+    const [forReader, forAdmin] = [await listAll('', reader.token), await listAll('', admin.token)]
+
+    expect(forReader).toMatchObject({
+      data: [{ id, attributes: { permissions: { 'can-destroy': false } } }],
+      total: 1,
+    })
+    expect(forAdmin).toMatchObject({ data: [{ id, attributes: { permissions: { 'can-destroy': true } } }], total: 1 })
+  })
+})
 
 test('workspaces may trigger each other', async () => {
   const responses = await Promise.all([

@@ -3,12 +3,18 @@ import { documentOf, pageOf } from '@groundstate/contract/responses'
 import * as contract from '@groundstate/contract/run-triggers'
 import { z } from 'zod'
 import type { Routes } from '../../../http/http.ts'
-import { REFUSAL, REQUIRED, lastText } from '../../../http/query.ts'
+import { REFUSAL, REQUIRED, lastText, sortBy, text } from '../../../http/query.ts'
 import { created, ok } from '../../../http/responses.ts'
+import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { requireRunTrigger, requireTriggerWorkspace } from './access.ts'
 import { readDependencyGraph, readTriggerChain } from './graphs.ts'
-import { dependencyGraphResource, runTriggerResource, triggerChainResource } from './resource.ts'
-import { createRunTrigger, deleteRunTrigger } from './service.ts'
+import {
+  dependencyGraphResource,
+  listedRunTriggerResource,
+  runTriggerResource,
+  triggerChainResource,
+} from './resource.ts'
+import { createRunTrigger, deleteRunTrigger, listOrganizationTriggers } from './service.ts'
 import { listRunTriggers } from './store.ts'
 
 const TRIGGER = documentOf(contract.runTriggerSchema)
@@ -87,6 +93,25 @@ export const runTriggerRoutes: Routes = (http) => {
       responses: { 200: documentOf(contract.triggerChainSchema) },
     },
     async (req) => ok(triggerChainResource(await readTriggerChain(req.ctx, req.params.runId))),
+  )
+  http.get(
+    '/organizations/:organization/run-triggers',
+    {
+      summary: 'List the run triggers of an organization',
+      access: { organization: 'organization:read' },
+      authorise: async (ctx, { organization }) => requireOrganization(ctx, organization, 'organization:read'),
+      query: {
+        q: text().describe('part of the name of the source or the destination'),
+        'filter[project][id]': text().describe('id of the project of the source or the destination'),
+        sort: sortBy(['source', 'destination', 'last-fired-at'], 'source'),
+      },
+      responses: { 200: pageOf(contract.listedRunTriggerSchema) },
+    },
+    async (req) => {
+      const { q, sort, 'filter[project][id]': projectId } = req.query
+      const list = { q, sort, projectId, page: req.page() }
+      return req.list(await listOrganizationTriggers(req.ctx, req.subject, list), listedRunTriggerResource)
+    },
   )
   http.get(
     '/organizations/:organization/dependency-graph',

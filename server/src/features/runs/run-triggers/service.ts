@@ -1,6 +1,9 @@
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited } from '../../../audit/record.ts'
+import { seesEveryWorkspace } from '../../../auth/access-context.ts'
+import { readAccess } from '../../../auth/workspace-access.ts'
 import { invalid, notFound } from '../../../errors.ts'
+import type { Organization } from '../../organizations/organizations/access.ts'
 import type { Workspace } from '../../workspaces/workspaces/access.ts'
 import { SOURCE, requireRunTriggerToDelete, requireSource } from './access.ts'
 import * as store from './store.ts'
@@ -31,6 +34,18 @@ export async function createRunTrigger(ctx: Ctx, workspace: Workspace, sourceId:
       return trigger
     },
   )
+}
+
+type ListInput = Omit<Parameters<typeof store.listOrganizationTriggers>[2], 'organizationId' | 'seesAll'>
+
+export async function listOrganizationTriggers(ctx: Ctx, { id, access }: Organization, list: ListInput) {
+  const triggers = { ...list, organizationId: id, seesAll: seesEveryWorkspace(access) }
+  const { rows, total } = await store.listOrganizationTriggers(ctx.db, ctx.actor, triggers)
+  const listed = rows.map(({ access: column, ...trigger }) => {
+    const { can } = readAccess(ctx.actor, { ...trigger, access: column })
+    return { ...trigger, mayDelete: can.has('run-triggers:manage') }
+  })
+  return { rows: listed, total }
 }
 
 /** Deletes a run trigger. Runs of earlier firings still start. */

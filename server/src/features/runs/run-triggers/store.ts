@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
-import { accessColumn, workspaceAccessColumn } from '../../../auth/access-sql.ts'
+import { shareAccess } from '../../../auth/access-context.ts'
+import { accessColumn, sharedAccessColumn, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import { type Db, type Page, type Tx } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
+import { containing } from '../../../db/sql.ts'
 
 /** Run triggers `t` with their destination `w` and their source `s`. */
 function selectRunTriggers(db: Db) {
@@ -34,6 +36,46 @@ export async function listRunTriggers(db: Db, { workspaceId, type, page }: Trigg
   return readPaged(page, list, db.selectFrom('run_triggers as t').where(SIDE[type], '=', workspaceId))
 }
 
+type OrganizationTriggers = {
+  organizationId: string
+  /** The actor sees all workspaces of the organization. */
+  seesAll: boolean
+  /** Part of the name of the source or the destination. */
+  q: string | undefined
+  projectId: string | undefined
+  sort: { name: 'source' | 'destination' | 'last-fired-at'; descending: boolean }
+  page: Page
+}
+
+/** A page of an organization's triggers between workspaces that the actor may see, with its access to the destination. */
+export async function listOrganizationTriggers(db: Db, actor: Actor, list: OrganizationTriggers) {
+  const { organizationId, seesAll, q, projectId, sort, page } = list
+  const name = q === undefined ? '' : containing(q)
+  const all = db
+    .selectFrom('run_triggers as t')
+    .innerJoin('workspaces as w', 'w.id', 't.workspace_id')
+    .innerJoin('workspaces as s', 's.id', 't.source_id')
+    .where('w.organization_id', '=', organizationId)
+    .$if(!seesAll, (query) =>
+      query
+        .where(visibleWorkspace(actor))
+        .where(sql<boolean>`exists (select from workspaces w where w.id = t.source_id and ${visibleWorkspace(actor)})`),
+    )
+    .$if(q !== undefined, (query) => query.where(sql<boolean>`(s.name ilike ${name} or w.name ilike ${name})`))
+    .$if(projectId !== undefined, (query) => query.where(sql<boolean>`${projectId} in (s.project_id, w.project_id)`))
+  const direction = sort.descending ? sql`desc nulls last` : sql`asc nulls first`
+  const sorted = all
+    .selectAll('t')
+    .select(['w.name as workspace_name', 's.name as source_name', 'w.organization_id'])
+    .select(sharedAccessColumn(actor).as('access'))
+    .orderBy(SORT_COLUMN[sort.name], direction)
+    .orderBy('t.seq')
+  const { rows, total } = await readPaged(page, sorted, all)
+  return { rows: shareAccess(rows), total }
+}
+
+const SORT_COLUMN = { source: 's.name', destination: 'w.name', 'last-fired-at': 't.last_fired_at' } as const
+
 /** Locks the inbound triggers of a workspace and returns its source ids; undefined if deleted. Workspaces that trigger each other do not deadlock. */
 export async function lockSources(tx: Tx, workspaceId: string): Promise<ReadonlySet<string> | undefined> {
   const workspace = tx.selectFrom('workspaces').select('id').where('id', '=', workspaceId).forNoKeyUpdate()
@@ -62,16 +104,20 @@ type AppliedRun = { id: string; workspace_id: string; base_state_version_id: str
 
 /** Fires the outbound triggers of a run's workspace, at most once per run. Returns the ids of the destination workspaces. */
 export async function insertFirings(tx: Tx, run: AppliedRun, { now, fireAt }: { now: Date; fireAt: Date }) {
-  const { rows } = await sql<{ workspace_id: string }>`
-    insert into trigger_firings (source_run_id, before_state_version_id, after_state_version_id, workspace_id, fire_at,
-        created_at)
-    select ${run.id}, ${run.base_state_version_id}, s.current_state_version_id,
-        t.workspace_id, ${fireAt}::timestamptz, ${now}::timestamptz
-      from run_triggers t join workspaces s on s.id = t.source_id
-     where t.source_id = ${run.workspace_id}
-     order by t.seq
-    on conflict (source_run_id, workspace_id) do nothing
-    returning workspace_id`.execute(tx)
+  const { rows } = await sql<{ workspace_id: string }>`with fired as (
+      insert into trigger_firings (source_run_id, before_state_version_id, after_state_version_id, workspace_id, fire_at,
+          created_at)
+      select ${run.id}, ${run.base_state_version_id}, s.current_state_version_id,
+          t.workspace_id, ${fireAt}::timestamptz, ${now}::timestamptz
+        from run_triggers t join workspaces s on s.id = t.source_id
+       where t.source_id = ${run.workspace_id}
+       order by t.seq
+      on conflict (source_run_id, workspace_id) do nothing
+      returning workspace_id),
+    marked as (
+      update run_triggers t set last_fired_at = ${now}::timestamptz
+        from fired where t.source_id = ${run.workspace_id} and t.workspace_id = fired.workspace_id)
+    select workspace_id from fired`.execute(tx)
   return rows.map((row) => row.workspace_id)
 }
 
@@ -150,7 +196,7 @@ export async function listTriggersOf(db: Db, organizationId: string, limit: numb
   return db
     .selectFrom('run_triggers as t')
     .innerJoin('workspaces as w', 'w.id', 't.workspace_id')
-    .select(['t.id', 't.workspace_id', 't.source_id'])
+    .select(['t.id', 't.workspace_id', 't.source_id', 't.last_fired_at'])
     .where('w.organization_id', '=', organizationId)
     .orderBy('t.seq')
     .limit(limit)
@@ -163,8 +209,17 @@ type Visible = { ids: readonly string[]; seesAll: boolean }
 export async function listGraphWorkspaces(db: Db, actor: Actor, { ids, seesAll }: Visible) {
   return db
     .selectFrom('workspaces as w')
+    .innerJoin('projects as p', 'p.id', 'w.project_id')
     .leftJoin('runs as r', 'r.id', 'w.current_run_id')
-    .select(['w.id', 'w.name', 'w.auto_apply_run_trigger', 'w.trigger_only_on_output_change', 'w.latest_change_at'])
+    .select([
+      'w.id',
+      'w.name',
+      'w.project_id',
+      'p.name as project_name',
+      'w.auto_apply_run_trigger',
+      'w.trigger_only_on_output_change',
+      'w.latest_change_at',
+    ])
     .select(['r.id as run_id', 'r.status as run_status', sql<boolean>`w.locked_by_type is not null`.as('locked')])
     .where(sql<boolean>`w.id = any(${ids})`)
     .where(seesAll ? sql<boolean>`true` : visibleWorkspace(actor))

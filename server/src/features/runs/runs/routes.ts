@@ -1,16 +1,14 @@
 import { configurationVersionIncludes, runIncludes, shownRunIncludes } from '@groundstate/contract/includes'
-import type { Resource } from '@groundstate/contract/json-api'
 import { organizationCapacitySchema } from '@groundstate/contract/organization-overviews'
 import { policyCheckSchema } from '@groundstate/contract/policies'
 import { documentOf, pageOf, uncountedPageOf, wholeListOf } from '@groundstate/contract/responses'
 import { createRunBody, queuedRunSchema, runActionBody, runSchema } from '@groundstate/contract/runs'
 import type { Ctx } from '../../../app.ts'
-import type { Page } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { requiredText } from '../../../http/query.ts'
-import { type ApiResponse, accepted, created, listAll, ok } from '../../../http/responses.ts'
+import { accepted, created, listAll, ok, uncountedPage } from '../../../http/responses.ts'
 import type { RouteAccess, RouteAudit } from '../../../http/route-access.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
@@ -261,35 +259,6 @@ export const organizationRunRoutes: Routes = (http) => {
       return ok({ id: name, type: 'organization-capacity', attributes })
     },
   )
-}
-
-type UncountedList = { url: string; page: Page; isLast: boolean }
-
-/** Lists of a whole organization have no totals (public documentation: `pagination-without-totals`). */
-function uncountedPage({ url, page, isLast }: UncountedList, resources: Resource[]): ApiResponse {
-  const [path = '', search] = url.split('?', 2)
-  const link = (number: number) => {
-    const params = new URLSearchParams(search)
-    params.set('page[number]', String(number))
-    params.set('page[size]', String(page.size))
-    return `${path}?${params.toString()}`
-  }
-  const [previous, next] = [page.number > 1 ? page.number - 1 : null, isLast ? null : page.number + 1]
-  return {
-    status: 200,
-    document: {
-      data: resources,
-      links: {
-        self: link(page.number),
-        first: link(1),
-        prev: previous === null ? null : link(previous),
-        next: next === null ? null : link(next),
-      },
-      meta: {
-        pagination: { 'current-page': page.number, 'page-size': page.size, 'prev-page': previous, 'next-page': next },
-      },
-    },
-  }
 }
 
 export const runLoaders: readonly Loader[] = [

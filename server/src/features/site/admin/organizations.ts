@@ -37,12 +37,14 @@ export async function subscribe(ctx: Ctx, name: string, featureSetId: string) {
   return { organization: updated, set }
 }
 
-async function change(ctx: Ctx, { id, name }: store.SiteOrganizationRow, { plan, 'run-concurrency': limit }: Changes) {
+async function change(ctx: Ctx, before: store.SiteOrganizationRow, { plan, 'run-concurrency': limit }: Changes) {
+  const { id, name } = before
+  const columns = { plan, run_concurrency: limit, updated_at: ctx.now() }
   const meta = { changes: { plan, 'run-concurrency': limit } }
-  const event: AuditEvent = { ...organizationAudit({ id, name }, 'update'), meta }
+  const event: AuditEvent = { ...organizationAudit({ id, name }, 'update'), meta, settings: { before, columns } }
   return audited(ctx, event, async (ctx) => {
     if (limit !== undefined) await wakePools(ctx, id)
-    return updateOrganization(ctx.db, id, { plan, run_concurrency: limit, updated_at: ctx.now() })
+    return updateOrganization(ctx.db, id, columns)
   })
 }
 

@@ -2,7 +2,7 @@ import type * as contract from '@groundstate/contract/admin'
 import { avatarPath } from '../../identity/users/resource.ts'
 import { PLAN_LIMITS } from '../../organizations/organizations/quotas.ts'
 import type { FeatureSet } from './organizations.ts'
-import type { AdminUserRow, SiteOrganizationRow } from './store.ts'
+import type { AdminUserRow, SiteMembershipRow, SiteOrganizationRow } from './store.ts'
 
 /** A user for site administrators, with the e-mail address. */
 export function adminUserResource(row: AdminUserRow, baseUrl: string): contract.AdminUserResource {
@@ -14,18 +14,33 @@ export function adminUserResource(row: AdminUserRow, baseUrl: string): contract.
       username: row.username,
       email: row.email,
       'unconfirmed-email': row.unconfirmed_email,
-      'avatar-url': `${baseUrl}${avatarPath(row.id)}`,
+      'avatar-url': `${baseUrl}${avatarPath(row)}`,
       'auth-method': row.auth_method,
       'is-admin': row.is_site_admin,
       'is-suspended': row.suspended_at !== null,
       'is-service-account': row.is_service_account,
       'two-factor': { enabled: hasTwoFactor, verified: hasTwoFactor },
       'created-at': row.created_at,
+      'last-active-at': row.last_active_at,
     },
     relationships: {
       'authentication-tokens': { links: { related: `/api/v2/users/${row.id}/authentication-tokens` } },
     },
     links: { self: `/api/v2/admin/users/${row.id}` },
+  }
+}
+
+export function adminMembershipResource(row: SiteMembershipRow): contract.AdminMembershipResource {
+  return {
+    id: row.id,
+    type: 'organization-memberships',
+    attributes: {
+      'organization-name': row.organization_name,
+      status: row.status,
+      teams: row.teams,
+      'is-last-owner': row.is_last_owner,
+      'created-at': row.created_at,
+    },
   }
 }
 

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createBrowser } from '../../../testing/browser.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
+import { createTeam } from '../../../testing/teams.ts'
 import { totpCode } from '../../identity/sessions/totp.ts'
 
 const PASSWORD = 'a good password'
@@ -73,6 +74,31 @@ describe('users', () => {
 
     expect(response.status).toBe(422)
     expect(response.json().errors[0].source.pointer).toBe(`/data/attributes/${name}`)
+  })
+
+  test('are filtered by two-factor authentication, and show when they were last active', async () => {
+    const person = await createUser(app, { username: 'without-codes', password: PASSWORD })
+    await details(person)
+
+    const without = await send('GET', '/users?filter[two-factor]=false&q=without-codes')
+    const withCodes = await send('GET', '/users?filter[two-factor]=true&q=without-codes')
+
+    expect(without.json().data.map(({ id }: TestUser) => id)).toEqual([person.id])
+    expect(withCodes.json().data).toEqual([])
+  })
+
+  test('have organizations and teams, which say where they are the last owner', async () => {
+    const person = await createUser(app)
+    const own = await createOrganization(app, person)
+    const shared = await createOrganization(app, other)
+    await createTeam(app, shared.id, { name: 'ops', members: [person] })
+
+    const { data } = (await send('GET', `/users/${person.id}/organization-memberships`)).json()
+    const byName = new Map(data.map(({ attributes }: any) => [attributes['organization-name'], attributes]))
+
+    expect(byName.size).toBe(2)
+    expect(byName.get(own.name)).toMatchObject({ teams: [{ name: 'owners' }], 'is-last-owner': true })
+    expect(byName.get(shared.name)).toMatchObject({ teams: [{ name: 'ops' }], 'is-last-owner': false })
   })
 
   test('are listed by pages, searched and filtered, without the accounts of teams', async () => {

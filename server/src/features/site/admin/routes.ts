@@ -1,12 +1,21 @@
 import * as contract from '@groundstate/contract/admin'
+import { passwordResetSchema } from '@groundstate/contract/password-resets'
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
 import { createUserBody, subscribeBody, updateOrganizationPlanBody, updateUserBody } from '@groundstate/contract/users'
+import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import type { Routes } from '../../../http/http.ts'
 import { boolean, text } from '../../../http/query.ts'
-import { created, listAll, ok } from '../../../http/responses.ts'
+import { created, listAll, ok, unstored } from '../../../http/responses.ts'
+import { passwordResetResource } from '../../identity/password-resets/resource.ts'
 import * as organizations from './organizations.ts'
-import { adminOrganizationResource, adminUserResource, featureSetResource, subscriptionResource } from './resource.ts'
+import {
+  adminMembershipResource,
+  adminOrganizationResource,
+  adminUserResource,
+  featureSetResource,
+  subscriptionResource,
+} from './resource.ts'
 import * as users from './users.ts'
 
 const ADMIN = { access: 'site-admin' } as const
@@ -111,12 +120,16 @@ export const adminUserRoutes: Routes = (http) => {
         q: text().describe('part of the username or the e-mail address'),
         'filter[admin]': boolean().describe('only site administrators, or only others'),
         'filter[suspended]': boolean().describe('only suspended users, or only others'),
+        'filter[two-factor]': boolean().describe(
+          'only users with two-factor authentication, or only users with a password and without it',
+        ),
       },
       responses: { 200: pageOf(contract.adminUserSchema) },
     },
     async (req) => {
       const { q, 'filter[admin]': isAdmin, 'filter[suspended]': isSuspended } = req.query
-      const list = await users.listSiteUsers(req.ctx, { page: req.page(), q, isAdmin, isSuspended })
+      const filter = { q, isAdmin, isSuspended, hasTwoFactor: req.query['filter[two-factor]'] }
+      const list = await users.listSiteUsers(req.ctx, { page: req.page(), ...filter })
       return req.list(list, (row) => adminUserResource(row, req.ctx.baseUrl))
     },
   )
@@ -127,13 +140,28 @@ export const adminUserRoutes: Routes = (http) => {
       summary: 'Create a user',
       audit: 'user create',
       body: createUserBody,
-      responses: { 201: documentOf(contract.adminUserSchema) },
+      responses: {
+        201: documentOf(contract.adminUserSchema).extend({ included: z.array(passwordResetSchema).optional() }),
+      },
     },
-    async ({ ctx, body }) =>
-      created(adminUserResource(await users.createSiteUser(ctx, body.data.attributes), ctx.baseUrl)),
+    async ({ ctx, body }) => {
+      const { user, reset } = await users.createSiteUser(ctx, body.data.attributes)
+      const included = reset && [passwordResetResource(reset)]
+      return unstored(created(adminUserResource(user, ctx.baseUrl), included))
+    },
   )
   http.get(ONE_USER, { ...USER, summary: 'Show a user as an administrator' }, async ({ ctx, params }) =>
     ok(adminUserResource(await users.requireSiteUser(ctx, params.userId), ctx.baseUrl)),
+  )
+  http.get(
+    `${ONE_USER}/organization-memberships`,
+    {
+      ...ADMIN,
+      summary: 'List the organizations and teams of a user',
+      responses: { 200: pageOf(contract.adminMembershipSchema) },
+    },
+    async (req) =>
+      req.list(await users.listSiteMemberships(req.ctx, req.params.userId, req.page()), adminMembershipResource),
   )
   http.patch(
     ONE_USER,
@@ -147,6 +175,16 @@ export const adminUserRoutes: Routes = (http) => {
     ONE_USER,
     { ...ADMIN, summary: 'Delete a user', audit: 'user destroy', responses: { 204: null } },
     async (req) => users.deleteSiteUser(req.ctx, req.params.userId),
+  )
+  http.post(
+    `${ONE_USER}/actions/reset_password`,
+    {
+      ...ADMIN,
+      summary: "Create a link to set a user's password",
+      audit: 'user create_password_reset',
+      responses: { 200: documentOf(passwordResetSchema) },
+    },
+    async ({ ctx, params }) => unstored(ok(passwordResetResource(await users.resetUserPassword(ctx, params.userId)))),
   )
   for (const [name, { act, ...described }] of Object.entries(ACTIONS)) {
     http.post(`${ONE_USER}/actions/${name}`, { ...USER, ...described }, async ({ ctx, params }) =>

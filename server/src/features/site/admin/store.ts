@@ -22,9 +22,15 @@ export async function findFirstSiteAdmin(db: Db) {
     .executeTakeFirst()
 }
 
-export type UserFilter = { q: string | undefined; isAdmin: boolean | undefined; isSuspended: boolean | undefined }
+export type UserFilter = Record<'isAdmin' | 'isSuspended' | 'hasTwoFactor', boolean | undefined> & {
+  q: string | undefined
+}
 
-export async function listSiteUsers(db: Db, { q, isAdmin, isSuspended }: UserFilter, page: Page) {
+const lastActiveAt = sql<Date | null>`greatest(
+  (select max(s.last_used_at) from sessions s where s.user_id = users.id),
+  (select max(t.last_used_at) from tokens t where t.user_id = users.id))`.as('last_active_at')
+
+export async function listSiteUsers(db: Db, { q, isAdmin, isSuspended, hasTwoFactor }: UserFilter, page: Page) {
   let all = db.selectFrom('users').where('is_service_account', '=', false)
   if (q !== undefined) {
     const pattern = containing(q)
@@ -32,10 +38,15 @@ export async function listSiteUsers(db: Db, { q, isAdmin, isSuspended }: UserFil
   }
   if (isAdmin !== undefined) all = all.where('is_site_admin', '=', isAdmin)
   if (isSuspended !== undefined) all = all.where('suspended_at', isSuspended ? 'is not' : 'is', null)
+  if (hasTwoFactor !== undefined) {
+    const verified = sql<boolean>`exists (select from two_factor_secrets f where f.user_id = users.id and f.verified_at is not null)`
+    // Single sign-on and programs have no code, so only accounts with a password can lack one.
+    all = hasTwoFactor ? all.where(verified) : all.where(sql<boolean>`password_hash is not null and not ${verified}`)
+  }
   const list = all
     .leftJoin('two_factor_secrets as f', 'f.user_id', 'users.id')
     .selectAll('users')
-    .select('f.verified_at as two_factor_at')
+    .select(['f.verified_at as two_factor_at', lastActiveAt])
   return readPaged(page, list.orderBy('users.created_at').orderBy('users.id'), all)
 }
 
@@ -46,7 +57,7 @@ export async function findSiteUser(db: Db, id: string) {
     .selectFrom('users')
     .leftJoin('two_factor_secrets as f', 'f.user_id', 'users.id')
     .selectAll('users')
-    .select('f.verified_at as two_factor_at')
+    .select(['f.verified_at as two_factor_at', lastActiveAt])
     .where('users.id', '=', id)
     .where('is_service_account', '=', false)
     .executeTakeFirst()
@@ -126,3 +137,26 @@ export async function listMembershipsOf(tx: Tx, userId: string) {
   ])
   return { memberships, teams }
 }
+
+/** The memberships of a user by organization, with the user's teams. */
+export async function listSiteMemberships(db: Db, userId: string, page: Page) {
+  const all = db.selectFrom('organization_memberships as m').where('m.user_id', '=', userId)
+  const list = all
+    .innerJoin('organizations as o', 'o.id', 'm.organization_id')
+    .select(['m.id', 'm.status', 'm.created_at', 'o.name as organization_name'])
+    .select([
+      sql<{ id: string; name: string }[]>`array(
+        select json_build_object('id', t.id, 'name', t.name) from team_members tm join teams t on t.id = tm.team_id
+         where tm.user_id = m.user_id and t.organization_id = m.organization_id order by t.name)`.as('teams'),
+      sql<boolean>`exists (
+        select from teams t join team_members tm on tm.team_id = t.id
+         where t.organization_id = m.organization_id and t.is_owners and tm.user_id = m.user_id and not exists (
+           select from team_members other join users u on u.id = other.user_id
+            where other.team_id = t.id and other.user_id <> m.user_id and u.suspended_at is null
+              and not u.is_service_account))`.as('is_last_owner'),
+    ])
+    .orderBy('o.name')
+    .orderBy('m.id')
+  return readPaged(page, list, all)
+}
+export type SiteMembershipRow = Awaited<ReturnType<typeof listSiteMemberships>>['rows'][number]

@@ -7,7 +7,9 @@ import { type Page, isForeignKeyViolation, transact } from '../../../db/db.ts'
 import { conflict, invalid, notFound } from '../../../errors.ts'
 import { randomText } from '../../../ids.ts'
 import { hashPassword } from '../../../secrets/passwords.ts'
+import { createPasswordReset } from '../../identity/password-resets/service.ts'
 import { endSessions } from '../../identity/sessions/service.ts'
+import { signInMethods } from '../../identity/sessions/sign-in-settings.ts'
 import { removeTwoFactor } from '../../identity/sessions/two-factor.ts'
 import { createUserToken, replaceSettingToken } from '../../identity/tokens/service.ts'
 import { userAudit } from '../../identity/users/resource.ts'
@@ -38,18 +40,35 @@ export async function listSiteUsers(ctx: Ctx, { page, ...filter }: store.UserFil
   return store.listSiteUsers(ctx.db, filter, page)
 }
 
-/** Creates an account. Without a password it is for single sign-on, or for programs with API tokens. */
+export async function listSiteMemberships(ctx: Ctx, id: string, page: Page) {
+  await requireSiteUser(ctx, id)
+  return store.listSiteMemberships(ctx.db, id, page)
+}
+
+/**
+ * Creates an account. Without a password it is for single sign-on, or for programs with API tokens; where there is no single sign-on, a link to
+ * set a password is returned.
+ */
 export async function createSiteUser(ctx: Ctx, input: CreateUser) {
   checkSiteAdmin(ctx)
   const passwordHash = input.password === undefined ? null : await hashPassword(input.password)
-  const user = await transact(ctx, async (ctx) => {
+  const methods = await signInMethods(ctx)
+  const getsLink = passwordHash === null && methods.password && methods.sso === null
+  return transact(ctx, async (ctx) => {
     const { username, email, 'is-admin': isSiteAdmin } = input
     const user = await createUser(ctx, { username, email, passwordHash, isSiteAdmin })
     await acceptInvitations(ctx, user.id)
     await recordAudit(ctx, userAudit('create', user, { 'is-admin': user.is_site_admin }))
-    return user
+    const reset = getsLink ? await createPasswordReset(ctx, user) : undefined
+    return { user: await requireSiteUser(ctx, user.id), reset }
   })
-  return requireSiteUser(ctx, user.id)
+}
+
+/** Creates a one-time link with which the user sets a password. Until then everything stays as it is. */
+export async function resetUserPassword(ctx: Ctx, id: string) {
+  const user = await requireSiteUser(ctx, id)
+  if (user.suspended_at) throw conflict(`${user.username} is suspended: unsuspend the account first`)
+  return audited(ctx, userAudit('create_password_reset', user), (ctx) => createPasswordReset(ctx, user))
 }
 
 /** Changes an account. A new password ends all sessions. A new address counts as confirmed and accepts its invitations. */
@@ -57,14 +76,16 @@ export async function updateSiteUser(ctx: Ctx, id: string, input: UpdateUser) {
   const user = await requireSiteUser(ctx, id)
   const passwordHash = input.password === undefined ? undefined : await hashPassword(input.password)
   const meta = { changes: Object.keys(input), 'is-admin': input['is-admin'] }
-  return changeUser(ctx, userAudit('update', user, meta), async (ctx) => {
+  const columns = {
+    username: input.username,
+    email: input.email,
+    is_site_admin: input['is-admin'],
+    ...(passwordHash !== undefined && { password_hash: passwordHash, auth_method: 'password' as const }),
+  }
+  const event = { ...userAudit('update', user, meta), settings: { before: user, columns } }
+  return changeUser(ctx, event, async (ctx) => {
     if (input['is-admin'] === false) await checkNotLastAdmin(ctx, id)
-    await updateUser(ctx, id, {
-      username: input.username,
-      email: input.email,
-      is_site_admin: input['is-admin'],
-      ...(passwordHash !== undefined && { password_hash: passwordHash, auth_method: 'password' }),
-    })
+    await updateUser(ctx, id, columns)
     if (passwordHash !== undefined) await endSessions(ctx, id)
     if (input.email !== undefined) await acceptInvitations(ctx, id)
   })

@@ -1,29 +1,84 @@
-import { type Selectable, sql } from 'kysely'
+import { type SelectQueryBuilder, type Selectable, sql } from 'kysely'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { containing } from '../../../db/sql.ts'
 
 export type AuditEventRow = Selectable<Schema['audit_events']>
 
+/** `organizationId` undefined: the whole server. `since` and `until` are exclusive. */
+export type TrailFilter = {
+  organizationId: string | undefined
+  since?: Date | undefined
+  until?: Date | undefined
+  id?: string | undefined
+  actorId?: string | undefined
+  resourceType?: string | undefined
+  resourceId?: string | undefined
+  action?: string | undefined
+  q?: string | undefined
+}
+
+/** Events that a filtered list counts and searches, so that its cost does not grow with the trail. */
+export const MAX_FILTERED = 50_000
+
 /** A page of events, newest first. */
-export async function listEvents(db: Db, query: TrailQuery, page: Page) {
-  let events = db.selectFrom('audit_events')
-  if (query.organizationId !== undefined) events = events.where('organization_id', '=', query.organizationId)
-  if (query.since !== undefined) events = events.where('created_at', '>', query.since)
+export async function listEvents(db: Db, filter: TrailFilter, page: Page) {
+  const { organizationId: _, since: _since, ...others } = filter
+  const isFiltered = Object.values(others).some((value) => value !== undefined)
+  const candidates = isFiltered ? newestFirst(db, filter).limit(MAX_FILTERED) : newestFirst(db, filter)
+  const matching = db.selectFrom(candidates.as('e')).where(matches(filter.q))
   const [rows, total] = await Promise.all([
-    events
+    matching
       .selectAll()
       .orderBy('created_at', 'desc')
       .orderBy('id', 'desc')
       .limit(page.size)
       .offset(pageOffset(page))
       .execute(),
-    countEvents(db, query),
+    isFiltered ? countMatching(matching) : countEvents(db, filter),
   ])
   return { rows, total }
 }
 
-/** `organizationId` undefined: the whole server. */
-export type TrailQuery = { organizationId: string | undefined; since: Date | undefined }
+/** All events of a filter but `q`, newest first. Each equality has an index with the time. */
+function newestFirst(db: Db, { organizationId, since, until, ...filter }: TrailFilter) {
+  let events = db.selectFrom('audit_events').selectAll()
+  if (organizationId !== undefined) events = events.where('organization_id', '=', organizationId)
+  if (since !== undefined) events = events.where('created_at', '>', since)
+  if (until !== undefined) events = events.where('created_at', '<', until)
+  if (filter.id !== undefined) events = events.where('id', '=', filter.id)
+  if (filter.actorId !== undefined) events = events.where('actor_id', '=', filter.actorId)
+  if (filter.resourceType !== undefined) events = events.where('resource_type', '=', filter.resourceType)
+  if (filter.resourceId !== undefined) events = events.where('resource_id', '=', filter.resourceId)
+  if (filter.action !== undefined) events = events.where('action', '=', filter.action)
+  return events.orderBy('created_at', 'desc').orderBy('id', 'desc')
+}
+
+function matches(q: string | undefined) {
+  if (q === undefined) return sql<boolean>`true`
+  return sql<boolean>`concat_ws(' ', actor_name, actor_id, token_id, resource_type, resource_id, action, meta::text, request_id, address)
+    ilike ${containing(q)}`
+}
+
+async function countMatching(matching: SelectQueryBuilder<{ e: AuditEventRow }, 'e', object>) {
+  const count = matching.select(sql<number>`count(*)`.as('total'))
+  return (await count.executeTakeFirstOrThrow()).total
+}
+
+const BATCH = 2000
+
+/** All events of a filter in batches, newest first: short statements instead of one long transaction. */
+export async function* eachBatch(db: Db, filter: TrailFilter): AsyncGenerator<AuditEventRow[]> {
+  let last: Pick<AuditEventRow, 'created_at' | 'id'> | undefined
+  for (;;) {
+    const events = newestFirst(db, filter).limit(BATCH)
+    const batch = last ? events.where(sql<boolean>`(created_at, id) < (${last.created_at}, ${last.id})`) : events
+    const rows = await db.selectFrom(batch.as('e')).selectAll().select(matches(filter.q).as('is_match')).execute()
+    last = rows.at(-1)
+    if (!last) return
+    yield rows.filter((row) => row.is_match)
+  }
+}
 
 /** A UTC day, in ms. */
 const DAY_MS = 86_400_000
@@ -34,7 +89,7 @@ const LAG_MS = 3_600_000
 const countedUntil = sql`(select coalesce(max(starts_at) + interval '24 hours', '-infinity') from audit_days where organization_id = '')`
 
 /** Sums the counted days, and counts the events before the first and after the last of them. */
-async function countEvents(db: Db, { organizationId, since }: TrailQuery): Promise<number> {
+async function countEvents(db: Db, { organizationId, since }: TrailFilter): Promise<number> {
   const own = organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`
   const midnight = since && new Date(Math.floor(since.getTime() / DAY_MS + 1) * DAY_MS)
   const days = sql`select sum(events)::bigint from audit_days

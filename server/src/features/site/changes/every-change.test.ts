@@ -35,12 +35,14 @@ const TYPES: Partial<Record<string, ChangeType[]>> = {
   workspace: ['workspaces'],
   workspace_task: ['workspace-tasks'],
 }
-/** Audited resources that pages show only to their owners, or only with other resources. */
+/** Audited resources that pages show only to their owners or administrators, or only with other resources. */
 const ON_NO_PAGE = new Set([
   'authentication_token',
   'configuration_version',
+  'job',
   'reserved_tag_key',
   'sample',
+  'sign_in_settings',
   'state_version_output',
   'user',
 ])

@@ -1,8 +1,11 @@
 import * as contract from '@groundstate/contract/discovery'
+import { documentOf } from '@groundstate/contract/responses'
+import { siteHealthSchema } from '@groundstate/contract/site-health'
 import { unavailable } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
-import { binary, bytes, json } from '../../../http/responses.ts'
+import { binary, bytes, json, ok } from '../../../http/responses.ts'
 import { metricsText } from '../../../metrics.ts'
+import { siteHealth } from './site-health.ts'
 import { pingDatabase } from './store.ts'
 
 const PUBLIC = { access: 'public', prefix: '', polled: true } as const
@@ -34,5 +37,14 @@ export const healthRoutes: Routes = (http) => {
       const { text, contentType } = await metricsText()
       return bytes(Buffer.from(text), contentType)
     },
+  )
+  http.get(
+    '/admin/health',
+    {
+      access: 'site-admin',
+      summary: 'Show the health of the server',
+      responses: { 200: documentOf(siteHealthSchema) },
+    },
+    async ({ ctx }) => ok(await siteHealth(ctx)),
   )
 }

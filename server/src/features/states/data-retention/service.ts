@@ -16,9 +16,14 @@ export async function setDataRetentionPolicy(ctx: Ctx, owner: PolicyOwner, input
   const policy = { id: ctx.newId('drp'), deleteOlderThanDays: input.deleteOlderThanDays, now: ctx.now() }
   const { row, isNew } = await audited(
     ctx,
-    (change: { row: store.PolicyRow; isNew: boolean }) =>
-      policyAudit({ organizationId, target }, change.isNew ? 'create' : 'update', change.row),
-    (ctx) => store.upsertPolicy(ctx.db, key, policy),
+    (change: { before: store.PolicyRow | undefined; row: store.PolicyRow; isNew: boolean }) => ({
+      ...policyAudit({ organizationId, target }, change.isNew ? 'create' : 'update', change.row),
+      ...(change.before && { settings: { before: change.before, columns: change.row } }),
+    }),
+    async (ctx) => ({
+      before: await store.findPolicy(ctx.db, key),
+      ...(await store.upsertPolicy(ctx.db, key, policy)),
+    }),
   )
   return { policy: { ...row, target }, isNew }
 }

@@ -38,6 +38,39 @@ describe('the diff of two versions', () => {
     expect(beginning.json().data.attributes.counts.resources).toEqual({ added: 1, changed: 0, removed: 0 })
   })
 
+  test('hides values that the workspace marks sensitive, also if it was cached before', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const outputs = (key: string, serial: number) => ({
+      key,
+      list: { value: [`text ${serial}`, key], type: 'dynamic' },
+    })
+    const long = `-----BEGIN-----${'x'.repeat(4000)}`
+    await workspace.create(rawState({ serial: 1, outputs: outputs('the former key', 1) }))
+    const last = await workspace.create(rawState({ serial: 2, outputs: { ...outputs('swordfish', 2), long } }))
+    const read = async () => workspace.request('GET', `/state-versions/${last.id}/diff`)
+
+    const before = await read()
+    for (const [key, value] of Object.entries({ key: 'swordfish', long })) {
+      const attributes = { category: 'terraform', key, value, sensitive: true }
+      await workspace.request('POST', `/workspaces/${workspace.id}/vars`, { data: { type: 'vars', attributes } })
+    }
+    const after = await read()
+
+    expect(before.text).toContain('swordfish')
+    expect(after.text).not.toMatch(/swordfish|the former key|BEGIN/)
+    expect(after.json().data.attributes.outputs).toMatchObject([
+      { name: 'key', attributes: [{ path: '', sensitive: true }] },
+      {
+        name: 'list',
+        attributes: [
+          { path: '[0]', sensitive: false, before: 'text 1', after: 'text 2' },
+          { path: '[1]', sensitive: true },
+        ],
+      },
+      { name: 'long', attributes: [{ path: '', sensitive: true }] },
+    ])
+  })
+
   test('distinguishes numbers beyond double precision', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const stateWith = (serial: number, digits: string) => {

@@ -46,6 +46,43 @@ describe('outputs', () => {
     })
   })
 
+  test('with a value that the workspace marks sensitive are sensitive, even if the engine has lost the mark', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const copied = { pin: { value: 1234567, type: 'number' }, users: { value: ['ada', 'swordfish'], type: 'dynamic' } }
+    const { id } = await workspace.create(rawState({ outputs: { region: 'eu', flag: 'on', ...copied } }))
+    const createVariable = async (path: string, attributes: object) =>
+      workspace.request('POST', path, { data: { type: 'vars', attributes: { category: 'terraform', ...attributes } } })
+    await createVariable(`/workspaces/${workspace.id}/vars`, { key: 'a', value: '1234567', sensitive: true })
+    await createVariable(`/workspaces/${workspace.id}/vars`, { key: 'b', value: 'on', sensitive: true })
+    const set = { type: 'varsets', attributes: { name: `global of ${workspace.id}`, global: true } }
+    const created = await workspace.request('POST', `/organizations/${organization}/varsets`, { data: set })
+    await createVariable(`/varsets/${created.json().data.id}/relationships/vars`, {
+      key: 'c',
+      value: '["swordfish"]',
+      hcl: true,
+      sensitive: true,
+    })
+
+    const current = await workspace.request('GET', `/workspaces/${workspace.id}/current-state-version-outputs`)
+    const listed = await workspace.request('GET', `/state-versions/${id}/outputs?withhold-sensitive=true`)
+    const included = await workspace.request('GET', `/workspaces/${workspace.id}?include=outputs`)
+    const pin = current.json().data.find((output: any) => output.attributes.name === 'pin')
+    const shown = await workspace.request('GET', `/state-version-outputs/${pin.id}`)
+
+    for (const outputs of [current.json().data, listed.json().data, included.json().included]) {
+      expect(outputs.map(({ attributes: { name, sensitive, value } }: any) => [name, sensitive, value])).toEqual([
+        ['flag', false, 'on'],
+        ['pin', true, null],
+        ['region', false, 'eu'],
+        ['users', true, null],
+      ])
+    }
+    expect(shown.json().data.attributes).toMatchObject({ sensitive: true, value: 1234567 })
+    const audit = await app.db.selectFrom('audit_events').select('resource_id').where('action', '=', 'read').execute()
+    expect(audit.map((event) => event.resource_id)).toContain(pin.id)
+    await workspace.request('DELETE', `/varsets/${created.json().data.id}`)
+  })
+
   test('of a version withhold sensitive values on request', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const { id } = await workspace.create(rawState({ outputs }))

@@ -5,8 +5,8 @@ import type { Loader } from '../../../http/loaders.ts'
 import { boolean } from '../../../http/query.ts'
 import { listAll, ok, unstored } from '../../../http/responses.ts'
 import type { permissionsBlock } from '../../workspaces/workspaces/access.ts'
-import { type Output, openOutput } from '../state-versions/sealed-outputs.ts'
-import { listCurrentOutputs, listStateVersionOutputs, showStateVersionOutput } from './service.ts'
+import type { Output } from '../state-versions/sealed-outputs.ts'
+import { listCurrentOutputs, listStateVersionOutputs, markedOutputs, showStateVersionOutput } from './service.ts'
 import { listCurrentOutputsOf, listOutputsOf } from './store.ts'
 
 const READ = { access: { workspace: 'state-outputs:read' } } as const
@@ -53,9 +53,10 @@ export const stateVersionOutputLoaders: readonly Loader[] = [
     load: async (ctx, versions) => {
       // A soft-deleted version still has its outputs, but they cannot be read, like the rest of its content.
       const ids = versions.flatMap(({ id, attributes }) => (attributes?.['status'] === 'finalized' ? id : []))
-      const rows = Map.groupBy(await listOutputsOf(ctx.db, ids), (row) => row.state_version_id)
+      const outputs = await markedOutputs(ctx, await listOutputsOf(ctx.db, ids))
+      const byVersion = Map.groupBy(outputs, ({ row }) => row.state_version_id)
       return new Map(
-        ids.map((id) => [id, (rows.get(id) ?? []).map((row) => stateVersionOutputResource(openOutput(ctx, row)))]),
+        ids.map((id) => [id, (byVersion.get(id) ?? []).map(({ output }) => stateVersionOutputResource(output))]),
       )
     },
   },
@@ -67,11 +68,12 @@ export const stateVersionOutputLoaders: readonly Loader[] = [
         const permissions = attributes?.['permissions'] as ReturnType<typeof permissionsBlock>
         return permissions['can-read-state-outputs'] ? id : []
       })
-      const rows = Map.groupBy(await listCurrentOutputsOf(ctx.db, readable), (row) => row.workspace_id)
+      const outputs = await markedOutputs(ctx, await listCurrentOutputsOf(ctx.db, readable))
+      const byWorkspace = Map.groupBy(outputs, ({ row }) => row.workspace_id)
       return new Map(
         workspaces.map(({ id }) => [
           id,
-          (rows.get(id) ?? []).map((row) => workspaceOutputResource(openOutput(ctx, row))),
+          (byWorkspace.get(id) ?? []).map(({ output }) => workspaceOutputResource(output)),
         ]),
       )
     },

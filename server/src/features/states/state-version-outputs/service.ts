@@ -1,13 +1,15 @@
+import { type SensitiveTexts, holdsSensitiveValue } from '@groundstate/contract/sensitive-values'
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, recordAudit } from '../../../audit/record.ts'
 import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { readAccess } from '../../../auth/workspace-access.ts'
 import { type Page, type Paged, transact } from '../../../db/db.ts'
 import { notFound, unavailable } from '../../../errors.ts'
+import { readSensitiveTexts } from '../../workspaces/variable-sets/sensitive-values.ts'
 import { requireStateVersion, requireStateWorkspace } from '../state-versions/access.ts'
 import { listOutputs } from '../state-versions/extraction-store.ts'
 import { extractVersion } from '../state-versions/extraction.ts'
-import { type Output, comparableOutput, openOutput } from '../state-versions/sealed-outputs.ts'
+import { type Output, type OutputRow, comparableOutput, openOutput } from '../state-versions/sealed-outputs.ts'
 import { findVersion } from '../state-versions/store.ts'
 import { type FoundOutput, countOutputs, findOutput } from './store.ts'
 
@@ -17,23 +19,39 @@ export async function listStateVersionOutputs(ctx: Ctx, stateVersionId: string, 
   if (version.status === 'pending' || version.status === 'discarded') return { rows: [], total: 0 }
   if (version.status !== 'finalized') throw notFound('content of this state version')
   await checkExtracted(ctx, version)
-  const rows = await listOutputs(ctx.db, version.id, page)
+  const [rows, textsOf] = await Promise.all([
+    listOutputs(ctx.db, version.id, page),
+    readSensitiveTexts(ctx, [version.workspace_id]),
+  ])
   const isWhole = page.number === 1 && rows.length < page.size
   const total = isWhole ? rows.length : await countOutputs(ctx.db, version.id)
-  return { rows: rows.map((row) => openOutput(ctx, row)), total }
+  return { rows: rows.map((row) => markedOutput(ctx, row, textsOf(version.workspace_id))), total }
+}
+
+/** An output; one that contains a value that the workspace marks sensitive is sensitive, even if the engine has lost the mark. */
+function markedOutput(ctx: Ctx, row: OutputRow, texts: SensitiveTexts): Output {
+  const output = openOutput(ctx, row)
+  return { ...output, sensitive: output.sensitive || holdsSensitiveValue(output.value, texts) }
+}
+
+/** The outputs of several workspaces, each with its row. */
+export async function markedOutputs<Row extends OutputRow & { workspace_id: string }>(ctx: Ctx, rows: readonly Row[]) {
+  const textsOf = await readSensitiveTexts(ctx, [...new Set(rows.map((row) => row.workspace_id))])
+  return rows.map((row) => ({ row, output: markedOutput(ctx, row, textsOf(row.workspace_id)) }))
 }
 
 /** All outputs of the current state, since clients read only the first page. Empty if there is no state. */
 export async function listCurrentOutputs(ctx: Ctx, workspaceId: string): Promise<Output[]> {
   const { current_state_version_id: id } = await requireStateWorkspace(ctx, workspaceId, 'state-outputs:read')
   if (id === null) return []
-  let rows = await listOutputs(ctx.db, id)
+  const [listed, textsOf] = await Promise.all([listOutputs(ctx.db, id), readSensitiveTexts(ctx, [workspaceId])])
+  let rows = listed
   if (rows.length === 0) {
     // The version may not have been extracted yet.
     await checkExtracted(ctx, await requireStateVersion(ctx, id, 'state-outputs:read'))
     rows = await listOutputs(ctx.db, id)
   }
-  return rows.map((row) => openOutput(ctx, row))
+  return rows.map((row) => markedOutput(ctx, row, textsOf(workspaceId)))
 }
 
 /** Extracts the outputs if the job has not done so yet: clients read them immediately after an apply. */
@@ -54,8 +72,10 @@ export async function showStateVersionOutput(ctx: Ctx, id: string): Promise<Outp
   const { access, can } = readAccess(ctx.actor, row)
   if (can.size > 0) checkSignInPolicy(access)
   if (!can.has('state-outputs:read')) throw notFound('state version output')
-  if (row.sensitive) await transact(ctx, async (ctx) => recordAudit(ctx, sensitiveOutputAudit(row)))
-  return openOutput(ctx, row)
+  const textsOf = await readSensitiveTexts(ctx, row.sensitive ? [] : [row.workspace_id])
+  const output = markedOutput(ctx, row, textsOf(row.workspace_id))
+  if (output.sensitive) await transact(ctx, async (ctx) => recordAudit(ctx, sensitiveOutputAudit(row)))
+  return output
 }
 
 /**

@@ -31,9 +31,12 @@ function selectOutput(actor: ActorInSql, id: string | RawBuilder<string>) {
 
 const findForUser = lookup(['userId', 'id'], (_, { userId, id }) => selectOutput(userInSql(userId), id))
 
-export async function listOutputsOf(db: Db, stateVersionIds: readonly string[]): Promise<OutputRow[]> {
-  const { rows } = await sql<OutputRow>`
-    select * from state_version_outputs where state_version_id = any(${stateVersionIds}) order by name`.execute(db)
+export async function listOutputsOf(db: Db, stateVersionIds: readonly string[]) {
+  const { rows } = await sql<OutputRow & { workspace_id: string }>`
+    select o.*, sv.workspace_id
+      from state_versions sv join state_version_outputs o on o.state_version_id = sv.id
+     where sv.id = any(${stateVersionIds})
+     order by o.name`.execute(db)
   return rows
 }
 

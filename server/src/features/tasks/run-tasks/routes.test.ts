@@ -209,6 +209,22 @@ describe('a task', () => {
     expect(meta.pagination['total-count']).toBe(2)
   })
 
+  test('is found by part of its name or URL', async () => {
+    const setting = await setUp()
+    for (const name of ['policy', 'costs', 'Costs-EU']) await createTask(app, setting, { name })
+    const names = async (q: string) => {
+      const url = `/api/v2/organizations/${setting.organization}/tasks?q=${q}`
+      const { data, meta } = (await app.request({ url, token: setting.user.token })).json()
+      expect(meta.pagination['total-count']).toBe(data.length)
+      return data.map(({ attributes }: any) => attributes.name)
+    }
+
+    expect(await names('cost')).toEqual(expect.arrayContaining(['costs', 'Costs-EU']))
+    expect(await names('cost')).toHaveLength(2)
+    expect(await names(encodeURIComponent(new URL(setting.receiver.url).host))).toHaveLength(3)
+    expect(await names('%25')).toEqual([])
+  })
+
   test('can be deleted once it is detached from all workspaces', async () => {
     const setting = await setUp()
     const id = await createTask(app, setting)
@@ -350,5 +366,31 @@ describe('a workspace task', () => {
 
     expect(await ids(`/api/v2/workspaces/${setting.workspaceId}/tasks`)).toEqual([id])
     expect(await ids(`/api/v2/tasks/${task}/relationships/workspace-tasks`)).toEqual([id])
+  })
+
+  test('is listed for its task by workspace, page by page, with searches and the workspaces included', async () => {
+    const setting = await setUp()
+    const task = await createTask(app, setting)
+    const add = async (name: string) => {
+      const actor = setting.user.actor
+      const { id } = await createWorkspace(app, { organization: setting.organization, actor, attributes: { name } })
+      await attachTask(app, { ...setting, workspaceId: id }, { task })
+      return id
+    }
+    const web = await add('web')
+    await add('api')
+    await add('web-eu')
+    const list = async (query: string) => {
+      const url = `/api/v2/tasks/${task}/relationships/workspace-tasks?include=workspace&${query}`
+      const { data, included, meta } = (await app.request({ url, token: setting.user.token })).json()
+      const nameOf = (id: string) => included.find((row: { id: string }) => row.id === id).attributes.name
+      const names = data.map(({ relationships }: any) => nameOf(relationships.workspace.data.id))
+      return { names, total: meta.pagination['total-count'] }
+    }
+
+    expect(await list('sort=workspace-name&page[size]=2')).toEqual({ names: ['api', 'web'], total: 3 })
+    expect(await list('sort=-workspace-name')).toEqual({ names: ['web-eu', 'web', 'api'], total: 3 })
+    expect(await list('q=WEB&sort=created-at')).toEqual({ names: ['web', 'web-eu'], total: 2 })
+    expect(await list(`filter[workspace][id]=${web},ws-nothing`)).toEqual({ names: ['web'], total: 1 })
   })
 })

@@ -3,6 +3,7 @@ import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createTaskBody, taskSchema, taskTestSchema, updateTaskBody } from '@groundstate/contract/run-tasks'
 import type { Ctx } from '../../../app.ts'
 import type { Routes } from '../../../http/http.ts'
+import { text } from '../../../http/query.ts'
 import { created, ok } from '../../../http/responses.ts'
 import { type Task, requireTask } from './access.ts'
 import { taskResource, taskTestResource } from './resource.ts'
@@ -16,8 +17,15 @@ const MANAGE = { organization: 'run-tasks:manage' } as const
 export const taskRoutes: Routes = (http) => {
   http.get(
     '/organizations/:organization/tasks',
-    { summary: 'List run tasks', access: READ, responses: { 200: pageOf(taskSchema) }, include: taskIncludes },
-    async (req) => req.list(await listTasks(req.ctx, req.params.organization, req.page()), taskResource),
+    {
+      summary: 'List run tasks',
+      access: READ,
+      query: { q: text().describe('part of the name or URL; our own') },
+      responses: { 200: pageOf(taskSchema) },
+      include: taskIncludes,
+    },
+    async (req) =>
+      req.list(await listTasks(req.ctx, req.params.organization, { page: req.page(), q: req.query.q }), taskResource),
   )
   http.post(
     '/organizations/:organization/tasks',

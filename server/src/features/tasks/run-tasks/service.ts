@@ -61,9 +61,9 @@ export async function insertTask(
   return id
 }
 
-export async function listTasks(ctx: Ctx, organizationName: string, page: Page) {
+export async function listTasks(ctx: Ctx, organizationName: string, list: { page: Page; q: string | undefined }) {
   const organization = await requireOrganization(ctx, organizationName, 'run-tasks:read')
-  const { rows, total } = await store.listTasks(ctx.db, organization.id, page)
+  const { rows, total } = await store.listTasks(ctx.db, organization.id, list)
   return { rows: await withAttachments(ctx, rows), total }
 }
 
@@ -138,7 +138,8 @@ export async function updateTask(ctx: Ctx, id: string, { attributes, relationshi
     transact(ctx, async (ctx) => {
       const changed = await store.updateTask(ctx.db, id, changes)
       if (changed?.enabled && changed.global_enabled) await checkBecomesGlobal(ctx, task, attributes)
-      await recordAudit(ctx, taskAudit(task, 'update', Object.keys({ ...attributes, ...relationships })))
+      const event = taskAudit(task, 'update', Object.keys({ ...attributes, ...relationships }))
+      await recordAudit(ctx, { ...event, settings: { before: task, columns: changes } })
     }),
   )
   return requireTask(ctx, id, 'run-tasks:read')

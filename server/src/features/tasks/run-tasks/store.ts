@@ -2,8 +2,10 @@ import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql
 import { accessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
-import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
+import { type Db, type Page, type Tx } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { containing } from '../../../db/sql.ts'
 
 export type TaskRow = Selectable<Schema['tasks']>
 export type TaskChanges = Updateable<Schema['tasks']>
@@ -25,15 +27,13 @@ export async function findTask(db: Db, actor: Actor, id: string) {
     .executeTakeFirst()
 }
 
-export async function listTasks(db: Db, organizationId: string, page: Page) {
-  const rows = await selectTasks(db)
-    .where('task.organization_id', '=', organizationId)
-    .orderBy('task.name')
-    .orderBy('task.id')
-    .limit(page.size)
-    .offset(pageOffset(page))
-    .execute()
-  return { rows, total: await countTasks(db, organizationId) }
+type ListTasks = { page: Page; q: string | undefined }
+
+export async function listTasks(db: Db, organizationId: string, { page, q }: ListTasks) {
+  const matches = sql<boolean>`task.organization_id = ${organizationId}
+    ${q === undefined ? sql`` : sql`and (task.name ilike ${containing(q)} or task.url ilike ${containing(q)})`}`
+  const list = selectTasks(db).where(matches).orderBy('task.name').orderBy('task.id')
+  return readPaged(page, list, db.selectFrom('tasks as task').where(matches))
 }
 
 export async function countTasks(db: Db, organizationId: string) {

@@ -137,6 +137,23 @@ describe('a callback', () => {
     expect(attributes).toMatchObject({ status: 'passed', 'task-result-outcomes-count': 3 })
   })
 
+  test('counts its outcomes by the most severe level of their tags', async () => {
+    const { setting, payload } = await createWaitingRun()
+    const tagged = (id: string, ...levels: (string | undefined)[]) => ({
+      'outcome-id': id,
+      description: id,
+      tags: { Severity: levels.map((level) => ({ label: 'x', level })), Team: [{ label: 'network' }] },
+    })
+    const outcomes = [tagged('A', 'info', 'error'), tagged('B', 'error'), tagged('C', 'warning', 'none'), tagged('D')]
+
+    await send(payload, [body({ status: 'running' }, [tagged('A', 'warning')])])
+    await send(payload, [body({ status: 'passed' }, outcomes)])
+
+    const { attributes } = await readResult(app, setting, payload.task_result_id)
+    expect(attributes['outcome-levels']).toEqual({ error: 2, warning: 1, info: 0, none: 1 })
+    expect(attributes['task-result-outcomes-count']).toBe(4)
+  })
+
   test('of more than 25 MB is rejected with 413 and changes nothing', async () => {
     const { setting, payload } = await createWaitingRun()
 

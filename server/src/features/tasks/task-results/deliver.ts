@@ -50,6 +50,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
     deliveredAt: response?.status === 200 ? ctx.now() : null,
     row: {
       id: ctx.newId('taskdel'),
+      task_id,
       sent_at: new Date(ctx.now().getTime() - (Date.now() - exchange.startedAt)),
       duration_ms: exchange.durationMs,
       url,

@@ -1,5 +1,9 @@
+import type { DeliveryStatus } from '@groundstate/contract/task-results'
 import { type Selectable, sql } from 'kysely'
-import { type Db, type Page, type Tx } from '../../../db/db.ts'
+import { shareAccess } from '../../../auth/access-context.ts'
+import { sharedAccessColumn } from '../../../auth/access-sql.ts'
+import type { Actor } from '../../../auth/actor.ts'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import type { TaskSubject } from '../run-tasks/request.ts'
@@ -125,9 +129,9 @@ export async function recordDelivery(db: Db, claim: Claim, { row, deliveredAt }:
        where id = ${claim.id} and attempts = ${claim.attempt}
       returning id, delivery_due_at),
     done as (delete from task_requests where task_result_id in (select id from freed))
-    insert into task_deliveries (id, task_result_id, attempt, sent_at, duration_ms, url, request_headers, request_body,
+    insert into task_deliveries (id, task_result_id, task_id, attempt, sent_at, duration_ms, url, request_headers, request_body,
         response_status, response_headers, response_body, response_truncated, error, agent_name, is_private, next_attempt_at)
-    values (${row.id}, ${claim.id}, ${claim.attempt}, ${row.sent_at}, ${row.duration_ms}, ${row.url},
+    values (${row.id}, ${claim.id}, ${row.task_id}, ${claim.attempt}, ${row.sent_at}, ${row.duration_ms}, ${row.url},
         ${JSON.stringify(row.request_headers)}::jsonb, ${row.request_body}, ${row.response_status},
         ${row.response_headers && JSON.stringify(row.response_headers)}::jsonb, ${row.response_body},
         ${row.response_truncated}, ${row.error}, ${row.agent_name}, ${row.is_private}, (select delivery_due_at from freed))`.execute(
@@ -174,6 +178,71 @@ export async function listDeliveriesOf(db: Db, resultIds: readonly string[], lim
       cross join lateral (
         select * from task_deliveries where task_result_id = result.id order by attempt desc limit ${limit}) d
      order by d.attempt desc`.execute(db)
+  return rows
+}
+
+/** The conditions are those of partial indexes. */
+const STATUS_CONDITION = {
+  succeeded: sql<boolean>`response_status = 200`,
+  failed: sql<boolean>`response_status is distinct from 200`,
+} as const satisfies Record<DeliveryStatus, unknown>
+
+type TaskDeliveries = { taskId: string; status: DeliveryStatus | undefined; page: Page }
+
+/** A page of a task's deliveries and one more, latest first, each with its run's workspace and the actor's access to it. */
+export async function listTaskDeliveries(db: Db, actor: Actor, { taskId, status, page }: TaskDeliveries) {
+  const rows = await db
+    .with('page', (db) =>
+      db
+        .selectFrom('task_deliveries')
+        .selectAll()
+        .where('task_id', '=', taskId)
+        .$if(status !== undefined, (query) => query.where(STATUS_CONDITION[status ?? 'failed']))
+        .orderBy('sent_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(page.size + 1)
+        .offset(pageOffset(page)),
+    )
+    .selectFrom('page as d')
+    .innerJoin('task_results as r', 'r.id', 'd.task_result_id')
+    .innerJoin('runs', 'runs.id', 'r.run_id')
+    .innerJoin('workspaces as w', 'w.id', 'runs.workspace_id')
+    .selectAll('d')
+    .select(['r.stage', 'r.status as result_status', 'r.run_id', 'w.id as workspace_id', 'w.name as workspace_name'])
+    .select(['w.organization_id', sharedAccessColumn(actor).as('access')])
+    .orderBy('d.sent_at', 'desc')
+    .orderBy('d.id', 'desc')
+    .execute()
+  return shareAccess(rows)
+}
+
+export type TaskHealthRow = {
+  task_id: string
+  recent: boolean[]
+  median_ms: number | null
+  p95_ms: number | null
+  last_sent_at: Date | null
+  last_error: string | null
+  last_error_at: Date | null
+}
+
+/** Statistics of the last `limit` deliveries of each task, in one query. */
+export async function listTaskHealth(db: Db, taskIds: readonly string[], limit: number) {
+  const { rows } = await sql<TaskHealthRow>`
+    select task.id as task_id, health.*
+      from unnest(${taskIds}::text[]) task (id)
+      cross join lateral (
+        select coalesce(array_agg(last.succeeded order by last.sent_at, last.id), '{}') as recent,
+               percentile_disc(0.5) within group (order by last.response_ms) as median_ms,
+               percentile_disc(0.95) within group (order by last.response_ms) as p95_ms,
+               max(last.sent_at) as last_sent_at,
+               max(last.sent_at) filter (where last.error is not null) as last_error_at,
+               (array_agg(last.error order by last.sent_at desc, last.id desc) filter (where last.error is not null))[1]
+                 as last_error
+          from (select id, sent_at, error, response_status is not distinct from 200 as succeeded,
+                       case when response_status is not null then duration_ms end as response_ms
+                  from task_deliveries where task_id = task.id order by sent_at desc, id desc limit ${limit}) last
+      ) health`.execute(db)
   return rows
 }
 

@@ -1,3 +1,4 @@
+import { TAG_LEVELS } from '@groundstate/contract/run-tasks'
 import { type Selectable, sql } from 'kysely'
 import { workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
@@ -14,6 +15,14 @@ export type NewOutcome = {
   tags: string | null
   body: string | null
 }
+
+const hasLevel = (level: string) => sql`o.tags @? ${sql.lit(`$[*].value[*] ? (@.level == "${level}")`)}`
+
+/** The most severe level of an outcome's tags. */
+const mostSevereLevel = sql`case ${sql.join(
+  TAG_LEVELS.toReversed().map((level) => sql`when ${hasLevel(level)} then ${sql.lit(level)}`),
+  sql` `,
+)} else 'none' end`
 
 type Merge = { rows: readonly NewOutcome[]; now: Date }
 
@@ -36,8 +45,11 @@ export async function mergeOutcomes(tx: Tx, resultId: string, { rows, now }: Mer
     insert into task_outcome_bodies as b (task_outcome_id, body)
     select merged.id, reported.body from merged join reported using (outcome_id) where reported.body is not null
     on conflict (task_outcome_id) do update set body = excluded.body`.execute(tx)
-  await sql`update task_results
-       set outcomes_count = (select count(*) from task_outcomes where task_result_id = ${resultId})
+  await sql`with counted as (
+      select ${mostSevereLevel} as level, count(*) as number from task_outcomes o where task_result_id = ${resultId} group by level)
+    update task_results
+       set outcomes_count = (select coalesce(sum(number), 0) from counted),
+           outcome_levels = (select coalesce(jsonb_object_agg(level, number), '{}') from counted)
      where id = ${resultId}`.execute(tx)
 }
 

@@ -1,15 +1,22 @@
 import { Readable } from 'node:stream'
 import type { Resource } from '@groundstate/contract/json-api'
-import { documentOf, pageOf } from '@groundstate/contract/responses'
+import { documentOf, pageOf, uncountedPageOf } from '@groundstate/contract/responses'
 import { OUTCOME_BODY_BYTES, taskCallbackBody } from '@groundstate/contract/run-tasks'
-import { taskDeliverySchema, taskResultOutcomeSchema, taskResultSchema } from '@groundstate/contract/task-results'
+import * as contract from '@groundstate/contract/task-results'
 import { invalid, tooLarge } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
-import { binary, bytes, ok } from '../../../http/responses.ts'
+import { oneOf } from '../../../http/query.ts'
+import { binary, bytes, ok, uncountedPage } from '../../../http/responses.ts'
 import { parseBody } from '../../../http/validation.ts'
 import { listReadableTaskResults, requireOutcome, requireReceiver, requireTaskResult } from './access.ts'
-import { taskDeliveryResource, taskOutcomeResource, taskResultResource } from './resource.ts'
+import {
+  deliveryOfTaskResource,
+  taskDeliveryResource,
+  taskHealthResource,
+  taskOutcomeResource,
+  taskResultResource,
+} from './resource.ts'
 import * as service from './service.ts'
 
 /** Several outcomes of maximum size, escaped as JSON. */
@@ -17,7 +24,7 @@ const MAX_CALLBACK_BYTES = 5 * OUTCOME_BODY_BYTES
 const MARKDOWN = 'text/markdown; charset=utf-8'
 
 const READ = { access: { workspace: 'runs:read' } } as const
-const RESULT = { 200: documentOf(taskResultSchema) }
+const RESULT = { 200: documentOf(contract.taskResultSchema) }
 
 export const taskResultRoutes: Routes = (http) => {
   http.get('/task-results/:id', { summary: 'Show a task result', ...READ, responses: RESULT }, async (req) =>
@@ -44,12 +51,16 @@ export const taskResultRoutes: Routes = (http) => {
 
   http.get(
     '/task-results/:id/outcomes',
-    { summary: 'List the outcomes of a task result', ...READ, responses: { 200: pageOf(taskResultOutcomeSchema) } },
+    {
+      summary: 'List the outcomes of a task result',
+      ...READ,
+      responses: { 200: pageOf(contract.taskResultOutcomeSchema) },
+    },
     async (req) => req.list(await service.listOutcomes(req.ctx, req.params.id, req.page()), taskOutcomeResource),
   )
   http.get(
     '/task-result-outcomes/:id',
-    { summary: 'Show an outcome', ...READ, responses: { 200: documentOf(taskResultOutcomeSchema) } },
+    { summary: 'Show an outcome', ...READ, responses: { 200: documentOf(contract.taskResultOutcomeSchema) } },
     async (req) => ok(taskOutcomeResource(await requireOutcome(req.ctx, req.params.id))),
   )
   http.get(
@@ -67,8 +78,27 @@ export const taskResultRoutes: Routes = (http) => {
   // Our own: the exchanges with the receiver.
   http.get(
     '/task-results/:id/deliveries',
-    { summary: 'List the deliveries of a task result', ...READ, responses: { 200: pageOf(taskDeliverySchema) } },
+    {
+      summary: 'List the deliveries of a task result',
+      ...READ,
+      responses: { 200: pageOf(contract.taskDeliverySchema) },
+    },
     async (req) => req.list(await service.listDeliveries(req.ctx, req.params.id, req.page()), taskDeliveryResource),
+  )
+  http.get(
+    '/tasks/:taskId/deliveries',
+    {
+      summary: 'List the deliveries of a run task',
+      access: { organization: 'run-tasks:read' },
+      query: { 'filter[status]': oneOf(contract.DELIVERY_STATUS).describe('only deliveries of this status') },
+      responses: { 200: uncountedPageOf(contract.deliveryOfTaskSchema) },
+    },
+    async (req) => {
+      const page = req.page()
+      const list = { status: req.query['filter[status]'], page }
+      const { rows, isLast } = await service.listTaskDeliveries(req.ctx, req.params.taskId, list)
+      return uncountedPage({ url: req.url, page, isLast }, rows.map(deliveryOfTaskResource))
+    },
   )
   http.post(
     '/task-results/:id/actions/redeliver',
@@ -121,6 +151,12 @@ export const taskResultLoaders: readonly Loader[] = [
     relation: 'deliveries',
     load: async (ctx, results) =>
       byResult(results, await service.listDeliveriesOf(ctx, idsOf(results)), taskDeliveryResource),
+  },
+  {
+    of: 'tasks',
+    relation: 'health',
+    load: async (ctx, tasks) =>
+      new Map((await service.listTaskHealth(ctx, idsOf(tasks))).map((row) => [row.task_id, taskHealthResource(row)])),
   },
 ]
 

@@ -1,11 +1,14 @@
 import { RUN_STATUS_TABLE, type RunStatus } from '@groundstate/contract/run-status'
-import type { TaskCallback, TaskOutcome } from '@groundstate/contract/run-tasks'
+import { HEALTH_DELIVERIES, type TaskCallback, type TaskOutcome } from '@groundstate/contract/run-tasks'
+import type { DeliveryStatus } from '@groundstate/contract/task-results'
 import type { App, Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, recordAudit } from '../../../audit/record.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
+import { canReadRuns, readAccess } from '../../../auth/workspace-access.ts'
 import { type Page, transact } from '../../../db/db.ts'
 import { conflict, notFound } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
+import { requireTask } from '../run-tasks/access.ts'
 import { isWithheld } from '../run-tasks/receiver.ts'
 import type { EffectiveTask } from '../run-tasks/service.ts'
 import { requireOutcome, requireReceiver, requireTaskResult } from './access.ts'
@@ -78,7 +81,25 @@ export async function listDeliveries(ctx: Ctx, resultId: string, page: Page) {
   return { rows: rows.map((row) => shownDelivery(ctx, row)), total }
 }
 
-function shownDelivery(ctx: Ctx, row: deliveriesStore.TaskDeliveryRow) {
+type TaskDeliveries = { status: DeliveryStatus | undefined; page: Page }
+
+/** The deliveries of a task over all runs, latest first. `can` are the actor's permissions on the run's workspace; undefined if the run is unreadable. */
+export async function listTaskDeliveries(ctx: Ctx, taskId: string, list: TaskDeliveries) {
+  const task = await requireTask(ctx, taskId, 'run-tasks:read')
+  const rows = await deliveriesStore.listTaskDeliveries(ctx.db, ctx.actor, { taskId: task.id, ...list })
+  const deliveries = rows.slice(0, list.page.size).map(({ access, ...row }) => {
+    const side = readAccess(ctx.actor, { ...row, access })
+    return { ...shownDelivery(ctx, row), can: canReadRuns(side) ? side.can : undefined }
+  })
+  return { rows: deliveries, isLast: rows.length <= list.page.size }
+}
+
+/** The health of tasks for which the caller is authorised, by task id. */
+export async function listTaskHealth(ctx: Ctx, taskIds: readonly string[]) {
+  return deliveriesStore.listTaskHealth(ctx.db, taskIds, HEALTH_DELIVERIES)
+}
+
+function shownDelivery<Row extends { is_private: boolean }>(ctx: Ctx, row: Row) {
   return { ...row, isHidden: isWithheld(ctx, { isPrivate: row.is_private }) }
 }
 

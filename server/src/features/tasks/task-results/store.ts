@@ -25,6 +25,7 @@ const COLUMNS = [
   'r.message',
   'r.url',
   'r.outcomes_count',
+  'r.outcome_levels',
   'r.started_at',
   'r.deadline_at',
   'r.called_back_at',

@@ -1,7 +1,9 @@
+import { workspaceTaskIncludes } from '@groundstate/contract/includes'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { createWorkspaceTaskBody, updateWorkspaceTaskBody, workspaceTaskSchema } from '@groundstate/contract/run-tasks'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
+import { sortBy, text, textList } from '../../../http/query.ts'
 import { created, ok } from '../../../http/responses.ts'
 import { listReadableWorkspaceTasks, requireWorkspaceTask } from './access.ts'
 import { workspaceTaskResource } from './resource.ts'
@@ -17,9 +19,22 @@ const WORKSPACE_TASK = { responses: { 200: documentOf(workspaceTaskSchema) } }
 export const workspaceTaskRoutes: Routes = (http) => {
   http.get(
     '/tasks/:taskId/relationships/workspace-tasks',
-    { summary: 'List the workspaces of a run task', access: { organization: 'run-tasks:read' }, ...PAGE },
-    async (req) =>
-      req.list(await service.listTaskAttachments(req.ctx, req.params.taskId, req.page()), workspaceTaskResource),
+    {
+      summary: 'List the workspaces of a run task',
+      access: { organization: 'run-tasks:read' },
+      query: {
+        q: text().describe('part of the name of the workspace; our own'),
+        'filter[workspace][id]': textList().describe('ids of workspaces; our own'),
+        sort: sortBy(['created-at', 'workspace-name'], 'created-at'),
+      },
+      include: workspaceTaskIncludes,
+      ...PAGE,
+    },
+    async (req) => {
+      const { q, sort, 'filter[workspace][id]': workspaceIds } = req.query
+      const list = { q, workspaceIds, sort, page: req.page() }
+      return req.list(await service.listTaskAttachments(req.ctx, req.params.taskId, list), workspaceTaskResource)
+    },
   )
   http.get(ALL, { summary: 'List the run tasks of a workspace', access: READ, ...PAGE }, async (req) =>
     req.list(await service.listWorkspaceTasks(req.ctx, req.params.workspaceId, req.page()), workspaceTaskResource),

@@ -1,12 +1,11 @@
 import type { CreateWorkspaceTask, UpdateWorkspaceTask } from '@groundstate/contract/run-tasks'
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
-import { type Page, isUniqueViolation, pageOffset, transact } from '../../../db/db.ts'
+import { type Page, isUniqueViolation, transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { requireTask } from '../run-tasks/access.ts'
 import { checkWorkspaceQuota } from '../run-tasks/quotas.ts'
-import { listAttachments } from '../run-tasks/service.ts'
 import { type WorkspaceTaskKey, requireWorkspaceTask } from './access.ts'
 import * as store from './store.ts'
 
@@ -47,20 +46,21 @@ export async function listWorkspaceTasks(ctx: Ctx, workspaceId: string, page: Pa
 }
 
 /** The attachments of a task to workspaces that the actor may see. */
-export async function listTaskAttachments(ctx: Ctx, taskId: string, page: Page) {
+export async function listTaskAttachments(ctx: Ctx, taskId: string, list: store.AttachmentFilter & { page: Page }) {
   const task = await requireTask(ctx, taskId, 'run-tasks:read')
-  const rows = (await listAttachments(ctx, [task.id])).get(task.id) ?? []
-  return { rows: rows.slice(pageOffset(page), pageOffset(page) + page.size), total: rows.length }
+  return store.listTaskAttachments(ctx.db, ctx.actor, { taskId: task.id, ...list })
 }
 
 export async function updateWorkspaceTask(ctx: Ctx, key: WorkspaceTaskKey, attributes: UpdateWorkspaceTask) {
   const { workspace, ...row } = await requireWorkspaceTask(ctx, key, 'run-tasks:manage')
-  return audited(ctx, workspaceTaskAudit(workspace, 'update', { ...row, changes: attributes }), async (ctx) => {
-    const changed = await store.updateWorkspaceTask(ctx.db, row.id, {
-      enforcement_level: attributes['enforcement-level'],
-      stages: stagesOf(attributes),
-      updated_at: ctx.now(),
-    })
+  const columns = {
+    enforcement_level: attributes['enforcement-level'],
+    stages: stagesOf(attributes),
+    updated_at: ctx.now(),
+  }
+  const event = workspaceTaskAudit(workspace, 'update', { ...row, changes: attributes })
+  return audited(ctx, { ...event, settings: { before: row, columns } }, async (ctx) => {
+    const changed = await store.updateWorkspaceTask(ctx.db, row.id, columns)
     if (!changed) throw notFound('workspace task')
     return changed
   })

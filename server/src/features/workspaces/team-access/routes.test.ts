@@ -222,3 +222,102 @@ describe('custom access to the teams of a project', () => {
     expect((await grant('workspace', { access: 'admin' }, { ...options, id: workspace.id })).status).toBe(201)
   })
 })
+
+describe.each<Kind>(['workspace', 'project'])('the access of teams to each %s', (kind) => {
+  const of = async (filter: string, token: string, query = '') => {
+    const response = await app.request({ url: `${path(kind)}?${filter}&include=team,${kind}${query}`, token })
+    const { data, included, meta } = response.json()
+    const names = new Map(included?.map((resource: any) => [resource.id, resource.attributes.name]))
+    const rows = data?.map(({ attributes, relationships }: any) => [
+      names.get(relationships[kind].data.id),
+      attributes.access,
+      relationships.team.data.id,
+    ])
+    return { status: response.status, rows, total: meta?.pagination['total-count'] }
+  }
+  const inOrganization = async () => {
+    const [boss, user, outsider] = [await createUser(app), await createUser(app), await createUser(app)]
+    const { id, name } = await createOrganization(app, boss)
+    const subject = async (name: string) => {
+      const project = await createProject(app, { organization, actor: boss.actor, name: `${name}-project` })
+      if (kind === 'project') return project.id
+      return (await createWorkspace(app, { organization, actor: boss.actor, projectId: project.id, name })).id
+    }
+    const organization = name
+    return { id, boss, user, outsider, organization, first: await subject('first'), second: await subject('second') }
+  }
+  const named = (name: string) => (kind === 'project' ? `${name}-project` : name)
+
+  test('is listed by team and by membership, by name, with search and pages', async () => {
+    const { id, boss, user, first, second, organization } = await inOrganization()
+    const [team, other] = [await createTeam(app, id, { members: [user] }), await createTeam(app, id)]
+    await grant(kind, { access: 'write' }, { team, id: second, token: boss.token })
+    await grant(kind, { access: 'read' }, { team, id: first, token: boss.token })
+    await grant(kind, { access: 'read' }, { team: other, id: first, token: boss.token })
+    const memberships = await app.request({
+      url: `/api/v2/organizations/${organization}/organization-memberships?filter[team][id]=${team}`,
+      token: boss.token,
+    })
+    const membership = memberships.json().data[0].id
+
+    const expected = [
+      [named('first'), 'read', team],
+      [named('second'), 'write', team],
+    ]
+    expect(await of(`filter[team][id]=${team}`, boss.token)).toEqual({ status: 200, rows: expected, total: 2 })
+    for (const { token } of [boss, user])
+      expect((await of(`filter[organization-membership][id]=${membership}`, token)).rows).toEqual(expected)
+    expect(await of(`filter[team][id]=${team}`, boss.token, '&page[size]=1&page[number]=2')).toMatchObject({
+      rows: [expected[1]],
+      total: 2,
+    })
+    expect((await of(`filter[team][id]=${team}`, boss.token, '&q=SEC')).rows).toEqual([expected[1]])
+  })
+
+  test('shows others only what they would see there', async () => {
+    const { id, boss, user, outsider, first, second } = await inOrganization()
+    const team = await createTeam(app, id, { columns: { visibility: 'organization' } })
+    const secret = await createTeam(app, id)
+    const mine = await createTeam(app, id, { members: [user] })
+    await grant(kind, { access: 'read' }, { team, id: first, token: boss.token })
+    await grant(kind, { access: 'read' }, { team, id: second, token: boss.token })
+    await grant(kind, { access: 'read' }, { team: mine, id: second, token: boss.token })
+    const before = await of(`filter[team][id]=${team}`, user.token)
+    await grant(kind, { access: 'admin' }, { team: mine, id: first, token: boss.token })
+
+    expect(before).toEqual({ status: 200, rows: [], total: 0 })
+    expect((await of(`filter[team][id]=${team}`, user.token)).rows).toEqual([[named('first'), 'read', team]])
+    expect((await of(`filter[team][id]=${secret}`, user.token)).status).toBe(404)
+    expect((await of(`filter[team][id]=${team}`, outsider.token)).status).toBe(404)
+  })
+
+  test('needs a subject, a team or a membership', async () => {
+    const response = await app.request({ url: path(kind), token: owner.token })
+
+    expect(response.status).toBe(422)
+    expect(response.json().errors[0].detail).toBe(
+      `filter[${kind}][id] is missing: the id of a ${kind}, or of a team in filter[team][id]`,
+    )
+  })
+
+  test('of an invited person is that of their future teams', async () => {
+    const { id, boss, first, organization } = await inOrganization()
+    const team = await createTeam(app, id)
+    await grant(kind, { access: 'read' }, { team, id: first, token: boss.token })
+    const invited = await app.request({
+      method: 'POST',
+      url: `/api/v2/organizations/${organization}/organization-memberships`,
+      token: boss.token,
+      body: {
+        data: {
+          type: 'organization-memberships',
+          attributes: { email: 'future@example.com' },
+          relationships: { teams: { data: [{ type: 'teams', id: team }] } },
+        },
+      },
+    })
+
+    const { rows } = await of(`filter[organization-membership][id]=${invited.json().data.id}`, boss.token)
+    expect(rows).toEqual([[named('first'), 'read', team]])
+  })
+})

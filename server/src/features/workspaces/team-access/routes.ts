@@ -1,28 +1,33 @@
+import { teamProjectIncludes, teamWorkspaceIncludes } from '@groundstate/contract/includes'
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
 import { z } from 'zod'
+import { invalidParameter } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
-import { requiredText, text } from '../../../http/query.ts'
+import { text } from '../../../http/query.ts'
 import { created, listAll, ok } from '../../../http/responses.ts'
 import { requireGrant } from './access.ts'
-import { createGrant, deleteGrant, grantResource, listGrants, updateGrant } from './service.ts'
+import { createGrant, deleteGrant, grantResource, listGrants, listGrantsOfTeams, updateGrant } from './service.ts'
 import { GRANT_KINDS } from './store.ts'
 
 const ACCESS = {
   workspace: {
-    list: { workspace: 'workspace:read' },
+    list: [{ workspace: 'workspace:read' }, { team: 'team:read' }],
     read: [{ workspace: 'team-access:read' }, 'team-member'],
     manage: { workspace: 'team-access:manage' },
   },
   project: {
-    list: { project: 'project:read' },
+    list: [{ project: 'project:read' }, { team: 'team:read' }],
     read: [{ project: 'team-access:read' }, 'team-member'],
     manage: { project: 'team-access:manage' },
   },
 } as const
 
+const MEMBERSHIP = 'filter[organization-membership][id]'
+
 export const teamAccessRoutes: Routes = (http) => {
   for (const kind of Object.values(GRANT_KINDS)) {
     const { noun, schemas } = kind
+    const includes = noun === 'workspace' ? teamWorkspaceIncludes : teamProjectIncludes
     const access = ACCESS[noun]
     const filter = `filter[${noun}][id]`
     const all = `/${schemas.type}` as const
@@ -35,9 +40,12 @@ export const teamAccessRoutes: Routes = (http) => {
       summary: `List what teams may do to a ${noun}`,
       access: access.list,
       responses: { 200: z.union([pageOf(schemas.resource), wholeListOf(schemas.resource)]) },
+      include: includes,
       query: {
-        [filter]: requiredText(`is missing: the id of a ${noun}`).describe(`required: the id of a ${noun}`),
+        [filter]: text().describe(`the id of a ${noun}; required unless a team or membership is given`),
         'filter[team][id]': text().describe('the id of a team'),
+        [MEMBERSHIP]: text().describe('our own: the id of an organization membership, for the access of its teams'),
+        q: text().describe(`our own: part of the name, in the list of a team or membership`),
       },
     }
     const create = {
@@ -62,7 +70,14 @@ export const teamAccessRoutes: Routes = (http) => {
     } as const
 
     http.get(all, list, async (req) => {
-      const { [filter]: subjectId = '', 'filter[team][id]': teamId } = req.query
+      const { [filter]: subjectId, 'filter[team][id]': teamId, [MEMBERSHIP]: membershipId, q } = req.query
+      if (subjectId === undefined) {
+        const of = membershipId === undefined ? teamId !== undefined && { teamId } : { membershipId }
+        if (!of)
+          throw invalidParameter(`${filter} is missing: the id of a ${noun}, or of a team in filter[team][id]`, filter)
+        const list = await listGrantsOfTeams(req.ctx, kind, { of, q, page: req.page() })
+        return req.list(list, (row) => grantResource(kind, row))
+      }
       // Without page parameters the list is whole, as in the public API.
       const page = req.pageIfAny()
       const { rows, total } = await listGrants(req.ctx, kind, { subjectId, teamId, page })

@@ -1,13 +1,17 @@
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
+import { actorUserId } from '../../../auth/actor.ts'
 import { CUSTOM_PROJECT } from '../../../auth/grants.ts'
+import { projectPermissions } from '../../../auth/project-permissions.ts'
 import { holdsGrant } from '../../../auth/team-permissions.ts'
+import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { type Page, type Paged, isUniqueViolation, transact } from '../../../db/db.ts'
 import { forbidden, invalid, notFound } from '../../../errors.ts'
+import { requireMembership } from '../../organizations/organization-memberships/access.ts'
 import { listTeamsOfProject } from '../../organizations/organizations/store.ts'
 import { requireTeam } from '../../organizations/teams/access.ts'
 import { requireGrantSubject } from './access.ts'
-import { type Grant, type GrantInput, type GrantKind, grantAttributes, grantColumns } from './store.ts'
+import { type Grant, type GrantInput, type GrantKind, type ShownGrant, grantAttributes, grantColumns } from './store.ts'
 import * as store from './store.ts'
 
 type GrantChange = { subject: store.GrantSubject; teamId: string; action: string; meta: Record<string, string> }
@@ -87,16 +91,44 @@ export async function listGrants(
   return { rows: rows.map((row) => ({ ...row, subject })), total }
 }
 
+type TeamsGrants = {
+  of: { teamId: string } | { membershipId: string }
+  q: string | undefined
+  page: Page
+}
+
+/** What a team, or the teams of a member, may do everywhere; only grants that the actor would see on the workspace or project. */
+export async function listGrantsOfTeams(
+  ctx: Ctx,
+  kind: GrantKind,
+  { of, q, page }: TeamsGrants,
+): Promise<Paged<ShownGrant>> {
+  const { access } =
+    'teamId' in of ? await requireTeam(ctx, of.teamId, 'team:read') : await requireMembership(ctx, of.membershipId)
+  // Without grants on single workspaces and projects: the permissions that the actor has on all of them.
+  const can = kind.noun === 'workspace' ? workspacePermissions(access) : projectPermissions(access)
+  const visibleTo = can.has('team-access:read') ? undefined : actorUserId(ctx.actor)
+  if (visibleTo === null) return { rows: [], total: 0 }
+  const { rows, total } = await store.listGrantsOfTeams(ctx.db, kind, { of, visibleTo, q, page })
+  const pathOf = (row: (typeof rows)[number]) =>
+    kind.noun === 'workspace'
+      ? `/organizations/${row.organization_name}/workspaces/${row.subject_name}`
+      : `/projects/${row.subject_id}`
+  return { rows: rows.map((row) => ({ ...row, subject: { id: row.subject_id, path: pathOf(row) } })), total }
+}
+
 export async function updateGrant(ctx: Ctx, kind: GrantKind, { grant, input }: { grant: Grant; input: GrantInput }) {
   const { subject } = grant
   const access = input.access ?? grant.access
   const columns = grantColumns(kind, { ...input, access }, grant)
   checkHolds(kind, subject, { ...columns, access })
   return transact(ctx, async (ctx) => {
-    const row = await store.updateGrant(ctx.db, kind, { id: grant.id, changes: { ...columns, access } })
+    const changes = { ...columns, access }
+    const row = await store.updateGrant(ctx.db, kind, { id: grant.id, changes })
     if (!row) throw notFound('team access')
     const change = { subject, teamId: row.team_id, meta: { team: row.team_id, permissions: access } }
-    await recordAudit(ctx, await grantAudit(ctx, kind, { ...change, action: 'update_team_permissions' }))
+    const event = await grantAudit(ctx, kind, { ...change, action: 'update_team_permissions' })
+    await recordAudit(ctx, { ...event, settings: { before: grant, columns: changes } })
     return { ...row, subject }
   })
 }
@@ -106,7 +138,7 @@ export async function deleteGrant(ctx: Ctx, kind: GrantKind, { id, subject, team
   await audited(ctx, event, (ctx) => store.deleteGrant(ctx.db, kind, id))
 }
 
-export function grantResource(kind: GrantKind, grant: Grant) {
+export function grantResource(kind: GrantKind, grant: ShownGrant) {
   const { id, team_id: teamId, subject } = grant
   const { type } = kind.schemas
   return {

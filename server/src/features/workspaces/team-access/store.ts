@@ -4,6 +4,7 @@ import type { AccessContext } from '../../../auth/access-context.ts'
 import { CUSTOM_PROJECT, CUSTOM_WORKSPACE, PROJECT_LEVELS, WORKSPACE_LEVELS } from '../../../auth/grants.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { containing } from '../../../db/sql.ts'
 import { invalid } from '../../../errors.ts'
 import { raiseAccessRevision } from '../../organizations/organizations/store.ts'
 import { countRows } from '../workspaces/store.ts'
@@ -42,6 +43,52 @@ export async function listGrants(db: Db, kind: GrantKind, { subjectId, teamId, o
   ])
   return { rows, total }
 }
+
+type TeamsGrants = {
+  /** One team, or the teams of a member or invited person in their organization. */
+  of: { teamId: string } | { membershipId: string }
+  /** Only grants that this user may see: those of their teams, and those where they manage or read team access; undefined for all. */
+  visibleTo: string | undefined
+  q: string | undefined
+  page: Page
+}
+
+/** The grants of teams by the name of their subject, with what identifies it. */
+export async function listGrantsOfTeams(db: Db, kind: GrantKind, { of, visibleTo, q, page }: TeamsGrants) {
+  const subject = sql.ref(kind.subjectColumn)
+  const teams =
+    'teamId' in of
+      ? sql`(${of.teamId})`
+      : sql`(select t.id from organization_memberships m join teams t on t.organization_id = m.organization_id
+          where m.id = ${of.membershipId} and (
+            exists (select from team_members tm where tm.team_id = t.id and tm.user_id = m.user_id)
+            or exists (select from invited_team_members i where i.team_id = t.id and i.membership_id = m.id)))`
+  const isVisible = sql`and (
+      exists (select from team_members mine where mine.team_id = g.team_id and mine.user_id = ${visibleTo})
+      or exists (select from team_members mine join ${sql.table(kind.table)} my_grant on my_grant.team_id = mine.team_id
+                  where mine.user_id = ${visibleTo} and my_grant.${subject} = g.${subject} and (${READS_GRANTS[kind.noun]}))
+      ${
+        kind.noun === 'project'
+          ? sql``
+          : sql`or exists (select from team_members mine join team_projects my_grant on my_grant.team_id = mine.team_id
+                  where mine.user_id = ${visibleTo} and my_grant.project_id = s.project_id and my_grant.access in ('maintain', 'admin'))`
+      })`
+  const matching = sql`${sql.table(kind.table)} g
+      join ${sql.table(`${kind.noun}s`)} s on s.id = g.${subject} join organizations o on o.id = s.organization_id
+     where g.team_id in ${teams}
+       ${q === undefined ? sql`` : sql`and s.name ilike ${containing(q)}`}
+       ${visibleTo === undefined ? sql`` : isVisible}`
+  const { rows } = await sql<GrantRow & { subject_name: string; organization_name: string }>`
+    select g.*, g.${subject} as subject_id, s.name as subject_name, o.name as organization_name
+      from ${matching} order by s.name, g.id limit ${page.size} offset ${pageOffset(page)}`.execute(db)
+  return { rows, total: await countRows(db, matching) }
+}
+
+/** Grants `my_grant` with which a user reads the grants of others, as in `workspacePermissions` and `projectPermissions`. */
+const READS_GRANTS = {
+  workspace: sql`my_grant.access = 'admin'`,
+  project: sql`my_grant.access = 'admin' or (my_grant.access = 'custom' and my_grant.project_teams <> 'none')`,
+} as const
 
 export async function isTeamMember(db: Db, teamId: string, userId: string) {
   const { rows } = await sql`select from team_members where team_id = ${teamId} and user_id = ${userId}`.execute(db)
@@ -86,6 +133,7 @@ export type GrantSubject = {
 }
 
 export type Grant = GrantRow & { subject: GrantSubject }
+export type ShownGrant = GrantRow & { subject: Pick<GrantSubject, 'id' | 'path'> }
 
 export type GrantInput = { access?: string }
 

@@ -5,7 +5,7 @@ import { openValue } from '../variables/service.ts'
 import * as store from '../variables/store.ts'
 import { requireWorkspace } from '../workspaces/access.ts'
 import type { EffectiveVariable } from './resource.ts'
-import { type EffectiveSet, type WorkspaceScope, projectOf, selectEffectiveSets } from './store.ts'
+import { type EffectiveSet, type WorkspaceScope, listEffectiveSets, projectOf, selectEffectiveSets } from './store.ts'
 
 type RunVariable = { key: string; value: string } & Pick<store.VariableRow, 'hcl' | 'category' | 'sensitive'>
 
@@ -70,6 +70,30 @@ function overwritesOf(variables: readonly EffectiveVariable[]): Map<string, Over
   return overwrites
 }
 
+/** What overrides a variable: the name of a set; null for the workspace itself. */
+type Override = { key: string; category: store.VariableRow['category']; by: string | null }
+
+/** The variables of the set that others override, by the id of the workspace. The caller has authorised set and workspaces. */
+export async function listOverridesOfSet(ctx: Ctx, setId: string, workspaceIds: readonly string[]) {
+  const sets = Map.groupBy(await listEffectiveSets(ctx.db, workspaceIds), (set) => set.workspace_id)
+  const setIds = [...new Set([...sets.values()].flat().map(({ id }) => id))]
+  const rows = await store.listVariablesWithKeysOf(ctx.db, setId, { workspaceIds, setIds })
+  const own = Map.groupBy(rows, (row) => row.workspace_id)
+  const inherited = Map.groupBy(rows, (row) => row.variable_set_id)
+  const overridesIn = (id: string) => {
+    const ofSets = (sets.get(id) ?? []).flatMap((set) =>
+      (inherited.get(set.id) ?? []).map((row) => [row, set] as const),
+    )
+    const lists = byPrecedence(sourced(own.get(id) ?? [], ofSets)).values()
+    return [...lists].flatMap(([first, ...rest]): Override[] => {
+      if (!first || !rest.some((row) => row.variable_set_id === setId)) return []
+      const { key, category, source } = first
+      return [{ key, category, by: source.kind === 'set' ? source.name : null }]
+    })
+  }
+  return new Map(workspaceIds.map((id) => [id, overridesIn(id)]))
+}
+
 async function listWithSources(ctx: Ctx, scope: WorkspaceScope) {
   return withSources(ctx, await pipeline(ctx.db, sourceQueries(ctx, scope)))
 }
@@ -81,12 +105,19 @@ function sourceQueries(ctx: Ctx, scope: WorkspaceScope) {
 async function withSources(ctx: Ctx, [own, sets]: readonly [readonly store.VariableRow[], readonly EffectiveSet[]]) {
   const sources = new Map(sets.map((set) => [set.id, set]))
   const inherited = sets.length === 0 ? [] : await store.listVariablesOfSets(ctx.db, [...sources.keys()])
+  return sourced(
+    own,
+    inherited.flatMap((row) => {
+      const set = sources.get(row.variable_set_id ?? '')
+      return set ? [[row, set] as const] : []
+    }),
+  )
+}
+
+function sourced<Row>(own: readonly Row[], inherited: readonly (readonly [variable: Row, set: EffectiveSet])[]) {
   return [
     ...own.map((row) => ({ ...row, source: { kind: 'workspace' as const } })),
-    ...inherited.flatMap((row) => {
-      const set = sources.get(row.variable_set_id ?? '')
-      return set ? [{ ...row, source: { kind: 'set' as const, ...set } }] : []
-    }),
+    ...inherited.map(([row, set]) => ({ ...row, source: { kind: 'set' as const, ...set } })),
   ]
 }
 

@@ -1,8 +1,8 @@
-import type { VariableSetResource } from '@groundstate/contract/variable-sets'
+import type { SetWorkspaceResource, VariableSetResource } from '@groundstate/contract/variable-sets'
 import type { VariableResource } from '@groundstate/contract/variables'
 import { type Overwrites, type VariableSource, variableResource } from '../variables/resource.ts'
 import type { VariableRow } from '../variables/store.ts'
-import type { VariableSet } from './store.ts'
+import type { SetWorkspaceRow, VariableSet } from './store.ts'
 
 export function variableSetResource(set: VariableSet): VariableSetResource {
   const all = <const Type extends string>(ids: readonly string[], type: Type) => ({
@@ -39,6 +39,22 @@ export function variableSetResource(set: VariableSet): VariableSetResource {
     },
     links: { self: `/api/v2/varsets/${set.id}` },
   }
+}
+
+export type SetWorkspace = SetWorkspaceRow & {
+  overridden: SetWorkspaceResource['attributes']['overridden'] | undefined
+}
+
+export function setWorkspaceResource({ id, name, scope, project_id, overridden = null }: SetWorkspace) {
+  return {
+    id,
+    type: 'varset-workspaces',
+    attributes: { name, scope, overridden },
+    relationships: {
+      workspace: { data: { id, type: 'workspaces' } },
+      project: { data: { id: project_id, type: 'projects' } },
+    },
+  } satisfies SetWorkspaceResource
 }
 
 export type EffectiveVariable = VariableRow & { source: Exclude<VariableSource, { kind: 'run' }> }

@@ -416,3 +416,40 @@ test('resources of another organization are rejected', async () => {
   expect([workspace.status, project.status, parent.status]).toEqual([422, 422, 422])
   expect(project.json().errors[0].source.pointer).toBe('/data/relationships/projects/data/0/id')
 })
+
+test('the workspaces to which a set applies are listed with what overrides its variables', async () => {
+  const project = await createProject(app, { organization: acme.name, actor: owner.actor })
+  const [direct, inside, other] = [await newWorkspace(), await newWorkspace(project.id), await newWorkspace()]
+  const set = await newSet(
+    { name: 'b-set' },
+    { ...vars({ region: '1', size: '1' }), ...to('workspaces', direct.id), ...to('projects', project.id) },
+  )
+  await newSet({ name: 'a-set' }, { ...vars({ region: '2', other: '2' }), ...to('workspaces', direct.id) })
+  const attributes = { key: 'size', value: 'own', category: 'terraform' }
+  await send('POST', `workspaces/${inside.id}/vars`, { data: { type: 'vars', attributes } })
+  const member = await createUser(app)
+  await createTeamWithAccess(app, { members: [member], organizationId: acme.id, workspaces: { [direct.id]: 'read' } })
+  const list = async (query = '', token = owner.token) => {
+    const { data } = (
+      await app.request({ url: `/api/v2/varsets/${set.id}/effective-workspaces${query}`, token })
+    ).json()
+    return data.map(({ id, attributes: { scope, overridden } }: any) => ({ id, scope, overridden }))
+  }
+  const ofDirect = {
+    id: direct.id,
+    scope: 'workspace',
+    overridden: [{ key: 'region', category: 'terraform', by: 'a-set' }],
+  }
+  const ofInside = {
+    id: inside.id,
+    scope: 'project',
+    overridden: [{ key: 'size', category: 'terraform', by: null }],
+  }
+
+  expect(await list()).toEqual(expect.arrayContaining([ofDirect, ofInside]))
+  expect(await list('?filter[scope]=project')).toEqual([ofInside])
+  expect(await list(`?q=${direct.name}`)).toEqual([ofDirect])
+  expect(await list('', member.token)).toEqual([ofDirect])
+  await send('PATCH', `varsets/${set.id}`, { data: { type: 'varsets', attributes: { global: true } } })
+  expect(await list(`?q=${other.name}`)).toEqual([{ id: other.id, scope: 'global', overridden: [] }])
+})

@@ -1,7 +1,13 @@
-import { variableSetIncludes } from '@groundstate/contract/includes'
+import { setWorkspaceIncludes, variableSetIncludes } from '@groundstate/contract/includes'
 import { identifiersBody } from '@groundstate/contract/json-api'
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
-import { createVariableSetBody, updateVariableSetBody, variableSetSchema } from '@groundstate/contract/variable-sets'
+import {
+  SET_SCOPES,
+  createVariableSetBody,
+  setWorkspaceSchema,
+  updateVariableSetBody,
+  variableSetSchema,
+} from '@groundstate/contract/variable-sets'
 import { createVariableBody, updateVariableBody, variableSchema } from '@groundstate/contract/variables'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
@@ -11,7 +17,7 @@ import { variableResource } from '../variables/resource.ts'
 import { listVariablesOfSets } from '../variables/store.ts'
 import { requireVariableSet } from './access.ts'
 import { listAllWorkspaceVariables } from './effective-variables.ts'
-import { effectiveVariableResource, variableSetResource } from './resource.ts'
+import { effectiveVariableResource, setWorkspaceResource, variableSetResource } from './resource.ts'
 import * as service from './service.ts'
 
 // A set belongs to an organization or to a project.
@@ -53,6 +59,17 @@ const LISTS_OF_WORKSPACE = [
     summary: 'List the variable sets that can be applied to a workspace',
   },
 ] as const
+
+const LIST_WORKSPACES = {
+  summary: 'List the workspaces to which a variable set applies',
+  access: READ,
+  responses: { 200: pageOf(setWorkspaceSchema) },
+  include: setWorkspaceIncludes,
+  query: {
+    q: text().describe('part of the name'),
+    'filter[scope]': oneOf(SET_SCOPES).describe('how the set applies to the workspaces'),
+  },
+} as const
 
 const CREATE = {
   summary: 'Create a variable set',
@@ -104,6 +121,10 @@ export const variableSetRoutes: Routes = (http) => {
   http.get('/varsets/:id', { ...ONE, summary: 'Show a variable set', access: READ }, async (req) =>
     ok(variableSetResource(await requireVariableSet(req.ctx, req.params.id, 'read'))),
   )
+  http.get('/varsets/:id/effective-workspaces', LIST_WORKSPACES, async (req) => {
+    const query = { page: req.page(), q: req.query.q, scope: req.query['filter[scope]'] }
+    return req.list(await service.listSetWorkspaces(req.ctx, req.params.id, query), setWorkspaceResource)
+  })
   // Both methods update a set (public documentation: variable sets).
   for (const method of ['patch', 'post'] as const) {
     http[method]('/varsets/:id', UPDATE, async (req) =>

@@ -17,7 +17,8 @@ import {
 import { findVariable, listVariables } from '../variables/store.ts'
 import { listReadableWorkspaces, requireVisibleWorkspaces, requireWorkspace } from '../workspaces/access.ts'
 import { noticedSet, readableSets, requireVariableSet, variableSetAudit } from './access.ts'
-import { listOverwrites } from './effective-variables.ts'
+import { listOverridesOfSet, listOverwrites } from './effective-variables.ts'
+import type { SetWorkspace } from './resource.ts'
 import * as store from './store.ts'
 
 /** Creates a set with its variables and its scope, owned by the organization or by one of its projects. */
@@ -97,22 +98,41 @@ async function listSets(
   return { rows: await readableSets(ctx, organizationId, rows), total }
 }
 
+type SetWorkspaces = { page: Page; q: string | undefined; scope: store.EffectiveSet['scope'] | undefined }
+
+/** The workspaces to which the set applies, with the variables of it that they override; undefined where the actor may not read them. */
+export async function listSetWorkspaces(ctx: Ctx, id: string, query: SetWorkspaces): Promise<Paged<SetWorkspace>> {
+  const set = await requireVariableSet(ctx, id, 'read')
+  const { rows, total } = await store.listSetWorkspaces(ctx.db, ctx.actor, set, query)
+  const workspaces = await listReadableWorkspaces(
+    ctx,
+    rows.map((row) => row.id),
+  )
+  const readable = workspaces.filter(({ can }) => can.has('variables:read')).map((workspace) => workspace.id)
+  const isShown = set.variable_ids.length > 0 && readable.length > 0
+  const overrides = isShown ? await listOverridesOfSet(ctx, id, readable) : undefined
+  const none = set.variable_ids.length > 0 ? undefined : []
+  return { rows: rows.map((row) => ({ ...row, overridden: overrides?.get(row.id) ?? none })), total }
+}
+
 /** Changes a set. Workspaces and projects in the body replace its scope; variables are added or changed. */
 export async function updateVariableSet(ctx: Ctx, id: string, { attributes, relationships }: UpdateVariableSet) {
   const set = await requireVariableSet(ctx, id, 'manage')
   return rejectTakenSetName(() =>
     transact(ctx, async (ctx) => {
-      await store.updateVariableSet(ctx.db, id, {
+      const columns = {
         name: attributes.name,
         description: attributes.description ?? undefined,
         is_global: attributes.global ?? undefined,
         priority: attributes.priority ?? undefined,
         updated_at: ctx.now(),
-      })
+      }
+      await store.updateVariableSet(ctx.db, id, columns)
       await replaceSetScope(ctx, set, relationships)
       const { vars, ...scope } = relationships
       await changeVariables(ctx, set, vars?.data ?? [])
-      await recordAudit(ctx, await variableSetAudit(ctx, set, 'update', { changes: { ...attributes, ...scope } }))
+      const event = await variableSetAudit(ctx, set, 'update', { changes: { ...attributes, ...scope } })
+      await recordAudit(ctx, { ...event, settings: { before: set, columns } })
       return requireVariableSet(ctx, id, 'read')
     }),
   )

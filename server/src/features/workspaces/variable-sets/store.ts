@@ -2,8 +2,10 @@ import { type Insertable, type RawBuilder, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
+import type { VariableRow } from '../variables/store.ts'
 import { countRows } from '../workspaces/store.ts'
 
 /**
@@ -104,7 +106,7 @@ function inScope(scope: VariableSetScope): RawBuilder<unknown> {
 }
 
 /** Sets owned by a project are effective only in the project. */
-function isEffective(workspaceId: string, projectId: WorkspaceScope['projectId']) {
+function isEffective(workspaceId: SqlText, projectId: SqlText) {
   return sql`((s.project_id is null or s.project_id = ${projectId}) and (s.is_global
     or exists (select from variable_set_workspaces x where x.variable_set_id = s.id and x.workspace_id = ${workspaceId})
     or exists (select from variable_set_projects x where x.variable_set_id = s.id and x.project_id = ${projectId})))`
@@ -112,15 +114,17 @@ function isEffective(workspaceId: string, projectId: WorkspaceScope['projectId']
 
 export type EffectiveSet = { id: string; name: string; priority: boolean; scope: 'workspace' | 'project' | 'global' }
 
+type SqlText = string | RawBuilder<unknown>
+
 /** A workspace and its location; `projectOf` is the project where only the workspace is known. */
-export type WorkspaceScope = { workspaceId: string; projectId: string | RawBuilder<string>; organizationId: string }
+export type WorkspaceScope<Text = string> = { workspaceId: Text; projectId: SqlText; organizationId: Text }
 
 export function projectOf(workspaceId: string) {
   return sql<string>`(select project_id from workspaces where id = ${workspaceId})`
 }
 
 /** A query of the sets that are effective in a workspace, each with the narrowest scope that makes it so. */
-export function selectEffectiveSets({ workspaceId, projectId, organizationId }: WorkspaceScope) {
+export function selectEffectiveSets({ workspaceId, projectId, organizationId }: WorkspaceScope<SqlText>) {
   return sql<EffectiveSet>`
     select s.id, s.name, s.priority,
            case when exists (select from variable_set_workspaces x
@@ -130,6 +134,66 @@ export function selectEffectiveSets({ workspaceId, projectId, organizationId }: 
                 else 'global' end as scope
       from variable_sets s
      where s.organization_id = ${organizationId} and ${isEffective(workspaceId, projectId)}`
+}
+
+type SetKey = Pick<VariableSetRow, 'id' | 'organization_id' | 'project_id' | 'is_global'>
+type SetWorkspaceFilter = { q: string | undefined; scope: EffectiveSet['scope'] | undefined }
+
+/** A workspace to which a set applies, with the narrowest scope that makes it so. */
+export type SetWorkspaceRow = { id: string; name: string; project_id: string; scope: EffectiveSet['scope'] }
+
+/** The workspaces to which the set applies that the actor sees. */
+export async function listSetWorkspaces(
+  db: Db,
+  actor: Actor,
+  set: SetKey,
+  { page, q, scope }: SetWorkspaceFilter & { page: Page },
+) {
+  // The lists of the set decide which workspaces are read, unless it is global.
+  const workspaces = sql`select workspace_id from variable_set_workspaces where variable_set_id = ${set.id}`
+  const projects = sql`select project_id from variable_set_projects where variable_set_id = ${set.id}`
+  const scopeOf = sql<EffectiveSet['scope']>`case when w.id in (${workspaces}) then 'workspace'
+    when ${set.project_id !== null} or w.project_id in (${projects}) then 'project' else 'global' end`
+  const conditions = [sql`w.organization_id = ${set.organization_id}`, visibleWorkspace(actor)]
+  if (set.project_id !== null) conditions.push(sql`w.project_id = ${set.project_id}`)
+  if (!set.is_global)
+    conditions.push(sql`w.id = any(array(${workspaces} union
+      select id from workspaces where project_id = any(array(${projects}))))`)
+  if (q !== undefined) conditions.push(sql`lower(w.name) like lower(${containing(q)})`)
+  if (scope !== undefined) conditions.push(sql`${scopeOf} = ${scope}`)
+  const where = sql<boolean>`(${sql.join(conditions, sql` and `)})`
+  const list = db
+    .selectFrom('workspaces as w')
+    .select(['w.id', 'w.name', 'w.project_id', scopeOf.as('scope')])
+    .where(where)
+    .orderBy('w.name')
+    .orderBy('w.id')
+  return readPaged(page, list, db.selectFrom('workspaces as w').where(where))
+}
+
+/** The sets that are effective in the workspaces, by workspace. */
+export async function listEffectiveSets(db: Db, workspaceIds: readonly string[]) {
+  const { rows } = await sql<EffectiveSet & { workspace_id: string }>`
+    select w.id as workspace_id, s.* from workspaces w cross join lateral (${selectEffectiveSets({
+      workspaceId: sql`w.id`,
+      projectId: sql`w.project_id`,
+      organizationId: sql`w.organization_id`,
+    })}) s where w.id = any(${workspaceIds})`.execute(db)
+  return rows
+}
+
+/** Sensitive variables of workspaces and of their effective sets, including overridden ones. */
+export async function listSensitiveVariables(db: Db, workspaceIds: readonly string[]) {
+  const { rows } = await sql<VariableRow & { of_workspace_id: string }>`
+    select v.*, v.workspace_id as of_workspace_id from variables v where v.workspace_id = any(${workspaceIds}) and v.sensitive
+    union all
+    select v.*, w.id as of_workspace_id
+      from workspaces w
+      join variable_sets s on s.organization_id = w.organization_id
+       and ${isEffective(sql.ref('w.id'), sql.ref('w.project_id'))}
+      join variables v on v.variable_set_id = s.id and v.sensitive
+     where w.id = any(${workspaceIds})`.execute(db)
+  return rows
 }
 
 export async function insertVariableSet(db: Db, row: Insertable<Schema['variable_sets']>) {

@@ -137,7 +137,8 @@ async function writeChanges(ctx: TransactionCtx, owner: AuditedOwner, { existing
     changed.set(id, row)
     const isRenamed = row.key !== current.key || row.category !== current.category
     if (isRenamed) keys.set(id, { ...row, pointer: `${pointer}/attributes` })
-    events.push(variableAudit(organizationId, 'update', { changes: input, set })(row))
+    const event = variableAudit(organizationId, 'update', { changes: input, set })(row)
+    events.push({ ...event, settings: { before: current, columns: row } })
   }
   const written = [...changed.values()]
   await rejectTakenKey([...keys.values()], () => store.updateVariables(ctx.db, written))

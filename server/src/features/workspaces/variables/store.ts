@@ -37,6 +37,22 @@ export async function listVariablesOfSets(db: Db, variableSetIds: readonly strin
   return selectSorted(db, sql`variable_set_id = any(${variableSetIds})`).execute()
 }
 
+/** Variables, without values, that have the key of one in the set: of the workspaces and of other sets. */
+export async function listVariablesWithKeysOf(
+  db: Db,
+  variableSetId: string,
+  { workspaceIds, setIds }: Record<'workspaceIds' | 'setIds', readonly string[]>,
+) {
+  return db
+    .selectFrom('variables')
+    .select(['id', 'key', 'category', 'workspace_id', 'variable_set_id'])
+    .where(sql<boolean>`(workspace_id = any(${workspaceIds}) or variable_set_id = any(${setIds}))
+      and (category, key) in (select category, key from variables where variable_set_id = ${variableSetId})`)
+    .orderBy('key')
+    .orderBy('category')
+    .execute()
+}
+
 function selectSorted(db: Db, condition: RawBuilder<boolean>) {
   return db.selectFrom('variables').selectAll().where(condition).orderBy('key').orderBy('category')
 }

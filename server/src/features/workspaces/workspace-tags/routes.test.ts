@@ -292,3 +292,34 @@ test.each([
   expect(res.status).toBe(422)
   expect(res.json().errors[0].source.pointer).toBe(pointer)
 })
+
+test('the tags of an organization are listed by key and value, with the workspaces and projects that have them', async () => {
+  const organization = await createOrganization(app, owner)
+  const create = { organization: organization.name, actor: owner.actor }
+  const project = await createProject(app, create)
+  const [plain, inside, override] = [
+    await createWorkspace(app, { ...create, tags: ['kafka'] }),
+    await createWorkspace(app, { ...create, projectId: project.id }),
+    await createWorkspace(app, { ...create, projectId: project.id }),
+  ]
+  await send('PATCH', `projects/${project.id}/tag-bindings`, bindings({ env: 'prod' }))
+  await send('PATCH', `workspaces/${override.id}/tag-bindings`, bindings({ env: 'dev' }))
+  const member = await createUser(app)
+  await createTeamWithAccess(app, {
+    members: [member],
+    organizationId: organization.id,
+    workspaces: { [inside.id]: 'read', [plain.id]: 'read' },
+  })
+  const list = async (query = '', token = owner.token) =>
+    (await show(`organizations/${organization.name}/tag-values${query}`, token)).map(({ attributes }: any) =>
+      Object.values(attributes),
+    )
+
+  expect(await list()).toEqual([
+    ['env', 'dev', 1, 0],
+    ['env', 'prod', 1, 1],
+    ['kafka', '', 1, 0],
+  ])
+  expect(await list('?q=pro')).toEqual([['env', 'prod', 1, 1]])
+  expect(await list('', member.token)).toEqual([['kafka', '', 1, 0]])
+})

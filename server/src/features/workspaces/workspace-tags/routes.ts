@@ -7,7 +7,7 @@ import { text } from '../../../http/query.ts'
 import { listAll } from '../../../http/responses.ts'
 import { effectiveTagBindingResource, tagBindingResource } from '../../organizations/tags/resource.ts'
 import * as service from './service.ts'
-import type { Tag } from './store.ts'
+import type { Tag, TagValue } from './store.ts'
 
 const READ = { access: { workspace: 'workspace:read' } } as const
 const ADD = { access: { workspace: 'tags:manage' }, audit: 'workspace add_tags' } as const
@@ -111,6 +111,12 @@ const LIST_OF_ORGANIZATION = {
     'filter[exclude][taggable][id]': text().describe('the id of a workspace: leaves out the tags it has'),
   },
 } as const
+const LIST_VALUES = {
+  summary: 'List the keys and values of the tags of an organization',
+  access: { organization: 'organization:read' },
+  responses: { 200: pageOf(contract.tagValueSchema) },
+  query: { q: text().describe('part of the key or the value') },
+} as const
 const DELETE_TAGS = {
   ...NO_CONTENT,
   summary: 'Delete tags from every workspace of an organization',
@@ -133,6 +139,10 @@ export const tagRoutes: Routes = (http) => {
     const { organization, ...tags } = await service.listTags(req.ctx, req.params.organization, { page, q, exclude })
     return req.list(tags, (tag) => tagResource(tag, organization))
   })
+  http.get('/organizations/:organization/tag-values', LIST_VALUES, async (req) => {
+    const query = { page: req.page(), q: req.query.q }
+    return req.list(await service.listTagValues(req.ctx, req.params.organization, query), tagValueResource)
+  })
   http.delete(path, DELETE_TAGS, async (req) => service.deleteTags(req.ctx, req.params.organization, req.body.data))
   http.post('/tags/:id/relationships/workspaces', ADD_TO_WORKSPACES, async (req) =>
     service.addWorkspacesToTag(req.ctx, req.params.id, req.body.data),
@@ -145,6 +155,15 @@ function tagResource(tag: Tag, organizationName: string): contract.TagResource {
     type: 'tags',
     attributes: { name: tag.key, 'created-at': tag.created_at, 'instance-count': tag.instance_count },
     relationships: { organization: { data: { id: organizationName, type: 'organizations' } } },
+  }
+}
+
+function tagValueResource({ tag_id: tagId, key, value, ...counts }: TagValue): contract.TagValueResource {
+  return {
+    id: `${tagId}=${value}`,
+    type: 'tag-values',
+    attributes: { key, value, 'workspace-count': counts.workspace_count, 'project-count': counts.project_count },
+    relationships: { tag: { data: value === '' ? { id: tagId, type: 'tags' } : null } },
   }
 }
 

@@ -49,6 +49,15 @@ export async function listWorkspaceTags(
   return { ...tags, organization: workspace.organization_name }
 }
 
+export async function listTagValues(
+  ctx: Ctx,
+  organizationName: string,
+  { page, q }: { page: Page; q?: string | undefined },
+) {
+  const organization = await requireOrganization(ctx, organizationName, 'organization:read')
+  return store.listTagValues(ctx.db, ctx.actor, { organizationId: organization.id, q }, page)
+}
+
 export async function listTags(
   ctx: Ctx,
   organizationName: string,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
-import { visibleWorkspace } from '../../../auth/visibility.ts'
+import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
 import { type Db, type Page, pageOffset } from '../../../db/db.ts'
 import { containing } from '../../../db/sql.ts'
 import type { EffectiveTagBinding } from '../../organizations/tags/store.ts'
@@ -29,6 +29,7 @@ export async function findTag(db: Db, tagId: string) {
 }
 
 type TagFilter = { organizationId: string; q: string | undefined; exclude: string | undefined }
+export type TagValue = { tag_id: string; key: string; value: string; workspace_count: number; project_count: number }
 export type Tag = { tag_id: string; key: string; created_at: Date; instance_count: number }
 
 /** One page of an organization's flat tags, each with the number of its workspaces that the actor may see. */
@@ -45,6 +46,37 @@ export async function listTags(db: Db, actor: Actor, { organizationId, q, exclud
      group by b.tag_id, b.key
      order by b.key
      limit ${page.size} offset ${pageOffset(page)}`.execute(db)
+  return { rows, total: rows[0]?.total ?? 0 }
+}
+
+/** One page of the keys and values that workspaces and projects have as tags, as far as the actor sees them. */
+export async function listTagValues(
+  db: Db,
+  actor: Actor,
+  { organizationId, q }: { organizationId: string; q: string | undefined },
+  page: Page,
+) {
+  const { rows } = await sql<TagValue & { total: number }>`
+    with tags as (
+      select b.tag_id, b.key, b.value, count(*) over () as total
+        from tag_bindings b left join workspaces w on w.id = b.workspace_id left join projects p on p.id = b.project_id
+       where b.organization_id = ${organizationId}
+         and case when w.id is null then ${visibleProject(actor)} else ${visibleWorkspace(actor)} end
+         ${q === undefined ? sql`` : sql`and (b.key ilike ${containing(q)} or b.value ilike ${containing(q)})`}
+       group by b.tag_id, b.key, b.value order by b.key, b.value limit ${page.size} offset ${pageOffset(page)})
+    select tags.*,
+           (select count(*) from workspaces w where w.id in (
+              select b.workspace_id from tag_bindings b
+               where b.organization_id = ${organizationId} and b.key = tags.key and b.value = tags.value
+              union all
+              select x.id from tag_bindings b join workspaces x on x.project_id = b.project_id
+               where b.organization_id = ${organizationId} and b.key = tags.key and b.value = tags.value
+                 and not exists (select from tag_bindings o where o.workspace_id = x.id and o.key = b.key))
+              and ${visibleWorkspace(actor)}) as workspace_count,
+           (select count(*) from tag_bindings b join projects p on p.id = b.project_id
+             where b.organization_id = ${organizationId} and b.key = tags.key and b.value = tags.value
+               and ${visibleProject(actor)}) as project_count
+      from tags order by key, value`.execute(db)
   return { rows, total: rows[0]?.total ?? 0 }
 }
 

@@ -113,18 +113,20 @@ export async function updateWorkspace(
     const scope = { organizationId, workspaceId, projectId: project?.id ?? workspace.project_id }
     await requirePoolFor(ctx, scope, { poolId: execution.agent_pool_id, pointer })
   }
+  const columns = {
+    ...workspaceSettingColumns(input.attributes, { clientEngine, current: workspace }),
+    ...execution,
+    project_id: project?.id,
+    updated_at: ctx.now(),
+  }
   return transact(ctx, async (ctx) => {
     await rejectTakenWorkspaceName(input.attributes.name ?? workspace.name, () =>
-      store.updateWorkspace(ctx.db, workspace, {
-        ...workspaceSettingColumns(input.attributes, { clientEngine, current: workspace }),
-        ...execution,
-        project_id: project?.id,
-        updated_at: ctx.now(),
-      }),
+      store.updateWorkspace(ctx.db, workspace, columns),
     )
     await changeTags(ctx, { organizationId, workspaceId }, input)
     const changes = { ...input.attributes, project: project?.id, ...changedTags(input) }
-    const event = workspaceAudit(workspace, 'update', { name: workspace.name, changes })
+    const settings = { before: workspace, columns }
+    const event = { ...workspaceAudit(workspace, 'update', { name: workspace.name, changes }), settings }
     await recordAudits(ctx, moves ? await withMoves(ctx, [workspace], () => event) : [event])
     return requireWorkspace(ctx, workspaceId, 'workspace:read')
   })
@@ -137,8 +139,10 @@ export async function moveWorkspaces(ctx: Ctx, projectId: string, identifiers: r
   const workspaces = await requireWorkspaces(ctx, { organizationId, permission: 'workspace:move' }, identifiers)
   await transact(ctx, async (ctx) => {
     await store.moveWorkspaces(ctx.db, ids, { organizationId, projectId, now: ctx.now() })
-    const eventOf = (workspace: Workspace) =>
-      workspaceAudit(workspace, 'update', { name: workspace.name, changes: { project: projectId } })
+    const eventOf = (workspace: Workspace) => ({
+      ...workspaceAudit(workspace, 'update', { name: workspace.name, changes: { project: projectId } }),
+      settings: { before: workspace, columns: { project_id: projectId } },
+    })
     await recordAudits(ctx, await withMoves(ctx, workspaces, eventOf))
   })
 }

@@ -1,10 +1,12 @@
 import type { DocumentOnWire } from '@groundstate/contract/responses'
+import { isEnded } from '@groundstate/contract/run-status'
 import type { runDecidersSchema } from '@groundstate/contract/runs'
 import type { teamSchema } from '@groundstate/contract/teams'
 import type { userSchema } from '@groundstate/contract/users'
 import { useQuery } from '@tanstack/react-query'
 import { ChevronDown, ChevronUp } from 'lucide-react'
 import { useId, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { get } from '../../../api/client.ts'
 import { includedOf } from '../../../api/queries.ts'
 import { Button } from '../../../components/button.tsx'
@@ -12,9 +14,10 @@ import { PlanCounts } from '../../../components/plan-counts.tsx'
 import { TONE_TEXT } from '../../../components/status.tsx'
 import { TabLink } from '../run-navigation.tsx'
 import { RunStatus } from '../run-status.tsx'
+import { resultStyle } from '../run-steps.tsx'
 import type { RunDocument, TaskStage } from '../run.ts'
-import { resultStyle } from '../tasks/tasks-tab.tsx'
 import { RunActions } from './run-actions.tsx'
+import { useRunShortcuts } from './run-shortcuts.ts'
 import { requiredFromOthers, runSituation } from './run-situation.ts'
 
 /** The status and actions of a run: a side panel, or an expandable bar at the bottom of a narrow screen. */
@@ -23,7 +26,9 @@ export function ApprovalPanel({ document }: { document: RunDocument }) {
   const { attributes } = run
   const id = useId()
   const [isOpen, setIsOpen] = useState(false)
+  const panel = useRef<HTMLElement>(null)
   const heading = useRef<HTMLHeadingElement>(null)
+  useRunShortcuts(panel, () => flushSync(() => setIsOpen(true)))
   const needsUser = attributes.actions['is-confirmable'] && attributes.permissions['can-apply']
   const required = requiredFromOthers(document)
 
@@ -38,16 +43,22 @@ export function ApprovalPanel({ document }: { document: RunDocument }) {
 
   return (
     <aside
-      aria-labelledby={id}
-      className="border-line bg-paper max-lg:fixed max-lg:inset-x-0 max-lg:bottom-0 max-lg:z-20 max-lg:border-t max-lg:shadow-lg md:max-lg:left-56 lg:sticky lg:top-16 lg:max-h-[calc(100dvh-5rem)] lg:overflow-y-auto lg:rounded-lg lg:border"
+      ref={panel}
+      aria-label="Approval"
+      className="border-line bg-paper max-lg:fixed max-lg:inset-x-0 max-lg:bottom-0 max-lg:z-20 max-lg:border-t max-lg:shadow-lg md:max-lg:left-56 lg:rounded-lg lg:border"
     >
       <div className="flex items-center gap-3 px-4 py-2.5">
-        <h2 id={id} ref={heading} tabIndex={-1} className="sr-only">
-          Approval
-        </h2>
         <span className="flex min-w-0 flex-1 flex-wrap items-center gap-x-3">
-          <RunStatus run={attributes} />
-          <Counts plan={plan} apply={apply} />
+          <h2 id={DECISION_ID} ref={heading} tabIndex={-1} className="text-base font-semibold max-lg:sr-only">
+            {needsUser ? 'Decision' : isEnded(attributes.status) ? 'Result' : 'Progress'}
+          </h2>
+          {/* The header, which has the status too, may be scrolled out of view. */}
+          <span className="lg:hidden">
+            <RunStatus run={attributes} />
+          </span>
+          <span className="lg:ml-auto">
+            <Counts plan={plan} apply={apply} />
+          </span>
         </span>
         <span className="lg:hidden">
           <Button
@@ -70,6 +81,24 @@ export function ApprovalPanel({ document }: { document: RunDocument }) {
         <RunActions document={document} onDone={onDone} />
       </div>
     </aside>
+  )
+}
+
+const DECISION_ID = 'decision'
+
+/** Visible with focus only. It follows the heading of the page, which has the focus after a navigation. */
+export function SkipToDecision() {
+  return (
+    <a
+      href={`#${DECISION_ID}`}
+      onClick={(event) => {
+        event.preventDefault()
+        globalThis.document.getElementById(DECISION_ID)?.focus()
+      }}
+      className="sr-only rounded-md bg-accent px-3 py-1 text-on-accent focus:not-sr-only focus:px-3 focus:py-1"
+    >
+      Skip to the decision
+    </a>
   )
 }
 

@@ -29,9 +29,12 @@ type ChangeRowsProps = {
   onToggle: (key: string) => void
   progressOf?: ((change: ResourceChange) => RowProgress | undefined) | undefined
   diagnosticsOf?: (change: ResourceChange) => readonly Diagnostic[] | undefined
+  /** The run was canceled: diagnostics are shown on expanded rows only. */
+  isInterrupted?: boolean
 }
 
-export function ChangeRows({ label, changes, expanded, onToggle, progressOf, diagnosticsOf }: ChangeRowsProps) {
+export function ChangeRows(props: ChangeRowsProps) {
+  const { label, changes, expanded, onToggle, progressOf, diagnosticsOf, isInterrupted = false } = props
   const rows = useMemo(() => {
     const all = moduleRows(changes)
     // Without other modules, the root module has no heading.
@@ -51,7 +54,9 @@ export function ChangeRows({ label, changes, expanded, onToggle, progressOf, dia
           isExpanded={expanded.has(change.key)}
           onToggle={onToggle}
           progress={progressOf?.(change)}
-          diagnostics={diagnosticsOf?.(change) ?? NO_DIAGNOSTICS}
+          diagnostics={
+            (isInterrupted && !expanded.has(change.key) ? undefined : diagnosticsOf?.(change)) ?? NO_DIAGNOSTICS
+          }
         />
       )}
     />

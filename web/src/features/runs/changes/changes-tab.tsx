@@ -5,10 +5,11 @@ import { failureOf } from '../../../api/queries.ts'
 import { AttributeDiff } from '../../../components/attribute-diff.tsx'
 import { Button, buttonClass } from '../../../components/button.tsx'
 import { Card } from '../../../components/card.tsx'
+import { CopyCurl } from '../../../components/copy-curl.tsx'
 import { EmptyState, ErrorNote, Notice, Skeleton } from '../../../components/feedback.tsx'
 import { type Chip, FilterChips, SearchField } from '../../../components/filters.tsx'
 import { counted } from '../../../components/numbers.ts'
-import { Diagnostics, type PhaseDiagnostic, useDiagnostics } from '../log/diagnostics.tsx'
+import { interruptionOf, type PhaseDiagnostic, RunDiagnostics, useDiagnostics } from '../log/diagnostics.tsx'
 import { hasEnded, hasLog, hasStarted, retentionText } from '../log/log-store.ts'
 import { missingLogReason } from '../log/log-tab.tsx'
 import { runRoute, TabLink, useRunSearch } from '../run-navigation.tsx'
@@ -18,9 +19,8 @@ import { CHANGE_STYLE, ChangeRows, DRIFT_STYLE } from './change-rows.tsx'
 import type { PlanModel, ResourceChange } from './plan-model.ts'
 import { CHANGE_KINDS, isPlanPending, unavailableReason, usePlanModel } from './plan-model.ts'
 
-type ChangesTabProps = Pick<RunDocument, 'run' | 'plan' | 'apply' | 'workspace'>
-
-export function ChangesTab({ run, plan, apply, workspace }: ChangesTabProps) {
+export function ChangesTab({ document }: { document: RunDocument }) {
+  const { run, plan, apply } = document
   const isAvailable = plan !== undefined && hasEnded(plan) && plan.attributes['json-deleted-at'] === null
   const model = usePlanModel(plan?.id, isAvailable)
   const diagnostics = useDiagnostics(plan, apply)
@@ -40,11 +40,11 @@ export function ChangesTab({ run, plan, apply, workspace }: ChangesTabProps) {
   const failure = isAvailable && unavailable === undefined ? failureOf(model) : undefined
   if (failure) return <ErrorNote {...failure} />
   if (isAvailable && model.data) {
-    return <PlannedChanges model={model.data} {...{ apply, workspace, diagnostics }} />
+    return <PlannedChanges model={model.data} {...{ document, plan, diagnostics }} />
   }
   return (
     <div className="space-y-3">
-      <Diagnostics diagnostics={diagnostics} />
+      <RunDiagnostics {...{ document, diagnostics }} />
       <EmptyState
         title={unavailable === undefined ? 'No changes to show' : 'Changes unavailable'}
         text={unavailable ?? missingPlanReason(plan, run)}
@@ -72,12 +72,15 @@ function OpenLogLink() {
   )
 }
 
-type PlannedChangesProps = Pick<RunDocument, 'apply' | 'workspace'> & {
+type PlannedChangesProps = {
+  document: RunDocument
+  plan: Plan
   model: PlanModel
   diagnostics: readonly PhaseDiagnostic[]
 }
 
-function PlannedChanges({ model, apply, workspace, diagnostics }: PlannedChangesProps) {
+function PlannedChanges({ document, plan, model, diagnostics }: PlannedChangesProps) {
+  const { apply, workspace } = document
   const [{ q = '', only = '' }, setSearch] = useRunSearch()
   const kinds = useMemo(() => new Set(only === '' ? [] : only.split(',')), [only])
   const query = useDeferredValue(q).toLowerCase()
@@ -106,7 +109,7 @@ function PlannedChanges({ model, apply, workspace, diagnostics }: PlannedChanges
 
   return (
     <div className="space-y-3">
-      <Diagnostics diagnostics={otherDiagnostics} />
+      <RunDiagnostics document={document} diagnostics={otherDiagnostics} />
       <PlanNotice model={model} isApplied={isApplied} />
       {apply && progress && (
         // Only the end is announced, since the counts change with each resource.
@@ -147,6 +150,7 @@ function PlannedChanges({ model, apply, workspace, diagnostics }: PlannedChanges
                 onClick={() => setExpanded(new Set(isAllExpanded ? [] : shown.map(({ key }) => key)))}
               />
             )}
+            <CopyCurl path={`/plans/${plan.id}/json-output-redacted`} />
           </div>
         </div>
       )}
@@ -165,6 +169,7 @@ function PlannedChanges({ model, apply, workspace, diagnostics }: PlannedChanges
             onToggle={toggle}
             progressOf={progress?.progressOf}
             diagnosticsOf={({ address }) => byAddress.get(address)}
+            isInterrupted={interruptionOf(document) !== undefined}
           />
         </Card>
       )}
@@ -198,7 +203,7 @@ function countTitle(shown: readonly ResourceChange[], all: readonly ResourceChan
 }
 
 /** The stored state, if readable: its link, and its first 100 outputs if the apply succeeded and the plan left any unknown. */
-function useAppliedState({ model, apply, workspace }: Pick<PlannedChangesProps, 'model' | 'apply' | 'workspace'>) {
+function useAppliedState({ model, apply, workspace }: Pick<RunDocument, 'apply' | 'workspace'> & { model: PlanModel }) {
   const version = apply && hasEnded(apply) ? apply.relationships['state-versions'].data.at(-1)?.id : undefined
   const { permissions, name } = workspace?.attributes ?? {}
   const needsOutputs =

@@ -1,8 +1,11 @@
+import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import { CircleAlert, CircleX, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useMemo, useState } from 'react'
 import { Button } from '../../../components/button.tsx'
+import { counted } from '../../../components/numbers.ts'
 import { Pane } from '../../../components/pane.tsx'
 import type { PhaseName } from '../run-navigation.tsx'
+import type { RunDocument } from '../run.ts'
 import { type Diagnostic, errorsFirst, functionCall, highlighted, type Snippet } from './diagnostic.ts'
 import { type LogView, type Phase, useLog } from './log-store.ts'
 import type { LoggedDiagnostic } from './log-text.ts'
@@ -31,6 +34,32 @@ const SEVERITY_STYLE = {
 } as const
 
 const MAX_COLLAPSED = 5
+/** Longer details and excerpts are collapsed: a failed command may print thousands of lines. */
+const MAX_LINES = 12
+
+/** The diagnostics of a run. After a cancellation they are folded, since the engine reports what was interrupted as errors. */
+export function RunDiagnostics({ document, ...list }: { document: RunDocument } & DiagnosticsProps<PhaseDiagnostic>) {
+  const interruption = interruptionOf(document)
+  if (interruption === undefined || list.diagnostics.length === 0) return <Diagnostics {...list} />
+  return (
+    <details className="rounded-lg border border-line bg-paper">
+      <summary className="px-4 py-2.5">
+        {interruption}
+        <span className="text-dim"> · {counted(list.diagnostics.length, 'diagnostic')}</span>
+      </summary>
+      <div className="px-4 pb-4">
+        <Diagnostics {...list} />
+      </div>
+    </details>
+  )
+}
+
+/** "Interrupted by ada" for a run whose plan or apply was canceled. */
+export function interruptionOf({ run, events }: Pick<RunDocument, 'run' | 'events'>) {
+  if (RUN_STATUS_TABLE[run.attributes.status].group !== 'stopped') return undefined
+  const event = events.findLast(({ attributes }) => ['canceled', 'force_canceled'].includes(attributes.action))
+  return event && `Interrupted by ${event.author ?? 'a token'}`
+}
 
 /** `linkOf` renders a link next to the summary. */
 type DiagnosticsProps<D extends Diagnostic> = { diagnostics: readonly D[]; linkOf?: (diagnostic: D) => ReactNode }
@@ -90,8 +119,33 @@ function DiagnosticCard({ diagnostic, link }: { diagnostic: Diagnostic; link: Re
       ) : (
         range && <p className="mt-2 text-dim">Source code not available</p>
       )}
-      {detail ? <p className="mt-2 max-w-4xl whitespace-pre-wrap">{detail.trimEnd()}</p> : null}
+      {detail ? <Detail text={detail.trimEnd()} /> : null}
     </article>
+  )
+}
+
+function Detail({ text }: { text: string }) {
+  const [isExpanded, setIsExpanded] = useState(false)
+  const lines = text.split('\n')
+  if (lines.length <= MAX_LINES) return <p className="mt-2 max-w-4xl whitespace-pre-wrap">{text}</p>
+  return (
+    <div className="mt-2">
+      {isExpanded ? (
+        <Pane label="Details" className="max-h-[60vh] whitespace-pre-wrap">
+          {text}
+        </Pane>
+      ) : (
+        <p className="max-w-4xl whitespace-pre-wrap">{lines.slice(0, MAX_LINES).join('\n')}…</p>
+      )}
+      <Button
+        size="small"
+        kind="quiet"
+        className="mt-1 -ml-2 text-accent"
+        label={isExpanded ? 'Show less' : `Show all ${lines.length.toLocaleString('en')} lines`}
+        aria-expanded={isExpanded}
+        onClick={() => setIsExpanded(!isExpanded)}
+      />
+    </div>
   )
 }
 
@@ -102,7 +156,7 @@ function Source({ snippet, mark, label }: { snippet: Snippet; mark: string; labe
   const call = functionCall(snippet)
   return (
     <div className="mt-2 overflow-hidden rounded-md border border-line bg-ground font-mono text-[0.9285rem]">
-      <Pane label={label} className="flex py-1.5 leading-relaxed">
+      <Pane label={label} className="flex max-h-72 py-1.5 leading-relaxed">
         <div aria-hidden="true" className="sticky left-0 shrink-0 bg-ground px-3 text-right text-dim select-none">
           {Array.from({ length: lineCount }, (_, index) => (
             <div key={index} className="numeric">

@@ -13,6 +13,8 @@ export type Phase = Plan | Apply
 export type LogView = {
   text: LogText
   version: number
+  /** When the text last grew, in ms. */
+  grownAt: number
   state: 'loading' | 'following' | 'complete' | 'deleted' | 'failed'
   error?: Error | undefined
 }
@@ -83,7 +85,7 @@ function followLog(id: string) {
   const text = createLogText()
   const decoder = new TextDecoder()
   const listeners = new Set<() => void>()
-  let view: LogView = { text, version: 0, state: 'loading' }
+  let view: LogView = { text, version: 0, grownAt: 0, state: 'loading' }
   let phase: Phase | undefined
   let offset = 0
   let isReading = false
@@ -132,7 +134,7 @@ function followLog(id: string) {
       text.append(decoder.decode(bytes.subarray(from, isEnd ? -1 : undefined), { stream: !isEnd }), Date.now())
       if (isEnd) text.end()
       if (bytes.length > from + (isEnd ? 1 : 0)) lateRetries = 0
-      show({ version: view.version + 1, state: isEnd ? 'complete' : 'following' })
+      show({ version: view.version + 1, grownAt: Date.now(), state: isEnd ? 'complete' : 'following' })
       if (isEnd || bytes.length < CHUNK_BYTES) return undefined
     }
   }

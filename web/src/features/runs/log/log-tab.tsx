@@ -8,17 +8,16 @@ import { counted } from '../../../components/numbers.ts'
 import { searchLines } from '../../../components/text-search.tsx'
 import { type PhaseName, runRoute, TabLink, useRunSearch } from '../run-navigation.tsx'
 import type { Apply, Plan, Run, RunDocument } from '../run.ts'
-import { Diagnostics, useDiagnostics } from './diagnostics.tsx'
+import { RunDiagnostics, useDiagnostics } from './diagnostics.tsx'
 import { LogRows, type LogRowsHandle } from './log-rows.tsx'
 import { hasEnded, hasStarted, type LogView, type Phase, retentionText, retryLog, useLog } from './log-store.ts'
-
-type LogTabProps = Pick<RunDocument, 'run' | 'plan' | 'apply'> & { hasDiagnostics: boolean }
 
 const PHASES = ['plan', 'apply'] as const
 const TITLES = { plan: 'Plan', apply: 'Apply' } as const
 
-/** The logs of plan and apply, below their diagnostics unless another tab shows these. */
-export function LogTab({ run, plan, apply, hasDiagnostics }: LogTabProps) {
+/** The logs of plan and apply, below their diagnostics. */
+export function LogTab({ document }: { document: RunDocument }) {
+  const { run, plan, apply } = document
   const search = runRoute.useSearch()
   const diagnostics = useDiagnostics(plan, apply)
   // Once the user interacts with a log, the start of the apply does not replace it.
@@ -31,16 +30,15 @@ export function LogTab({ run, plan, apply, hasDiagnostics }: LogTabProps) {
   const phase = phases[name]
   return (
     <div className="space-y-3">
-      {hasDiagnostics && (
-        <Diagnostics
-          diagnostics={diagnostics}
-          linkOf={({ phase: own, line }) => (
-            <TabLink search={{ part: 'log', phase: own, line: line + 1 }} isMerged className="shrink-0 text-accent">
-              View in log
-            </TabLink>
-          )}
-        />
-      )}
+      <RunDiagnostics
+        document={document}
+        diagnostics={diagnostics}
+        linkOf={({ phase: own, line }) => (
+          <TabLink search={{ part: 'log', phase: own, line: line + 1 }} isMerged className="shrink-0 text-accent">
+            View in log
+          </TabLink>
+        )}
+      />
       <nav aria-label="Logs" className="flex gap-1">
         {PHASES.map((own) => (
           <TabLink

@@ -2,24 +2,25 @@ import { isEnded, RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import { getRouteApi, Link, Navigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { failureOf } from '../../../api/queries.ts'
-import { CopyButton } from '../../../components/copy.tsx'
 import { ErrorPage, Notice, Skeleton } from '../../../components/feedback.tsx'
-import { capitalized, counted } from '../../../components/numbers.ts'
+import { counted } from '../../../components/numbers.ts'
 import { Page } from '../../../components/page.tsx'
 import { Badge } from '../../../components/status.tsx'
 import { TabBar, type TabLinkProps } from '../../../components/tabs.tsx'
-import { Countdown, Elapsed, exactTime, RelativeTime } from '../../../components/time.tsx'
-import { ApprovalPanel } from '../approval/approval-panel.tsx'
+import { Elapsed, RelativeTime } from '../../../components/time.tsx'
+import { ApprovalPanel, SkipToDecision } from '../approval/approval-panel.tsx'
 import { ChangesTab } from '../changes/changes-tab.tsx'
 import { LogTab } from '../log/log-tab.tsx'
 import { RunLink, runRoute, type RunTab, TabLink } from '../run-navigation.tsx'
 import { originText, RunAuthorName } from '../run-origin.tsx'
 import { runEndedAt, runState, RunStatus } from '../run-status.tsx'
-import { endReason, phasesNeverStarted, runSteps, StageStrip, stoppingStage } from '../run-steps.tsx'
-import { messageBody, runOptions, runTitle, STAGE_TITLES, textSegments } from '../run-text.ts'
+import { runSteps, StageStrip, stoppingStage } from '../run-steps.tsx'
+import { messageBody, runOptions, runTitle } from '../run-text.ts'
 import { type Run, type RunDocument, type TaskStage, useQueueUpdates, useRun } from '../run.ts'
 import { TasksTab } from '../tasks/tasks-tab.tsx'
 import { TimelineTab } from '../timeline/timeline-tab.tsx'
+import { RunDetails } from './run-details.tsx'
+import { RunNotice } from './run-notice.tsx'
 
 const TAB_TITLES: Record<RunTab, string> = { changes: 'Changes', log: 'Log', tasks: 'Run tasks', timeline: 'Timeline' }
 const TABS = Object.keys(TAB_TITLES) as RunTab[]
@@ -57,13 +58,12 @@ function OpenRun({ organization, workspace, run: id }: { organization: string; w
 }
 
 function LoadedRun({ document }: { document: RunDocument }) {
-  const { run, plan, apply, stages, workspace } = document
+  const { run, stages } = document
   useQueueUpdates(document)
   const { part } = runRoute.useSearch()
-  const selected = TABS.find((tab) => tab === part)
   // Once the user interacts with a tab, status changes no longer replace it.
-  const [pinned, setPinned] = useState<readonly RunTab[]>()
-  const shown = selected ? [selected] : (pinned ?? defaultTabs(run, stages))
+  const [pinned, setPinned] = useState<RunTab>()
+  const shown = TABS.find((tab) => tab === part) ?? pinned ?? defaultTab(run, stages)
   const pin = () => setPinned(shown)
 
   return (
@@ -77,41 +77,37 @@ function LoadedRun({ document }: { document: RunDocument }) {
         <div className="grid gap-4 lg:grid-cols-[minmax(0,1fr)_22rem] lg:items-start">
           <div className="min-w-0">
             <RunTabs shown={shown} taskCount={stages.flatMap(({ results }) => results).length} />
-            <div className="mt-4 space-y-6" onPointerDown={pin} onKeyDown={pin} onWheel={pin}>
-              {shown.map((tab) => (
-                <section key={tab} aria-label={TAB_TITLES[tab]}>
-                  {tab === 'changes' && <ChangesTab {...{ run, plan, apply, workspace }} />}
-                  {/* The changes tab has the diagnostics too. */}
-                  {tab === 'log' && <LogTab {...{ run, plan, apply }} hasDiagnostics={!shown.includes('changes')} />}
-                  {tab === 'tasks' && <TasksTab run={run} stages={stages} />}
-                  {tab === 'timeline' && <TimelineTab document={document} />}
-                </section>
-              ))}
-            </div>
+            <section aria-label={TAB_TITLES[shown]} className="mt-4" onPointerDown={pin} onKeyDown={pin} onWheel={pin}>
+              {shown === 'changes' && <ChangesTab document={document} />}
+              {shown === 'log' && <LogTab document={document} />}
+              {shown === 'tasks' && <TasksTab run={run} stages={stages} />}
+              {shown === 'timeline' && <TimelineTab document={document} />}
+            </section>
           </div>
-          <ApprovalPanel document={document} />
+          <div className="space-y-4 lg:sticky lg:top-16 lg:max-h-[calc(100dvh-5rem)] lg:overflow-y-auto">
+            <ApprovalPanel document={document} />
+            <RunDetails document={document} />
+          </div>
         </div>
       </div>
     </RunHeader>
   )
 }
 
-/** The tabs to open if the URL names none: those that matter most in the current status. */
-export function defaultTabs({ attributes }: Run, stages: readonly TaskStage[]): readonly RunTab[] {
+/** The tab to open if the URL names none: the one that matters most in the current status. */
+export function defaultTab({ attributes }: Run, stages: readonly TaskStage[]): RunTab {
   const { status, 'status-timestamps': times } = attributes
-  const { awaits, phase, stage } = RUN_STATUS_TABLE[status]
-  if (phase === 'apply' && (awaits === 'agent' || awaits === 'result')) return ['changes', 'log']
-  if (stage || stoppingStage(status, stages) !== undefined) return ['tasks']
-  if (times['planned-at'] !== undefined && status !== 'errored') return ['changes']
-  return [times['planning-at'] === undefined ? 'timeline' : 'log']
+  if (RUN_STATUS_TABLE[status].stage || stoppingStage(status, stages) !== undefined) return 'tasks'
+  if (times['planned-at'] !== undefined && status !== 'errored') return 'changes'
+  return times['planning-at'] === undefined ? 'timeline' : 'log'
 }
 
-function RunTabs({ shown, taskCount }: { shown: readonly RunTab[]; taskCount: number }) {
+function RunTabs({ shown, taskCount }: { shown: RunTab; taskCount: number }) {
   const tabs = TABS.map((tab) => ({
     text: TAB_TITLES[tab],
     count: (tab === 'tasks' && taskCount) || undefined,
     render: (props: TabLinkProps) => (
-      <TabLink search={{ part: tab }} aria-current={shown.includes(tab) || undefined} {...props} />
+      <TabLink search={{ part: tab }} aria-current={shown === tab ? 'page' : undefined} {...props} />
     ),
   }))
   return <TabBar label="Run sections" tabs={tabs} />
@@ -119,9 +115,12 @@ function RunTabs({ shown, taskCount }: { shown: readonly RunTab[]; taskCount: nu
 
 function RunHeader({ document, children }: { document: RunDocument; children: ReactNode }) {
   const { workspace } = runRoute.useParams()
+  const { part } = runRoute.useSearch()
   const { run } = document
   const { attributes } = run
   const body = messageBody(attributes.message)
+  const tab = TABS.find((own) => own === part)
+  const titles = [workspace, `run ${runState(attributes).text}`, ...(tab ? [TAB_TITLES[tab].toLowerCase()] : [])]
   const about = (
     <>
       {body !== '' && <p className="mb-1 whitespace-pre-line text-ink">{body}</p>}
@@ -134,8 +133,13 @@ function RunHeader({ document, children }: { document: RunDocument; children: Re
       <DestroyBanner document={document} />
       <Page
         title={runTitle({ id: run.id, message: attributes.message })}
-        documentTitle={`${workspace} · run ${runState(attributes).text}`}
-        badge={<RunStatus run={attributes} isBadge />}
+        documentTitle={titles.join(' · ')}
+        badge={
+          <>
+            <SkipToDecision />
+            <RunStatus run={attributes} isBadge />
+          </>
+        }
         about={about}
       >
         {children}
@@ -164,12 +168,11 @@ function DestroyBanner({ document: { run, plan } }: { document: RunDocument }) {
   )
 }
 
-function Origin({ document: { run, createdBy, triggers, plan, apply } }: { document: RunDocument }) {
+/** Who created the run, how, when, and how long it took. */
+function Origin({ document: { run, createdBy, triggers } }: { document: RunDocument }) {
   const { attributes } = run
   const endedAt = runEndedAt(attributes)
-  const execution = apply?.attributes['execution-details'] ?? plan?.attributes['execution-details']
   const hasAuthor = triggers.length === 0 || createdBy !== undefined
-  const agent = execution?.['agent-name'] ?? execution?.['agent-id']
   const params = runRoute.useParams()
   return (
     <p className="flex flex-wrap items-center gap-x-4 gap-y-1">
@@ -196,18 +199,6 @@ function Origin({ document: { run, createdBy, triggers, plan, apply } }: { docum
       <span>
         {endedAt === null ? 'for ' : 'took '}
         <Elapsed from={attributes['created-at']} to={endedAt} />
-      </span>
-      <span>engine {attributes['engine-version']}</span>
-      {execution && (
-        <span>
-          {execution.mode === 'agent'
-            ? `agent ${agent} in ${execution['agent-pool-name'] ?? 'a pool'}`
-            : 'built-in agent'}
-        </span>
-      )}
-      <span className="inline-flex items-center gap-1">
-        <code>{run.id}</code>
-        <CopyButton text={run.id} label="Copy run ID" />
       </span>
     </p>
   )
@@ -254,62 +245,3 @@ function Options({ run }: { run: RunDocument['run'] }) {
     </ul>
   )
 }
-
-/** Why the run is waiting, or why it ended early. */
-function RunNotice({ document: { run, plan, apply, stages } }: { document: RunDocument }) {
-  const { attributes } = run
-  const results = stages.flatMap((stage) => stage.results.map((result) => result.attributes))
-  const pending = results.filter(({ status }) => status === 'running')
-  if (pending.length > 0) {
-    const [deadline] = pending.flatMap((result) => result['deadline-at'] ?? []).toSorted()
-    return (
-      <Notice tone="warn">
-        Waiting for run {pending.length === 1 ? 'task' : 'tasks'}{' '}
-        {LIST_FORMAT.format(pending.map((result) => result['task-name']))}
-        {deadline !== undefined && [', ', <Countdown key="left" to={deadline} />, ' left']}.{' '}
-        <TasksLink text="Show run tasks" />
-      </Notice>
-    )
-  }
-  if (attributes['waiting-reason'] !== null) {
-    return (
-      <Notice tone="warn">
-        Waiting: <ServerText text={attributes['waiting-reason']} />
-      </Notice>
-    )
-  }
-  const reason = endReason(attributes)
-  if (reason === undefined) return null
-  const stage = stoppingStage(attributes.status, stages)
-  const skipped = phasesNeverStarted(plan?.attributes, apply?.attributes, attributes['plan-only'])
-  return (
-    <Notice tone={attributes.status === 'errored' ? 'bad' : 'info'}>
-      <ServerText text={capitalized(reason)} />
-      {skipped.length > 0 && `. ${capitalized(LIST_FORMAT.format(skipped))} never started`}.{' '}
-      {stage && <TasksLink text={STAGE_TITLES[stage]} />}
-    </Notice>
-  )
-}
-
-function TasksLink({ text }: { text: string }) {
-  return (
-    <TabLink search={{ part: 'tasks' }} className="whitespace-nowrap underline">
-      {text}
-    </TabLink>
-  )
-}
-
-/** A server message with localised times and links to the runs it mentions. */
-function ServerText({ text }: { text: string }) {
-  const { organization } = runRoute.useParams()
-  return textSegments(text).map(({ kind, text: part }) => {
-    if (kind !== 'run') return kind === 'time' ? exactTime(part) : part
-    return (
-      <Link key={part} to="/app/$organization/runs/$run" params={{ organization, run: part }} className="underline">
-        {part}
-      </Link>
-    )
-  })
-}
-
-const LIST_FORMAT = new Intl.ListFormat('en-GB')

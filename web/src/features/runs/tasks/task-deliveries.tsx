@@ -1,4 +1,3 @@
-import { parseExact, printExact } from '@groundstate/contract/exact-json'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { taskDeliverySchema, taskResultSchema } from '@groundstate/contract/task-results'
 import { useMutation, useQuery } from '@tanstack/react-query'
@@ -7,13 +6,12 @@ import { useState } from 'react'
 import { get, request } from '../../../api/client.ts'
 import { invalidate } from '../../../api/queries.ts'
 import { Button } from '../../../components/button.tsx'
-import { CopyButton } from '../../../components/copy.tsx'
 import { ErrorNote, loaded } from '../../../components/feedback.tsx'
 import { counted } from '../../../components/numbers.ts'
 import { toast } from '../../../components/overlay-hosts.tsx'
-import { Pane } from '../../../components/pane.tsx'
 import { Badge } from '../../../components/status.tsx'
 import { RelativeTime } from '../../../components/time.tsx'
+import { Exchange } from '../../run-tasks/exchange.tsx'
 import type { TaskResult } from '../run.ts'
 
 type DeliveriesProps = { result: TaskResult; runId: string; mayRedeliver: boolean }
@@ -90,48 +88,10 @@ function Delivery({ delivery: { attributes } }: { delivery: Wire<typeof taskDeli
             {agent !== null && <span className="text-dim">agent {agent}</span>}
           </span>
         </summary>
-        <div className="space-y-3 border-t border-line px-3 py-2">
-          {error !== null && <p className="text-bad">{error}</p>}
-          <Message title={`${sent.method} ${sent.url}`} label={`Request of attempt ${attempt}`} {...sent} />
-          {response && !response['is-withheld'] && (
-            <Message title={`Response ${response.status}`} label={`Response to attempt ${attempt}`} {...response} />
-          )}
-          {response?.['is-truncated'] && !response['is-withheld'] && <p className="text-dim">Body truncated</p>}
-          {response?.['is-withheld'] && (
-            <p className="text-dim">
-              The response came from a private address: only site administrators can read its headers and body.
-            </p>
-          )}
+        <div className="border-t border-line px-3 py-2">
+          <Exchange title={`attempt ${attempt}`} request={sent} response={response} error={error} />
         </div>
       </details>
     </li>
   )
-}
-
-type Headers = Readonly<Record<string, string | readonly string[]>>
-type MessageProps = { title: string; label: string; headers: Headers; body: string }
-
-function Message({ title, label, headers, body }: MessageProps) {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${[value].flat().join(', ')}`)
-  const text = [...lines, '', pretty(body)].join('\n').trimEnd()
-  return (
-    <div>
-      <div className="flex items-center justify-between gap-2">
-        <p className="min-w-0 font-medium">{title}</p>
-        <CopyButton text={body} label={`Copy the body: ${label}`} />
-      </div>
-      <Pane label={label} className="max-h-80 rounded-md border border-line bg-ground px-3 py-2">
-        <pre className="font-mono text-[0.9285rem] whitespace-pre-wrap">{text}</pre>
-      </Pane>
-    </div>
-  )
-}
-
-/** Indents JSON; returns any other text unchanged. */
-function pretty(body: string) {
-  try {
-    return printExact(parseExact(body), 2)
-  } catch {
-    return body
-  }
 }

@@ -46,6 +46,20 @@ test('an advisory failure is marked on the result and its stage', () => {
   expect(shown).not.toContain('passed')
 })
 
+test.each([
+  ['passed', { none: 3, info: 2, warning: 0, error: 0 }, 'text-good', '>passed<'],
+  ['passed', { none: 0, info: 0, warning: 1, error: 0 }, 'text-warn', 'passed with 1 warning'],
+  ['passed', { none: 0, info: 0, warning: 1, error: 2 }, 'text-bad', 'passed with 2 errors, 1 warning'],
+  ['failed', { none: 0, info: 0, warning: 0, error: 1 }, 'text-bad', 'failed with 1 error'],
+] as const)('a task that %s with outcomes of %j is %s: %s', (status, levels, tone, text) => {
+  const shown = stageHtml('passed', [{ status, 'outcome-levels': levels }])
+
+  const result = shown.slice(shown.indexOf('audit'))
+  expect(result).toContain(tone)
+  expect(result).toContain(text)
+  expect(shown.includes('text-good')).toBe(tone === 'text-good')
+})
+
 test('a stage that has not started, or was never reached, shows no results', () => {
   const pending = stageHtml('pending')
   const skipped = stageHtml('unreachable', [{ status: 'canceled' }])

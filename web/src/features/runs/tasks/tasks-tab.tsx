@@ -8,9 +8,9 @@ import { ApiError, apiPath, get } from '../../../api/client.ts'
 import { Card } from '../../../components/card.tsx'
 import { EmptyState, loaded } from '../../../components/feedback.tsx'
 import { ExternalLink, isWebAddress } from '../../../components/links.tsx'
-import { Badge, OUTCOME_STYLE, type StatusStyle, StatusText, type Tone } from '../../../components/status.tsx'
+import { Badge, StatusText, type Tone } from '../../../components/status.tsx'
 import { Countdown, Elapsed, RelativeTime } from '../../../components/time.tsx'
-import { isAdvisoryFailure, stageState, STEP_STYLE, type StepState } from '../run-steps.tsx'
+import { isAdvisoryFailure, resultStyle, stageState, STEP_STYLE, type StepState } from '../run-steps.tsx'
 import { STAGE_TITLES } from '../run-text.ts'
 import type { Run, TaskResult, TaskStage } from '../run.ts'
 import { TaskDeliveries } from './task-deliveries.tsx'
@@ -55,23 +55,6 @@ export function StageCard({ stage, mayRedeliver }: { stage: TaskStage; mayRedeli
       </Card>
     </div>
   )
-}
-
-type ResultStyle = StatusStyle & { text: string }
-
-const RESULT_STYLE: Record<TaskResult['attributes']['status'], ResultStyle> = {
-  pending: { ...OUTCOME_STYLE.waiting, text: 'pending' },
-  running: { ...OUTCOME_STYLE.running, text: 'waiting for result' },
-  passed: { ...OUTCOME_STYLE.done, text: 'passed' },
-  failed: { ...OUTCOME_STYLE.failed, text: 'failed' },
-  errored: { ...OUTCOME_STYLE.failed, text: 'errored' },
-  canceled: { ...OUTCOME_STYLE.stopped, text: 'canceled' },
-  unreachable: { ...OUTCOME_STYLE.failed, text: 'unreachable' },
-}
-
-export function resultStyle(result: Pick<TaskResult, 'attributes'>): ResultStyle {
-  const style = RESULT_STYLE[result.attributes.status]
-  return isAdvisoryFailure(result) ? { ...OUTCOME_STYLE.warning, text: `${style.text}, advisory` } : style
 }
 
 type TaskResultItemProps = { result: TaskResult; runId: string; mayRedeliver: boolean }

@@ -153,6 +153,7 @@ export function stageWith(
         'workspace-task-enforcement-level': 'mandatory',
         'agent-pool-id': null,
         'task-result-outcomes-count': 0,
+        'outcome-levels': { none: 0, info: 0, warning: 0, error: 0 },
         'delivery-attempts': 0,
         'delivered-at': null,
         'next-delivery-at': null,

@@ -52,7 +52,7 @@ test('events of users, phases and tasks are in chronological order', () => {
     'Plan started',
     'Plan finished: +2 ~4 −0',
     'Run task audit started',
-    'Run task audit: failed (advisory)',
+    'Run task audit: failed, advisory',
     'ada commented',
     'ada approved the plan',
   ])

@@ -8,7 +8,7 @@ import { TONE_TEXT } from '../../../components/status.tsx'
 import { RelativeTime } from '../../../components/time.tsx'
 import type { PhaseName } from '../run-navigation.tsx'
 import { originText } from '../run-origin.tsx'
-import { isAdvisoryFailure, STEP_STYLE, type StepState } from '../run-steps.tsx'
+import { findingsText, isAdvisoryFailure, resultStyle, STEP_STYLE, type StepState } from '../run-steps.tsx'
 import type { Apply, Plan, Run, RunDocument, RunEvent, TaskStage } from '../run.ts'
 import { useAddComment } from '../run.ts'
 
@@ -201,11 +201,11 @@ function stageEntries({ attributes, results }: TaskStage): TimelineEntry[] {
     ...results.flatMap((result) => {
       const { status, message, 'task-name': name, 'status-timestamps': times } = result.attributes
       if (!['passed', 'failed', 'errored', 'unreachable'].includes(status)) return []
-      const isAdvisory = isAdvisoryFailure(result)
-      const failure = isAdvisory ? 'warning' : 'failed'
+      const success = findingsText([result]) === undefined ? 'done' : 'warning'
+      const failure = isAdvisoryFailure(result) ? 'warning' : 'failed'
       return statusEntry(result.id, times, status, {
-        state: status === 'passed' ? 'done' : failure,
-        text: `Run task ${name}: ${status}${isAdvisory ? ' (advisory)' : ''}`,
+        state: status === 'passed' ? success : failure,
+        text: `Run task ${name}: ${resultStyle(result).text}`,
         description: message || undefined,
       })
     }),

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
+import { expect } from 'vitest'
 import { createBrowser } from '../../../../testing/browser.ts'
+import { createFailedJob } from '../../../../testing/failed-jobs.ts'
 import { addMember } from '../../../../testing/teams.ts'
 import { approve } from '../../../identity/oauth/service.ts'
 import { totpCode } from '../../../identity/sessions/totp.ts'
@@ -53,6 +55,13 @@ async function memberOfOrganization(w: AuditFixtures) {
   return { member, membership: id }
 }
 
+async function invited(w: AuditFixtures) {
+  const body = data('organization-memberships', { email: `${w.name('invited')}@example.com` })
+  const { id } = await w.send('POST', `/organizations/${w.organization.name}/organization-memberships`, body)
+  const { attributes } = await w.send('POST', `/organization-memberships/${id}/actions/resend-invitation`)
+  return { membership: id as string, secret: new URL(attributes.url).hash.slice(1) }
+}
+
 async function teamWith(w: AuditFixtures, type: 'users' | 'organization-memberships') {
   const { member, membership } = await memberOfOrganization(w)
   const body = type === 'users' ? { data: [{ type, id: member.username }] } : many(type, membership)
@@ -89,6 +98,8 @@ async function teamWithToken(w: AuditFixtures) {
   return team
 }
 
+const failedJob: MakeChange = async ({ app }) => ({ ids: [await createFailedJob(app)] })
+
 const onPerson: MakeChange = async (w) => ({ ids: [(await w.person()).id] })
 
 /** Accounts and access: teams, members, grants, tokens, accounts, sessions, and the site. */
@@ -111,6 +122,27 @@ export const ACCOUNTS: Record<string, MakeChange> = {
   'DELETE /organization-memberships/:membershipId': async (w) => ({
     ids: [(await memberOfOrganization(w)).membership],
   }),
+
+  'POST /organization-memberships/:membershipId/actions/resend-invitation': async (w) => ({
+    ids: [(await invited(w)).membership],
+  }),
+  'POST /invitations/actions/accept': async (w) => {
+    const person = await w.person()
+    // As for an account whose address nobody has confirmed.
+    await w.app.db.updateTable('users').set({ email: null }).where('id', '=', person.id).execute()
+    const { secret, membership } = await invited(w)
+    await w.app.db
+      .updateTable('organization_memberships')
+      .set((eb) => ({ mailed_invitation_hash: eb.ref('invitation_hash'), invitation_hash: null }))
+      .where('id', '=', membership)
+      .execute()
+    return { ...w.by(person), body: data('invitations', { secret }) }
+  },
+  'POST /invitations/actions/register': async (w) => {
+    const { secret } = await invited(w)
+    const by = { id: expect.stringMatching(/^user-/) as string, tokenId: null }
+    return { token: undefined, by, body: data('invitations', { secret, username: w.name('new'), password: SECRET }) }
+  },
 
   'POST /team-workspaces': (w) => grant(w, 'workspace'),
   'PATCH /team-workspaces/:teamWorkspaceId': async (w) => ({
@@ -164,6 +196,12 @@ export const ACCOUNTS: Record<string, MakeChange> = {
     ...w.by(await w.person()),
     body: data('users', { email: `${w.name('new')}@example.com` }),
   }),
+  'PUT /account/avatar': async (w) => ({
+    ...w.by(await w.person()),
+    // The header of a PNG with 256 × 256 pixels.
+    body: Buffer.from('89504e470d0a1a0a0000000d494844520000010000000100', 'hex'),
+  }),
+  'DELETE /account/avatar': async (w) => w.by(await w.person()),
   'PATCH /account/password': async (w) => {
     const password = `${SECRET}-new`
     const attributes = { current_password: SECRET, password, password_confirmation: password }
@@ -191,6 +229,12 @@ export const ACCOUNTS: Record<string, MakeChange> = {
     const headers = { origin: 'http://groundstate.test' }
     const by = { id, tokenId: null }
     return { token: undefined, headers, by, body: data('sessions', { username, password: SECRET }) }
+  },
+  'POST /password-resets/actions/set-password': async (w) => {
+    const { id } = await w.person()
+    const { attributes } = await w.send('POST', `/admin/users/${id}/actions/reset_password`)
+    const secret = new URL(attributes.url).hash.slice(1)
+    return { token: undefined, by: { id, tokenId: null }, body: data('password-resets', { secret, password: SECRET }) }
   },
   'DELETE /sessions/current': async (w) => (await browserOf(w)).as,
   'POST /oauth/sign-in': async (w) => {
@@ -229,6 +273,7 @@ export const ACCOUNTS: Record<string, MakeChange> = {
   'POST /admin/users/:userId/actions/unsuspend': onPerson,
   'POST /admin/users/:userId/actions/grant_admin': onPerson,
   'POST /admin/users/:userId/actions/revoke_admin': onPerson,
+  'POST /admin/users/:userId/actions/reset_password': onPerson,
   'POST /admin/users/:userId/actions/disable_two_factor': async (w) => {
     const { person, secret } = await w.withTwoFactor()
     const body = data('users', { otp: totpCode(secret, w.app.now()) })
@@ -242,6 +287,11 @@ export const ACCOUNTS: Record<string, MakeChange> = {
   'DELETE /admin/organizations/:name': async (w) => ({
     ids: [await ownOrganization(w)],
   }),
+  'PATCH /admin/sign-in-settings': () => ({ body: data('sign-in-settings', { name: 'Example ID' }) }),
+  'POST /admin/failed-jobs/actions/retry': failedJob,
+  'POST /admin/failed-jobs/actions/discard': failedJob,
+  'POST /admin/failed-jobs/:jobId/actions/retry': failedJob,
+  'POST /admin/failed-jobs/:jobId/actions/discard': failedJob,
   'POST /admin/organizations/:name/subscription': async (w) => ({
     ids: [await ownOrganization(w)],
     body: { data: { relationships: { 'feature-set': one('feature-sets', 'fs-standard') } } },

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest'
+import { parseExact, printExact } from './exact-json.ts'
+import { holdsSensitiveValue, maskedPlan, sensitiveTexts } from './sensitive-values.ts'
+
+const text = (value: string) => ({ value, hcl: false })
+const hcl = (value: string) => ({ value, hcl: true })
+const MASKED = '(sensitive value)'
+
+describe('the texts of a sensitive variable', () => {
+  test.each([
+    [text('swordfish'), ['swordfish']],
+    [text('true'), []],
+    [text('12345'), []],
+    [text(''), []],
+    [hcl('["swordfish", "b", 1234567]'), ['["swordfish", "b", 1234567]', 'swordfish', '1234567']],
+    [hcl('{ "username" = "ada lovelace", token: "a\\"b\\u0041$${c}" }'), ['ada lovelace', 'a"bA${c}']],
+    [text('{"username": "ada lovelace"}'), ['{"username": "ada lovelace"}', 'ada lovelace']],
+    [hcl('<<-EOT\nline one\nline two\nEOT\n'), ['line one\nline two']],
+  ])('%j are %j', (variable, texts) => {
+    const found = [...sensitiveTexts([variable])]
+
+    expect(found).toEqual(expect.arrayContaining(texts))
+    expect(found.filter((one) => one !== variable.value)).toEqual(texts.filter((one) => one !== variable.value))
+  })
+
+  test('are found as whole values, at any depth and with all digits', () => {
+    const texts = sensitiveTexts([text('swordfish'), text('12345678901234567890'), text('1234567')])
+
+    const holds = (json: string) => holdsSensitiveValue(parseExact(json), texts)
+
+    expect(['"swordfish"', '[{"a":["swordfish"]}]', '12345678901234567890', '"1234567"', '1234567'].map(holds)).toEqual(
+      Array.from({ length: 5 }, () => true),
+    )
+    expect(['"a swordfish"', '12345678901234567891', '{"swordfish":1}', 'null'].map(holds)).toEqual(
+      Array.from({ length: 4 }, () => false),
+    )
+  })
+})
+
+describe('a masked plan', () => {
+  const texts = sensitiveTexts([text('swordfish'), text('1234567')])
+  const masked = (change: object): any => {
+    const plan = parseExact(JSON.stringify({ resource_changes: [{ address: 'a.b', change }], output_changes: {} }))
+    return JSON.parse(printExact(maskedPlan(plan, texts))).resource_changes[0].change
+  }
+
+  test('marks what it hides, in the shape of the value', () => {
+    const change = masked({
+      before: null,
+      after: { a: 'swordfish', list: [null, { pin: 1234567 }], other: 'x' },
+      after_sensitive: { other: true },
+    })
+
+    expect(change.after).toEqual({ a: MASKED, list: [null, { pin: MASKED }], other: 'x' })
+    expect(change.after_sensitive).toEqual({ other: true, a: true, list: [false, { pin: true }] })
+  })
+
+  test('hides both sides of a change from or to a sensitive value', () => {
+    const change = masked({ before: { a: 'the former' }, after: { a: 'swordfish' }, before_sensitive: false })
+
+    expect(change).toMatchObject({ before: { a: MASKED }, after: { a: '(changed sensitive value)' } })
+    expect(change).toMatchObject({ before_sensitive: { a: true }, after_sensitive: { a: true } })
+  })
+
+  test('is otherwise unchanged', () => {
+    const change = { before: { a: ['one'], b: null }, after: { a: ['two', true, 1], b: {} }, after_sensitive: {} }
+
+    expect(masked(change)).toEqual(change)
+  })
+})

@@ -1,0 +1,152 @@
+import { isObject, isSameJson, isWideNumber } from './exact-json.ts'
+import { REDACTED, REDACTED_CHANGED, field, record, records } from './redacted-plan.ts'
+
+/** Texts of sensitive variables, by which their values are recognised where the engine has lost the mark. */
+export type SensitiveTexts = ReadonlySet<string>
+
+/** Shorter values, such as `true`, `1` or `prod`, are too common: masking them would make a diff useless. */
+const MIN_LENGTH = 6
+
+/** A quoted string, which may be the key of an object, or a heredoc, in an HCL expression. */
+const HCL_STRING = /"((?:\\.|[^"\\])*)"(\s*[=:])?|<<-?(\w+)\n([^]*?)\n\s*\3/g
+const HCL_NUMBER = /(?<![\w.-])-?\d[\d.]*(?![\w.])/g
+
+/** The texts of the values of sensitive variables: each whole value, and the strings and numbers in an HCL expression. */
+export function sensitiveTexts(values: Iterable<{ value: string; hcl: boolean }>): SensitiveTexts {
+  const texts = new Set<string>()
+  for (const { value, hcl } of values) {
+    texts.add(value)
+    // The engine reads a variable of a list or object type as HCL in any case.
+    if (!hcl && !/^\s*[[{]/.test(value)) continue
+    for (const [, quoted, isKey, , heredoc] of value.matchAll(HCL_STRING)) {
+      if (isKey === undefined) texts.add(heredoc ?? unquoted(quoted ?? ''))
+    }
+    for (const [number] of value.replaceAll(HCL_STRING, '').matchAll(HCL_NUMBER)) texts.add(number)
+  }
+  return new Set([...texts].filter((text) => text.length >= MIN_LENGTH))
+}
+
+const ESCAPES: Record<string, string> = { n: '\n', r: '\r', t: '\t' }
+
+function unquoted(text: string) {
+  return text
+    .replaceAll(/\\(?:u([0-9a-fA-F]{4})|(.))/g, (_, code?: string, one = '') =>
+      code === undefined ? (ESCAPES[one] ?? one) : String.fromCodePoint(Number.parseInt(code, 16)),
+    )
+    .replaceAll('$${', '${')
+    .replaceAll('%%{', '%{')
+}
+
+/** Whether a string or number, as a whole, is the value of a sensitive variable. */
+export function isSensitiveValue(value: unknown, texts: SensitiveTexts) {
+  if (typeof value === 'string') return texts.has(value)
+  if (typeof value === 'number') return texts.has(String(value))
+  return isWideNumber(value) && texts.has(value.digits)
+}
+
+/** Whether a value is, or contains, the value of a sensitive variable. */
+export function holdsSensitiveValue(value: unknown, texts: SensitiveTexts): boolean {
+  if (texts.size === 0) return false
+  if (!isObject(value)) return isSensitiveValue(value, texts)
+  return Object.values(value).some((item) => holdsSensitiveValue(item, texts))
+}
+
+/** A redacted plan whose changes have the values of sensitive variables replaced and marked. A change that replaces such a value hides both sides. */
+export function maskedPlan(plan: unknown, texts: SensitiveTexts) {
+  const document = record(plan)
+  const masked = (change: unknown) => maskedChange(record(change), texts)
+  const resources = (list: unknown) =>
+    records(list).map((resource) => ({ ...resource, change: masked(resource.change) }))
+  return {
+    ...document,
+    resource_changes: resources(document.resource_changes),
+    resource_drift: resources(document.resource_drift),
+    deferred_changes: records(document.deferred_changes).map((deferred) => {
+      const resource = record(deferred.resource_change)
+      return { ...deferred, resource_change: { ...resource, change: masked(resource.change) } }
+    }),
+    output_changes: Object.fromEntries(
+      Object.entries(record(document.output_changes)).map(([name, change]) => [name, masked(change)]),
+    ),
+    ...(document.action_invocations !== undefined && {
+      action_invocations: records(document.action_invocations).map((action) => {
+        const { after, after_sensitive: marks } = maskedChange(
+          { after: action.config_values, after_sensitive: action.config_sensitive },
+          texts,
+        )
+        return { ...action, config_values: after, config_sensitive: marks }
+      }),
+    }),
+  }
+}
+
+function maskedChange(change: Record<string, unknown>, texts: SensitiveTexts) {
+  const { before, after, before_sensitive: beforeMarks, after_sensitive: afterMarks } = change
+  const sides = maskedSides({ before, after, beforeMarks, afterMarks }, texts)
+  if (!sides) return change
+  return {
+    ...change,
+    before: sides.before,
+    after: sides.after,
+    before_sensitive: sides.beforeMarks,
+    after_sensitive: sides.afterMarks,
+  }
+}
+
+type Sides = Record<'before' | 'after' | 'beforeMarks' | 'afterMarks', unknown>
+
+/** Undefined if neither side has a sensitive value. */
+function maskedSides(sides: Sides, texts: SensitiveTexts): Sides | undefined {
+  const { before, after, beforeMarks, afterMarks } = sides
+  if (isSensitiveValue(before, texts) || isSensitiveValue(after, texts)) {
+    const isChange = !isUnset(before) && !isUnset(after) && !isSameJson(before, after)
+    return {
+      before: isUnset(before) ? before : REDACTED,
+      after: isUnset(after) ? after : isChange ? REDACTED_CHANGED : REDACTED,
+      beforeMarks: true,
+      afterMarks: true,
+    }
+  }
+  const items = new Map<string, Sides>()
+  for (const key of new Set([before, after].flatMap((side) => (isObject(side) ? Object.keys(side) : [])))) {
+    const item = maskedSides(
+      {
+        before: field(before, key),
+        after: field(after, key),
+        beforeMarks: field(beforeMarks, key),
+        afterMarks: field(afterMarks, key),
+      },
+      texts,
+    )
+    if (item) items.set(key, item)
+  }
+  if (items.size === 0) return undefined
+  return {
+    before: withItems(before, items, 'before'),
+    after: withItems(after, items, 'after'),
+    beforeMarks: withMarks(beforeMarks, before, items, 'beforeMarks'),
+    afterMarks: withMarks(afterMarks, after, items, 'afterMarks'),
+  }
+}
+
+type Items = ReadonlyMap<string, Sides>
+
+function withItems(value: unknown, items: Items, side: 'before' | 'after'): unknown {
+  if (!isObject(value)) return value
+  const itemOf = (key: string, own: unknown) => (items.has(key) ? items.get(key)?.[side] : own)
+  if (Array.isArray(value)) return value.map((own, index) => itemOf(String(index), own))
+  return Object.fromEntries(Object.entries(value).map(([key, own]) => [key, itemOf(key, own)]))
+}
+
+/** Marks have the shape of their value. */
+function withMarks(marks: unknown, value: unknown, items: Items, side: 'beforeMarks' | 'afterMarks'): unknown {
+  if (marks === true || !isObject(value)) return marks
+  const markOf = (key: string) => items.get(key)?.[side] ?? field(marks, key) ?? false
+  if (Array.isArray(value)) return value.map((_, index) => markOf(String(index)))
+  const keys = [...items.keys()].filter((key) => Object.hasOwn(value, key))
+  return { ...record(marks), ...Object.fromEntries(keys.map((key) => [key, markOf(key)])) }
+}
+
+function isUnset(value: unknown) {
+  return value === undefined || value === null
+}

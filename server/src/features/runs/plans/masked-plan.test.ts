@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { startPlan } from '../agent-jobs/testing/jobs.ts'
+
+const app = await createTestApp()
+const agent = await createFakeAgent(app)
+
+test.each(['', ' '.repeat(200_000)])(
+  'the plan without sensitive values hides those of the workspace',
+  async (padding) => {
+    const { setting, run, job } = await startPlan(app, agent)
+    const token = setting.user.token
+    const change = { actions: ['update'], before: { input: 'old-key' }, after: { input: 'new-key', n: 1 } }
+    const plan = { resource_changes: [{ address: 'terraform_data.a', change }], output_changes: {} }
+    const files = { 'plan-json': JSON.stringify(plan) + padding, 'plan-json-redacted': JSON.stringify(plan) + padding }
+    await job.result({ hasChanges: true }, { files })
+    const read = async (kind: string) => app.request({ url: `/api/v2/runs/${run}/plan/${kind}`, token })
+
+    const before = await read('json-output-redacted')
+    const attributes = { key: 'key', value: 'new-key', category: 'env', sensitive: true }
+    await app.request({
+      method: 'POST',
+      url: `/api/v2/workspaces/${setting.workspaceId}/vars`,
+      token,
+      body: { data: { type: 'vars', attributes } },
+    })
+    const redacted = await read('json-output-redacted')
+    const whole = await read('json-output')
+
+    expect(before.text).toBe(files['plan-json'])
+    expect(redacted.text).not.toMatch(/old-key|new-key/)
+    expect(redacted.json().resource_changes[0].change).toMatchObject({
+      before: { input: '(sensitive value)' },
+      after: { input: '(changed sensitive value)', n: 1 },
+      before_sensitive: { input: true },
+      after_sensitive: { input: true },
+    })
+    expect(whole.text).toBe(files['plan-json'])
+  },
+)

@@ -1,0 +1,118 @@
+import type { SendMailOptions, Transporter } from 'nodemailer'
+import { z } from 'zod'
+import type { App, Ctx } from '../app.ts'
+import type { Config } from '../config.ts'
+import { jobHandler } from '../handlers.ts'
+import { jobKind } from '../jobs/jobs.ts'
+
+const mailSchema = z.object({
+  to: z.string(),
+  subject: z.string(),
+  /** Paragraphs, separated by blank lines. */
+  text: z.string(),
+  /** Shown as a button below the text, and as an address in the plain part. */
+  link: z.object({ label: z.string(), url: z.string() }).optional(),
+})
+export type Mail = z.infer<typeof mailSchema>
+
+/** Retried for about nine hours: a mail server may be down for a while, and greylisting takes minutes. */
+const sendMailJob = jobKind('mail.send', z.object({ sealed: z.base64() }), {
+  retryLimit: 16,
+  retryDelayMs: 15_000,
+  retryDelayMaxMs: 3_600_000,
+  timeLimitMs: 120_000,
+})
+const CONTEXT = 'mail.send'
+const CONNECTION_TIMEOUT_MS = 30_000
+
+export function sendsMail({ config }: Pick<App, 'config'>) {
+  return config.smtpUrl !== undefined
+}
+
+/**
+ * Sends a mail after the transaction of `ctx` commits. Without a configured mail server it does nothing and returns false. A job's data is
+ * readable in the database and in logs, so it is encrypted: a mail may contain a secret link.
+ */
+export async function enqueueMail(ctx: Ctx, mail: Mail) {
+  if (!sendsMail(ctx)) return false
+  const sealed = ctx.secrets.seal(JSON.stringify(mail), CONTEXT).toString('base64')
+  await ctx.jobs.enqueue(ctx.db, sendMailJob, { sealed })
+  return true
+}
+
+export const mailJobs = [
+  jobHandler(sendMailJob, async (ctx, { sealed }) => {
+    const mail = mailSchema.parse(JSON.parse(ctx.secrets.openText(Buffer.from(sealed, 'base64'), CONTEXT)))
+    await sendMail(ctx, mail)
+  }),
+]
+
+async function sendMail({ config, baseUrl, log }: Ctx, mail: Mail) {
+  if (config.smtpUrl === undefined || config.mailFrom === undefined) {
+    log.warn({ subject: mail.subject }, 'a mail was dropped: no mail server is configured any more')
+    return
+  }
+  const transport = await createTransport(config.smtpUrl)
+  try {
+    await transport.sendMail(messageOf(mail, { from: config.mailFrom, baseUrl }))
+  } catch (error) {
+    const rejection = rejectedRecipient(error)
+    if (rejection === undefined) throw error
+    log.warn({ subject: mail.subject, response: rejection }, 'the mail server rejected a recipient')
+  } finally {
+    transport.close()
+  }
+}
+
+async function createTransport(url: NonNullable<Config['smtpUrl']>): Promise<Transporter> {
+  const { default: nodemailer } = await import('nodemailer')
+  return nodemailer.createTransport({
+    url: url.href,
+    connectionTimeout: CONNECTION_TIMEOUT_MS,
+    greetingTimeout: CONNECTION_TIMEOUT_MS,
+    socketTimeout: CONNECTION_TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+}
+
+/** The response to a recipient that the mail server will never accept; a retry would be in vain. */
+function rejectedRecipient(error: unknown) {
+  if (!(error instanceof Error)) return undefined
+  const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
+  const isFinal = code === 'EENVELOPE' && typeof responseCode === 'number' && responseCode >= 500
+  return isFinal ? responseCode : undefined
+}
+
+function messageOf({ to, subject, text, link }: Mail, { from, baseUrl }: { from: string; baseUrl: string }) {
+  const footer = `Sent by Groundstate at ${baseUrl}`
+  const paragraphs = text.split(/\n{2,}/)
+  const plain = [...paragraphs, ...(link ? [`${link.label}:\n${link.url}`] : []), `-- \n${footer}`]
+  return {
+    from,
+    to: { name: '', address: to },
+    subject,
+    text: `${plain.join('\n\n')}\n`,
+    html: page([
+      ...paragraphs.map((paragraph) => `<p style="margin:0 0 16px">${escaped(paragraph)}</p>`),
+      ...(link ? [button(link)] : []),
+      `<p style="margin:24px 0 0;color:#64748b;font-size:13px">${escaped(footer)}</p>`,
+    ]),
+    headers: { 'auto-submitted': 'auto-generated' },
+  } satisfies SendMailOptions
+}
+
+function page(parts: readonly string[]) {
+  const style = 'font:15px/1.5 system-ui,sans-serif;color:#0f172a;max-width:560px;margin:0 auto;padding:24px'
+  return `<!doctype html><html lang="en"><body style="margin:0"><div style="${style}">${parts.join('')}</div></body></html>`
+}
+
+function button({ label, url }: NonNullable<Mail['link']>) {
+  const style =
+    'display:inline-block;padding:8px 16px;border-radius:6px;background:#1d4ed8;color:#fff;text-decoration:none'
+  return `<p style="margin:0 0 16px"><a href="${escaped(url)}" style="${style}">${escaped(label)}</a></p>`
+}
+
+function escaped(text: string) {
+  return text.replaceAll(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
+}

@@ -1,0 +1,89 @@
+import type { adminMembershipSchema, adminUserSchema } from '@groundstate/contract/admin'
+import type { passwordResetSchema } from '@groundstate/contract/password-resets'
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { get, getData, queryString, request } from '../../api/client.ts'
+import { invalidate, useChange } from '../../api/queries.ts'
+
+export type AdminUser = Wire<typeof adminUserSchema>
+type UserDocument = DocumentOnWire<typeof adminUserSchema, typeof passwordResetSchema>
+
+/** Filters of the list in the URL, with the API's parameter. */
+export const USER_FILTERS = {
+  admins: { text: 'Administrators', query: { 'filter[admin]': 'true' } },
+  suspended: { text: 'Suspended', query: { 'filter[suspended]': 'true' } },
+  'no-two-factor': { text: 'Without two-factor', query: { 'filter[two-factor]': 'false' } },
+} as const
+export type UserFilter = keyof typeof USER_FILTERS
+
+export function readFilter(text: string | undefined) {
+  return text !== undefined && text in USER_FILTERS ? (text as UserFilter) : undefined
+}
+
+type UserSearch = { q?: string | undefined; filter?: UserFilter | undefined; page?: number | undefined }
+
+export function useUsers({ q, filter, page }: UserSearch) {
+  const query = queryString({
+    q,
+    ...(filter && USER_FILTERS[filter].query),
+    'page[number]': page,
+    'page[size]': 50,
+  })
+  return useQuery({
+    queryKey: ['admin-users', 'list', query],
+    queryFn: async ({ signal }) => get<PageOnWire<typeof adminUserSchema>>(`/admin/users${query}`, signal),
+    placeholderData: keepPreviousData,
+  })
+}
+
+export function useUser(id: string) {
+  return useQuery({
+    queryKey: ['admin-users', id],
+    queryFn: async () => getData<UserDocument>(`/admin/users/${id}`),
+  })
+}
+
+export function useMemberships(userId: string, page: number) {
+  return useQuery({
+    queryKey: ['admin-users', userId, 'memberships', page],
+    queryFn: async () =>
+      get<PageOnWire<typeof adminMembershipSchema>>(
+        `/admin/users/${userId}/organization-memberships?page[size]=20&page[number]=${page}`,
+      ),
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** An account without a password comes with a link to set one, unless users sign in elsewhere. */
+export function useCreateUser() {
+  return useChange(
+    async (attributes: { username: string; email: string; password?: string; 'is-admin': boolean }) =>
+      request<UserDocument>('POST', '/admin/users', { data: { type: 'users', attributes } }),
+    ['admin-users'],
+  )
+}
+
+export async function updateUser(id: string, attributes: { username?: string; email?: string; password?: string }) {
+  await request('PATCH', `/admin/users/${id}`, { data: { type: 'users', attributes } })
+  await invalidate(['admin-users'], ['session'])
+}
+
+export type UserAction = 'suspend' | 'unsuspend' | 'grant_admin' | 'revoke_admin' | 'disable_two_factor'
+
+export async function actOnUser(id: string, action: UserAction) {
+  await request('POST', `/admin/users/${id}/actions/${action}`)
+  await invalidate(['admin-users'], ['session'])
+}
+
+/** The link is in the response only. */
+export function useResetPassword(id: string) {
+  return useChange(
+    async () =>
+      request<DocumentOnWire<typeof passwordResetSchema>>('POST', `/admin/users/${id}/actions/reset_password`),
+    ['admin-users', id],
+  )
+}
+
+export async function deleteUser(id: string) {
+  await request('DELETE', `/admin/users/${id}`)
+}

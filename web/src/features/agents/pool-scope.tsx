@@ -1,0 +1,106 @@
+import { DescriptionList } from '../../components/card.tsx'
+import { RadioField } from '../../components/form.tsx'
+import { toast } from '../../components/overlay-hosts.tsx'
+import { PickList } from '../../components/pick-list.tsx'
+import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
+import { findProjects, findWorkspaces, projectItem, workspaceItem } from '../workspaces/workspaces.ts'
+import { type ScopeName, type ShownPool, useUpdateAgentPool } from './agent-pools.ts'
+
+export const POOL_SCOPES = [
+  {
+    value: 'organization',
+    text: 'All workspaces',
+    about: 'Every workspace of the organization, except those excluded.',
+  },
+  { value: 'selected', text: 'Selected projects and workspaces', about: 'Only those on the list.' },
+] as const
+
+const LISTS = {
+  'allowed-projects': { title: 'Allowed projects', noun: 'project', none: 'No projects allowed.' },
+  'allowed-workspaces': { title: 'Allowed workspaces', noun: 'workspace', none: 'No workspaces allowed.' },
+  'excluded-workspaces': { title: 'Excluded workspaces', noun: 'workspace', none: 'No workspaces excluded.' },
+} as const satisfies Record<ScopeName, unknown>
+
+type PoolScopeProps = { organization: string; shown: ShownPool; mayManage: boolean }
+
+/** The workspaces that may use a pool. */
+export function PoolScope({ organization, shown, mayManage }: PoolScopeProps) {
+  const { pool, scope } = shown
+  const update = useUpdateAgentPool(pool.id)
+  const isAll = pool.attributes['organization-scoped']
+  const draft = useDraft({ scope: isAll ? 'organization' : 'selected' })
+  const listsOf = (isOrganization: boolean): readonly ScopeName[] =>
+    isOrganization ? ['excluded-workspaces'] : ['allowed-projects', 'allowed-workspaces', 'excluded-workspaces']
+  const lists = listsOf(draft.values.scope === 'organization').map((name) => (
+    <ScopeList key={name} {...{ organization, shown, mayManage, name }} />
+  ))
+  return (
+    <div className="max-w-4xl">
+      <SettingsForm
+        title="May be used by"
+        readOnly={
+          !mayManage && (
+            <DescriptionList
+              facts={[
+                ['Scope', isAll ? 'All workspaces' : 'Selected projects and workspaces'],
+                ...listsOf(isAll).map((name) => {
+                  const names = scope[name].map((one) => one.name)
+                  return [LISTS[name].title, names.length === 0 ? undefined : names.join(', ')] as const
+                }),
+              ]}
+            />
+          )
+        }
+        names={['organization-scoped']}
+        draft={draft}
+        onSave={async () =>
+          update.mutateAsync({ attributes: { 'organization-scoped': draft.values.scope === 'organization' } })
+        }
+        done="Scope saved"
+      >
+        <RadioField
+          label="Scope"
+          name="scope"
+          value={draft.values.scope}
+          onChange={(value) => draft.set({ scope: value })}
+          options={POOL_SCOPES}
+        />
+        {lists}
+        <p className="text-dim">A queued run ends with an error if its workspace may no longer use the pool.</p>
+      </SettingsForm>
+    </div>
+  )
+}
+
+function ScopeList({ organization, shown, mayManage, name }: PoolScopeProps & { name: ScopeName }) {
+  const { title, noun, none } = LISTS[name]
+  const update = useUpdateAgentPool(shown.pool.id)
+  const selected = shown.scope[name]
+  const ids = new Set(selected.map(({ id }) => id))
+  const isProject = noun === 'project'
+  const itemOf = isProject ? projectItem : workspaceItem
+  const replace = (next: ReadonlySet<string>, done: string) =>
+    update.mutate(
+      { relationships: { [name]: { data: [...next].map((id) => ({ type: `${noun}s`, id })) } } },
+      { onSuccess: () => toast({ text: done }) },
+    )
+  return (
+    <div>
+      <h3 className="mb-1 font-medium">{title}</h3>
+      <PickList
+        label={title}
+        items={selected.map((one) => itemOf(organization, one.id, one.name))}
+        none={none}
+        mayChange={mayManage}
+        addLabel={`Add ${noun}`}
+        removeLabel={(text) => `Remove ${text} from the ${title.toLowerCase()}`}
+        placeholder={isProject ? 'Project name' : 'Workspace name'}
+        about={[`${noun}s`, organization, 'outside of', shown.pool.id, name]}
+        load={isProject ? findProjects(organization, { except: ids }) : findWorkspaces(organization, ids)}
+        error={update.error}
+        onAdd={({ id, text }) => replace(new Set([...ids, id]), `${text} added`)}
+        onRemove={({ id, text }) => replace(ids.difference(new Set([id])), `${text} removed`)}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,72 @@
+import { useNavigate } from '@tanstack/react-router'
+import { type FormEvent, useId, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { FormErrors, RadioField, TextField, fieldError, formValues } from '../../components/form.tsx'
+import { toast } from '../../components/overlay-hosts.tsx'
+import { useCreateTeam } from './teams.ts'
+
+type Visibility = 'organization' | 'secret'
+
+export const VISIBILITIES: readonly { value: Visibility; text: string; about: string }[] = [
+  { value: 'organization', text: 'Visible', about: 'All members of the organization see the team and its members.' },
+  { value: 'secret', text: 'Secret', about: 'Only its members and those who manage teams see it.' },
+]
+
+export default function NewTeamDialog({ organization, onClose }: { organization: string; onClose: () => void }) {
+  const form = useId()
+  const [visibility, setVisibility] = useState<string>('organization')
+  const create = useCreateTeam(organization)
+  const navigate = useNavigate()
+
+  function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault()
+    if (create.isPending) return
+    const { name = '', description = '' } = formValues(event.currentTarget)
+    create.mutate(
+      { name, description: description || null, visibility: visibility as Visibility },
+      {
+        onSuccess: ({ data }) => {
+          toast({ text: `${data.attributes.name} created` })
+          void navigate({ to: '/app/$organization/teams/$team', params: { organization, team: data.id } })
+        },
+      },
+    )
+  }
+
+  return (
+    <Dialog
+      title="New team"
+      about="Then add members and give the team access."
+      isOpen
+      onClose={onClose}
+      footer={
+        <>
+          <Button label="Cancel" onClick={onClose} />
+          <Button label="Create team" type="submit" form={form} kind="primary" isPending={create.isPending} />
+        </>
+      }
+    >
+      <form id={form} onSubmit={submit} className="space-y-4">
+        <TextField
+          label="Name"
+          name="name"
+          maxLength={90}
+          error={fieldError(create.error, 'name')}
+          autoComplete="off"
+          required
+          autoFocus
+        />
+        <TextField label="Description" name="description" maxLength={1000} autoComplete="off" />
+        <RadioField
+          label="Visibility"
+          name="visibility"
+          value={visibility}
+          options={VISIBILITIES}
+          onChange={setVisibility}
+        />
+        <FormErrors error={create.error} names={['name']} />
+      </form>
+    </Dialog>
+  )
+}

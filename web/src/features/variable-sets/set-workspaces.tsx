@@ -1,0 +1,196 @@
+import { Boxes } from 'lucide-react'
+import { EmptyState } from '../../components/feedback.tsx'
+import { RadioField } from '../../components/form.tsx'
+import { TargetLink, WorkspaceLink } from '../../components/links.tsx'
+import { toast } from '../../components/overlay-hosts.tsx'
+import { PickList } from '../../components/pick-list.tsx'
+import { SearchedList } from '../../components/searched-list.tsx'
+import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
+import { Badge } from '../../components/status.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { findProjects, findWorkspaces, projectItem, workspaceItem } from '../workspaces/workspaces.ts'
+import {
+  type ScopeChange,
+  type SetWorkspace,
+  type ShownSet,
+  owningProject,
+  scopeOptions,
+  useChangeScope,
+  useSetWorkspaces,
+  useUpdateVariableSet,
+} from './variable-sets.ts'
+
+type Search = { q?: string | undefined; page?: number | undefined }
+type SetWorkspacesProps = {
+  organization: string
+  shown: ShownSet
+  search: Search
+  onSearch: (change: Search, replace: boolean) => void
+}
+
+/** The scope of a set, and the workspaces to which it applies, with the variables that are overridden there. */
+export function SetWorkspaces({ organization, shown, search, onSearch }: SetWorkspacesProps) {
+  const { set } = shown
+  const workspaces = useSetWorkspaces(set.id, search)
+  return (
+    <div className="space-y-4">
+      {set.attributes.permissions['can-update'] && (
+        <div className="max-w-4xl">
+          <Scope organization={organization} shown={shown} />
+        </div>
+      )}
+      <section aria-labelledby="effective" className="space-y-2">
+        <h2 id="effective" className="text-base font-medium">
+          Workspaces
+        </h2>
+        <p className="max-w-3xl text-dim">
+          {set.attributes.priority
+            ? 'Runs of these workspaces get the variables of the set, whatever is set elsewhere. Only a priority set with a wider scope overrides them.'
+            : 'Runs of these workspaces get the variables of the set, unless the workspace, the CLI, a priority set or a set with a narrower scope has a variable of the same name.'}
+        </p>
+        <SearchedList
+          noun="workspaces"
+          query={workspaces}
+          search={search}
+          onSearch={onSearch}
+          empty={
+            <EmptyState icon={Boxes} title="The set applies to no workspace yet">
+              <p>Select projects or workspaces above, or apply it to all workspaces.</p>
+            </EmptyState>
+          }
+        >
+          {(rows) => (
+            <Table
+              label={`Workspaces of ${set.attributes.name}`}
+              rows={rows}
+              columns={columnsOf(organization, owningProject(set) !== undefined)}
+            />
+          )}
+        </SearchedList>
+      </section>
+    </div>
+  )
+}
+
+type Row = SetWorkspace & { project: string | undefined }
+
+function columnsOf(organization: string, isOfProject: boolean): readonly Column<Row>[] {
+  return [
+    {
+      header: 'Workspace',
+      className: 'min-w-32',
+      cell: ({ attributes: { name } }) => <WorkspaceLink workspace={name} className="font-medium hover:underline" />,
+    },
+    {
+      header: 'Applies through',
+      className: 'whitespace-nowrap',
+      cell: ({ attributes: { scope }, project, relationships }) => {
+        if (scope === 'workspace') return 'workspace'
+        if (scope === 'global') return 'all workspaces'
+        const target = {
+          to: '/app/$organization/projects/$project',
+          params: { organization, project: relationships.project.data?.id ?? '' },
+        }
+        return (
+          <>
+            {isOfProject ? '' : 'project '}
+            <TargetLink leadsTo={target} className="hover:underline">
+              {project ?? 'project'}
+            </TargetLink>
+          </>
+        )
+      },
+    },
+    { header: 'Overridden variables', cell: (row) => <Overridden row={row} /> },
+  ]
+}
+
+function Overridden({ row: { attributes } }: { row: Row }) {
+  const { name, overridden } = attributes
+  if (overridden === null) return <span className="text-dim">hidden</span>
+  if (overridden.length === 0) return <span className="text-dim">none</span>
+  return (
+    <ul className="flex flex-wrap gap-x-3 gap-y-1">
+      {overridden.map(({ key, category, by }) => (
+        <li key={`${category} ${key}`} className="flex flex-wrap items-center gap-1">
+          <WorkspaceLink workspace={name} tab="variables" search={{ q: key }} className="font-mono hover:underline">
+            {key}
+          </WorkspaceLink>
+          <Badge tone="warn" text={by === null ? 'by the workspace' : `by set ${by}`} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Scope({
+  organization,
+  shown: { set, workspaces, projects },
+}: Pick<SetWorkspacesProps, 'organization' | 'shown'>) {
+  const update = useUpdateVariableSet(set.id)
+  const change = useChangeScope()
+  const project = owningProject(set)
+  const draft = useDraft({ scope: set.attributes.global ? 'global' : 'selected' })
+  const act = (method: ScopeChange['method'], kind: ScopeChange['kind'], { id, text }: { id: string; text: string }) =>
+    change.mutate(
+      { method, kind, id, setId: set.id },
+      { onSuccess: () => toast({ text: method === 'POST' ? `Applies to ${text}` : `No longer applied to ${text}` }) },
+    )
+  const lists = draft.values.scope === 'selected' && (
+    <div className="grid gap-4 sm:grid-cols-2">
+      {project === undefined && (
+        <div>
+          <h3 className="mb-1 font-medium">Projects</h3>
+          <PickList
+            label="Projects"
+            items={projects.map(({ id, attributes }) => projectItem(organization, id, attributes.name))}
+            none="No projects selected."
+            mayChange
+            addLabel="Add project"
+            removeLabel={(name) => `Remove project ${name}`}
+            placeholder="Project name"
+            about={['projects', organization, 'without', set.id]}
+            load={findProjects(organization, { except: new Set(projects.map(({ id }) => id)) })}
+            onAdd={(item) => act('POST', 'projects', item)}
+            onRemove={(item) => act('DELETE', 'projects', item)}
+          />
+        </div>
+      )}
+      <div>
+        <h3 className="mb-1 font-medium">Workspaces</h3>
+        <PickList
+          label="Selected workspaces"
+          items={workspaces.map(({ id, attributes }) => workspaceItem(organization, id, attributes.name))}
+          none="No workspaces selected."
+          mayChange
+          addLabel="Add workspace"
+          removeLabel={(name) => `Remove workspace ${name}`}
+          placeholder="Workspace name"
+          about={['workspaces', organization, 'without', set.id]}
+          load={findWorkspaces(organization, new Set(workspaces.map(({ id }) => id)), { inProject: project })}
+          error={change.error}
+          onAdd={(item) => act('POST', 'workspaces', item)}
+          onRemove={(item) => act('DELETE', 'workspaces', item)}
+        />
+      </div>
+    </div>
+  )
+  return (
+    <SettingsForm
+      title="Applies to"
+      names={['global']}
+      draft={draft}
+      onSave={async () => update.mutateAsync({ global: draft.values.scope === 'global' })}
+      done="Scope saved"
+    >
+      <RadioField
+        label="Scope"
+        name="scope"
+        value={draft.values.scope}
+        onChange={(scope) => draft.set({ scope })}
+        options={scopeOptions(project !== undefined)}
+      />
+      {lists}
+    </SettingsForm>
+  )
+}
