@@ -1,4 +1,4 @@
-import type { Locator } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { totpCode } from '../server/src/features/identity/sessions/totp.ts'
 import { hasBrowser } from './browser.ts'
@@ -96,9 +96,9 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     const { token } = await createPerson(server, 'mary')
     const ofMary = async (path: string) => (await server.api('GET', path, undefined, { token })).data
     const elsewhere = await openPageOf(server, 'mary', '/app/settings/account')
-    await elsewhere.getByRole('heading', { name: 'Account' }).waitFor()
+    await elsewhere.getByRole('heading', { name: 'Profile' }).waitFor()
     const own = await openPageOf(server, 'mary', '/app/settings/account')
-    const profile = own.getByRole('region', { name: 'Profile' })
+    const profile = own.getByRole('region', { name: 'Name and email' })
     const password = own.getByRole('region', { name: 'Password' })
     const sessions = own.getByRole('region', { name: 'Sessions' })
 
@@ -142,6 +142,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     const faults = watchFaults(own)
     await own.context().grantPermissions(['clipboard-read', 'clipboard-write'])
 
+    await own.getByRole('button', { name: 'New token' }).click()
     await own.getByLabel('Description').fill('my laptop')
     await own.getByLabel('Expires after').selectOption('30 days')
     await own.getByRole('button', { name: 'Create token' }).click()
@@ -153,7 +154,8 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     const row = own.getByRole('row').filter({ hasText: 'my laptop' })
     const expiry = await row.textContent()
     const shownLater = await own.getByText(token).count()
-    await row.getByRole('button', { name: 'Revoke' }).click()
+    await row.getByRole('button', { name: 'Actions of my laptop' }).click()
+    await own.getByRole('menuitem', { name: 'Revoke' }).click()
     await row.getByRole('button', { name: 'Revoke token' }).click()
     await row.waitFor({ state: 'detached' })
 
@@ -164,4 +166,72 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     expect(faults).toEqual([])
     await server.api('GET', '/account/details', undefined, { token, expect: 401 })
   })
+
+  test('a token is rotated: the old one works until it is revoked', async () => {
+    const person = await createPerson(server, 'hedy')
+    const path = `/users/${person.id}/authentication-tokens`
+    const attributes = { description: 'backup', 'expired-at': new Date(Date.now() + 7 * 86_400_000).toISOString() }
+    const body = { data: { type: 'authentication-tokens', attributes } }
+    const old = (await server.api('POST', path, body, person)).data.attributes.token as string
+    const own = await openPageOf(server, 'hedy', '/app/settings/tokens')
+    const status = async (token: string, expected: number) =>
+      server.api('GET', '/account/details', undefined, { token, expect: expected })
+
+    await own.getByText('in 6 days').waitFor()
+    await own.getByRole('button', { name: 'Actions of backup' }).click()
+    await own.getByRole('menuitem', { name: 'Rotate' }).click()
+    const shown = own.getByRole('region', { name: 'the token' })
+    const fresh = (await shown.textContent()) ?? ''
+    await status(old, 200)
+    await status(fresh, 200)
+    await own.getByRole('button', { name: 'Revoke the old token' }).click()
+    await own.getByRole('button', { name: 'Revoke old token' }).click()
+    await shown.waitFor({ state: 'detached' })
+
+    await status(old, 401)
+    const tokens = (await server.api('GET', path, undefined, { token: fresh })).data
+    const rotated = tokens.find((token: any) => token.attributes.description === 'backup')
+    expect(Date.parse(rotated.attributes['expired-at']) - Date.now()).toBeGreaterThan(6.9 * 86_400_000)
+  })
+
+  test('a picture is cropped, shown to others and removed', async () => {
+    const { id } = await createPerson(server, 'lise')
+    const own = await openPageOf(server, 'lise', '/app/settings/account')
+    const faults = watchFaults(own)
+    const card = own.getByRole('region', { name: 'Picture' })
+    const avatar = async () => (await server.api('GET', `/users/${id}`)).data.attributes['avatar-url'] as string
+    const png = Buffer.from(await drawnPicture(own), 'base64')
+
+    await card
+      .getByLabel('Picture file')
+      .setInputFiles({ name: 'notes.png', mimeType: 'image/png', buffer: Buffer.from('no') })
+    await card.getByText('notes.png is not a picture').waitFor()
+    await card.getByLabel('Picture file').setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: png })
+    await card.getByRole('img', { name: 'The new picture' }).waitFor()
+    const access = await accessFaults(own)
+    await card.getByRole('button', { name: 'Save picture' }).click()
+    await card.getByRole('button', { name: 'Remove picture' }).waitFor()
+    const uploaded = await avatar()
+    const response = await fetch(uploaded)
+    const size = await own.evaluate<number[]>(
+      `createImageBitmap(document.querySelector('main img')).then(({ width, height }) => [width, height])`,
+    )
+    await card.getByRole('button', { name: 'Remove picture' }).click()
+    await card.getByRole('button', { name: 'Remove picture' }).waitFor({ state: 'detached' })
+
+    expect(response.headers.get('content-type')).toBe('image/webp')
+    expect(size).toEqual([256, 256])
+    expect(await avatar()).toContain(`/avatars/${id}.svg`)
+    expect(access).toEqual([])
+    expect(faults).toEqual([])
+  })
+
+  /** A PNG of 400 × 300 pixels, in base64. */
+  async function drawnPicture(page: Page) {
+    return page.evaluate<string>(`(() => {
+      const canvas = Object.assign(document.createElement('canvas'), { width: 400, height: 300 })
+      canvas.getContext('2d').fillRect(0, 0, 200, 300)
+      return canvas.toDataURL('image/png').split(',')[1]
+    })()`)
+  }
 })

@@ -122,7 +122,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first run in the browser', as
       directoryOf({ 'main.tf': 'resource "terraform_data" "two" {}', '.git/HEAD': 'x', 'a/b/c.txt': 'x' }),
     )
     await dialog.getByText('2 files,').waitFor()
-    await dialog.getByText('The upload replaces the current configuration of infra.').waitFor()
+    await dialog.getByText('The upload replaces the current configuration of infra').waitFor()
     await dialog.getByLabel('Plan only').check()
     await dialog.getByRole('button', { name: 'Upload and create run' }).click()
     await page.waitForURL(/\/workspaces\/infra\/runs\/run-/)
@@ -237,6 +237,10 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first run in the browser', as
     await own.getByRole('button', { name: 'Select workspace' }).click()
     await own.getByRole('option', { name: 'infra' }).click()
 
-    await own.getByText('This is not possible: you do not have permission to create runs in this workspace.').waitFor()
+    const reason = 'you do not have permission to create runs in this workspace'
+    await own.getByText(`This is not possible: ${reason}.`).waitFor()
+
+    const submit = own.getByRole('button', { name: 'Upload and create run' })
+    expect(await submit.getAttribute('data-tooltip')).toBe(reason)
   })
 })

@@ -175,7 +175,8 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
 
   test('a variable is edited in place, and deleted after a confirmation', async () => {
     await open('copied')
-    await page.getByRole('button', { name: 'Edit region' }).click()
+    await page.getByRole('button', { name: 'Actions for region' }).click()
+    await page.getByRole('menuitem', { name: 'Edit' }).click()
     const form = page.getByRole('form', { name: 'Edit region' })
     await form.getByLabel('Value').fill('us')
     await page.keyboard.press('Escape')
@@ -184,7 +185,8 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
     await row('region').getByText('us', { exact: true }).waitFor()
     await page.setViewportSize(PHONE)
     const overflow = await overflowOf(page)
-    await row('region').getByRole('button', { name: 'Delete' }).click()
+    await row('region').getByRole('button', { name: 'Actions for region' }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
     await row('region').getByRole('button', { name: 'Delete region' }).click()
     await row('region').waitFor({ state: 'detached' })
 
@@ -196,7 +198,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
     await createMember(server, 'reader', { workspaceId: workspace.id, access: 'read' })
     const own = await openPageOf(server, 'reader', '/app/main/workspaces/shop/variables')
     await own.getByText('eu-west-1').waitFor()
-    const buttons = await own.getByRole('button', { name: /Add variable|Edit|Delete/ }).count()
+    const buttons = await own.getByRole('button', { name: /Add variable|Actions/ }).count()
 
     await server.api('POST', `/workspaces/${workspace.id}/vars`, {
       data: { type: 'vars', attributes: { key: 'later', value: 'here', category: 'terraform' } },

@@ -30,7 +30,7 @@ export async function openTab(page: Page, server: BootedServer, workspace: strin
   await page.getByRole('heading', { name: workspace, level: 1 }).waitFor()
 }
 
-export function button(page: Page, name: string) {
+export function button(page: Pick<Page, 'getByRole'>, name: string) {
   return page.getByRole('button', { name, exact: true })
 }
 

@@ -89,3 +89,11 @@ export type FailedJobResource = Written<typeof failedJobSchema>
 export const failedJobsChanged = z
   .strictObject({ count: z.int().describe('number of jobs that were retried or discarded') })
   .meta({ id: 'FailedJobsChanged' })
+
+export const mailTestSchema = z
+  .strictObject({
+    to: z.string().describe("the address of the caller's account"),
+    error: nullable.string.describe('why the mail was not sent; null if the mail server has accepted it'),
+  })
+  .meta({ id: 'MailTest' })
+export type MailTest = Written<typeof mailTestSchema>

@@ -52,13 +52,31 @@ async function sendMail({ config, baseUrl, log }: Ctx, mail: Mail) {
     log.warn({ subject: mail.subject }, 'a mail was dropped: no mail server is configured any more')
     return
   }
-  const transport = await createTransport(config.smtpUrl)
   try {
-    await transport.sendMail(messageOf(mail, { from: config.mailFrom, baseUrl }))
+    await deliver(config.smtpUrl, messageOf(mail, { from: config.mailFrom, baseUrl }))
   } catch (error) {
     const rejection = rejectedRecipient(error)
     if (rejection === undefined) throw error
     log.warn({ subject: mail.subject, response: rejection }, 'the mail server rejected a recipient')
+  }
+}
+
+/** Sends a mail at once and without retries, to test the settings. Returns why it failed. */
+export async function trySendMail({ config, baseUrl }: Ctx, mail: Mail): Promise<string | undefined> {
+  if (config.smtpUrl === undefined || config.mailFrom === undefined)
+    return 'no mail server is configured: set GROUNDSTATE_SMTP_URL and GROUNDSTATE_MAIL_FROM'
+  try {
+    await deliver(config.smtpUrl, messageOf(mail, { from: config.mailFrom, baseUrl }))
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+async function deliver(url: NonNullable<Config['smtpUrl']>, message: SendMailOptions) {
+  const transport = await createTransport(url)
+  try {
+    await transport.sendMail(message)
   } finally {
     transport.close()
   }

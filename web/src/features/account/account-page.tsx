@@ -14,11 +14,14 @@ export function AccountPage() {
   if (!user) return null
   const account = user.attributes
   return (
-    <Page title="Account">
+    <Page title="Profile">
       <div className="grid gap-4">
         <AvatarCard url={account['avatar-url']} />
         {account['is-sso-login'] ? (
-          <Card title="Profile" about="Your name, email address and password are managed by your sign-in provider.">
+          <Card
+            title="Name and email"
+            about="Your name, email address and password are managed by your sign-in provider."
+          >
             <DescriptionList
               facts={[
                 ['Username', account.username],
@@ -46,11 +49,12 @@ function Profile({ account }: { account: AccountAttributes }) {
 
   function onSubmit({ username = '', email = '' }: Record<string, string>) {
     const changes = { ...(username !== account.username && { username }), ...(email !== shown && { email }) }
-    if (Object.keys(changes).length > 0) update.mutate(changes, { onSuccess: () => toast({ text: 'Profile saved' }) })
+    if (Object.keys(changes).length > 0)
+      update.mutate(changes, { onSuccess: () => toast({ text: 'Name and email saved' }) })
   }
 
   return (
-    <Card title="Profile">
+    <Card title="Name and email">
       <AttributesForm
         fields={[
           {
@@ -62,7 +66,7 @@ function Profile({ account }: { account: AccountAttributes }) {
           },
           { label: 'Email', name: 'email', type: 'email', autoComplete: 'email', defaultValue: shown, required: true },
         ]}
-        action="Save profile"
+        action="Save"
         mutation={update}
         onSubmit={onSubmit}
       />

@@ -1,16 +1,17 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { Button } from '../../components/button.tsx'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
-import { Notice, loaded } from '../../components/feedback.tsx'
+import { ErrorNote, Notice, loaded } from '../../components/feedback.tsx'
 import { byteSize, counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { OUTCOME_STYLE, StatusText } from '../../components/status.tsx'
 import { Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { type Problem, problemsOf } from './health-problems.ts'
-import { type Health, useHealth } from './health.ts'
+import { type Health, useHealth, useTestMail } from './health.ts'
 
 /** The condition of the server, in statements, and what to do where it is not right. */
 export function HealthPage() {
@@ -217,7 +218,7 @@ function Servers({ health }: { health: Health }) {
             [
               'Mail',
               health.mail ? (
-                `${health.mail.server}, from ${health.mail.from}`
+                <Mail mail={health.mail} />
               ) : (
                 <>
                   not configured: links to set a password are copied.{' '}
@@ -257,5 +258,25 @@ function Servers({ health }: { health: Health }) {
         )}
       </div>
     </Card>
+  )
+}
+
+function Mail({ mail: { server, from } }: { mail: NonNullable<Health['mail']> }) {
+  const test = useTestMail()
+  return (
+    <div className="space-y-2">
+      <p className="flex flex-wrap items-center gap-2">
+        {server}, from {from}
+        <Button label="Send test mail" size="small" isPending={test.isPending} onClick={() => test.mutate()} />
+      </p>
+      {test.error && <ErrorNote error={test.error} />}
+      {test.data && (
+        <Notice tone={test.data.error === null ? 'good' : 'bad'} role="status">
+          {test.data.error === null
+            ? `The mail server accepted a mail to ${test.data.to}.`
+            : `No mail was sent to ${test.data.to}: ${test.data.error}.`}
+        </Notice>
+      )}
+    </div>
   )
 }

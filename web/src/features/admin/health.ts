@@ -1,6 +1,11 @@
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
-import type { failedJobSchema, failedJobsChanged, siteHealthSchema } from '@groundstate/contract/site-health'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import type {
+  failedJobSchema,
+  failedJobsChanged,
+  mailTestSchema,
+  siteHealthSchema,
+} from '@groundstate/contract/site-health'
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { get, getData, queryString, request } from '../../api/client.ts'
 import { invalidate } from '../../api/queries.ts'
 
@@ -15,6 +20,12 @@ export function useHealth() {
     queryKey: ['site-health'],
     queryFn: async () => (await getData<DocumentOnWire<typeof siteHealthSchema>>('/admin/health')).attributes,
     refetchInterval: REFETCH_MS,
+  })
+}
+
+export function useTestMail() {
+  return useMutation({
+    mutationFn: async () => request<Wire<typeof mailTestSchema>>('POST', '/admin/mail/actions/test'),
   })
 }
 

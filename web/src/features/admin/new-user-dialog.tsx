@@ -97,7 +97,12 @@ export default function NewUserDialog({ onClose }: { onClose: () => void }) {
                   text: 'One-time link',
                   about: 'They set a password with a link that works for 24 hours.',
                 },
-            { value: 'password', text: 'Password', about: 'You set a password and tell them.' },
+            {
+              value: 'password',
+              text: 'Password',
+              about: 'You set a password and tell them.',
+              reason: methods?.password === false ? 'Sign-in with a password is disabled on this server.' : undefined,
+            },
           ]}
         />
         {first === 'password' && (

@@ -12,6 +12,7 @@ type UserDocument = DocumentOnWire<typeof adminUserSchema, typeof passwordResetS
 export const USER_FILTERS = {
   admins: { text: 'Administrators', query: { 'filter[admin]': 'true' } },
   suspended: { text: 'Suspended', query: { 'filter[suspended]': 'true' } },
+  unconfirmed: { text: 'Unconfirmed address', query: { 'filter[unconfirmed]': 'true' } },
   'no-two-factor': { text: 'Without two-factor', query: { 'filter[two-factor]': 'false' } },
 } as const
 export type UserFilter = keyof typeof USER_FILTERS

@@ -50,7 +50,7 @@ function OpenPool({ shown }: { shown: ShownPool }) {
   const navigate = route.useNavigate()
   const mayManage = useOrganizationPermissions(organization)?.['can-update-agent-pools'] === true
   const { pool } = shown
-  const { name, 'agent-counts': counts } = pool.attributes
+  const { name } = pool.attributes
   const tabs: Record<string, string> = mayManage ? TABS : READER_TABS
   const open = openTab(tabs, tab)
   const setStart = (isOpen: boolean) =>
@@ -75,7 +75,6 @@ function OpenPool({ shown }: { shown: ShownPool }) {
       <ParamTabs
         label="Agent pool"
         tabs={tabs}
-        counts={{ agents: counts.idle + counts.busy + counts.unknown + counts.errored }}
         open={open}
         page={{ to: '/app/$organization/agents/$pool', params: { organization, pool: pool.id } }}
       />
@@ -88,9 +87,7 @@ function OpenPool({ shown }: { shown: ShownPool }) {
           />
         )}
         {open === 'scope' && <PoolScope {...{ organization, shown, mayManage }} />}
-        {open === 'tokens' && (
-          <TokensCard owner={{ kind: 'agent-pool', id: pool.id, name: `agents of ${name}` }} mayManage />
-        )}
+        {open === 'tokens' && <TokensCard owner={{ kind: 'agent-pool', id: pool.id, name }} mayManage />}
         {open === 'settings' && <PoolSettings {...{ organization, shown, mayManage }} />}
       </div>
       {start && mayManage && (

@@ -97,10 +97,6 @@ export function useUpdateAgentPool(id: string) {
   )
 }
 
-export async function deleteAgentPool(organization: string, id: string) {
-  return sendAndRefetch('DELETE', `/agent-pools/${id}`, ['agent-pools', organization])
-}
-
 export async function deleteAgent(organization: string, id: string) {
   return sendAndRefetch('DELETE', `/agents/${id}`, ['agents', organization], ['agent-pools'])
 }

@@ -22,11 +22,11 @@ export function AgentStatusText({ status }: { status: Status }) {
   )
 }
 
-/** "2 idle, 1 busy" of a pool; "none online" recedes. */
+/** "2 idle, 1 busy" of a pool. */
 export function AgentCounts({ pool }: { pool: AgentPool }) {
   const counts = pool.attributes['agent-counts']
   const shown = (['idle', 'busy', 'unknown', 'errored'] as const).filter((status) => counts[status] > 0)
-  if (shown.length === 0) return <span className="text-dim">none</span>
+  if (shown.length === 0) return <span className="text-dim">no agents</span>
   return (
     <span className="flex flex-wrap gap-x-3 gap-y-0.5">
       {shown.map((status) => {

@@ -30,8 +30,8 @@ export function PoolAgents({ organization, pool, mayManage, search, onSearch, on
   const start = mayManage && <Button label="Start an agent" kind="primary" icon={Play} onClick={onStart} />
   const chips = STATUSES.map((status) => {
     const { text, tone, icon } = AGENT_STATUS_STYLE[status]
-    const count = status === 'exited' ? undefined : pool.attributes['agent-counts'][status]
-    return { value: status, text, tone, icon, count }
+    const count = status === 'exited' ? 0 : pool.attributes['agent-counts'][status]
+    return { value: status, text, tone, icon, count: count || undefined }
   })
   return (
     <SearchedList
@@ -78,6 +78,7 @@ export function PoolAgents({ organization, pool, mayManage, search, onSearch, on
 }
 
 const WORK = { plan: 'plan', apply: 'apply', task: 'run task request' } as const
+const ACCEPTED = { plan: 'plans', apply: 'applies', task: 'run task requests' } as const
 
 function columnsOf(organization: string, mayManage: boolean): readonly Column<Agent>[] {
   return [
@@ -88,13 +89,13 @@ function columnsOf(organization: string, mayManage: boolean): readonly Column<Ag
         <>
           <span className="font-medium">{name}</span>
           {accepts.length < Object.keys(WORK).length && (
-            <span className="block text-dim">{accepts.map((kind) => WORK[kind]).join(', ')} only</span>
+            <span className="block text-dim">accepts only {accepts.map((kind) => ACCEPTED[kind]).join(', ')}</span>
           )}
         </>
       ),
     },
     { header: 'Status', className: 'w-px', cell: ({ attributes }) => <AgentStatusText status={attributes.status} /> },
-    { header: 'Jobs', className: 'min-w-40', cell: (agent) => <Jobs organization={organization} agent={agent} /> },
+    { header: 'Jobs', className: 'sm:min-w-40', cell: (agent) => <Jobs organization={organization} agent={agent} /> },
     {
       header: 'Last seen',
       className: 'hidden w-px whitespace-nowrap text-dim sm:table-cell',

@@ -1,12 +1,12 @@
 import { Trash2 } from 'lucide-react'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
+import { useDeleteAndLeave } from '../../components/delete-and-leave.ts'
 import { CODE_INPUT, TextField } from '../../components/form.tsx'
-import { useGo, WorkspaceLink } from '../../components/links.tsx'
+import { WorkspaceLink } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
-import { toast } from '../../components/overlay-hosts.tsx'
 import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
-import { type ShownPool, deleteAgentPool, useUpdateAgentPool } from './agent-pools.ts'
+import { type ShownPool, useUpdateAgentPool } from './agent-pools.ts'
 
 type PoolSettingsProps = { organization: string; shown: ShownPool; mayManage: boolean }
 
@@ -89,7 +89,7 @@ function UsedBy({ shown: { workspaces } }: { shown: ShownPool }) {
 
 function Deletion({ organization, shown: { pool, workspaces } }: Omit<PoolSettingsProps, 'mayManage'>) {
   const { name, 'agent-count': online } = pool.attributes
-  const go = useGo()
+  const remove = useDeleteAndLeave()
   const users = counted(workspaces.length, 'workspace')
   return (
     <Card
@@ -105,11 +105,15 @@ function Deletion({ organization, shown: { pool, workspaces } }: Omit<PoolSettin
         consequence={`Its tokens stop working immediately${online > 0 ? `, and ${counted(online, 'agent')} can’t connect any more` : ''}.`}
         typedName={name}
         action={`Delete ${name}`}
-        onConfirm={async () => {
-          await deleteAgentPool(organization, pool.id)
-          toast({ text: `${name} deleted` })
-          go({ to: '/app/$organization/agents', params: { organization } })
-        }}
+        onConfirm={async () =>
+          remove({
+            path: `/agent-pools/${pool.id}`,
+            name,
+            target: { to: '/app/$organization/agents', params: { organization } },
+            own: ['agent-pools', pool.id],
+            affected: [['agent-pools', organization]],
+          })
+        }
       />
     </Card>
   )

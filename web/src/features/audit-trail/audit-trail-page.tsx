@@ -115,29 +115,28 @@ function Trail({ scope, search, onSearch }: TrailProps) {
 function columnsOf(onOpen: (id: string) => void): readonly Column<AuditEvent>[] {
   return [
     { header: 'Time', cell: ({ timestamp }) => <RelativeTime at={timestamp} className="text-dim" /> },
-    { header: 'Who', cell: ({ auth }) => <span className="wrap-anywhere">{auth.description}</span> },
+    { header: 'Who', cell: ({ auth }) => auth.description },
     {
       header: 'Event',
       cell: (event) => (
-        <button
-          type="button"
-          className="cursor-pointer text-left text-accent hover:underline"
-          onClick={() => onOpen(event.id)}
-        >
-          {actionText(event.resource.action)} {typeText(event.resource.type).toLowerCase()}
-        </button>
+        <>
+          <button
+            type="button"
+            className="cursor-pointer text-left text-accent hover:underline"
+            onClick={() => onOpen(event.id)}
+          >
+            {actionText(event.resource.action)} {typeText(event.resource.type).toLowerCase()}
+          </button>
+          <span className="block sm:hidden">
+            <ResourceName event={event} />
+          </span>
+        </>
       ),
     },
     {
       header: 'Resource',
-      cell: (event) => {
-        const name = resourceName(event)
-        return name === undefined ? (
-          <code className="text-dim wrap-anywhere">{event.resource.id}</code>
-        ) : (
-          <span className="wrap-anywhere">{name}</span>
-        )
-      },
+      className: 'hidden sm:table-cell',
+      cell: (event) => <ResourceName event={event} />,
     },
     {
       header: 'Address',
@@ -145,4 +144,13 @@ function columnsOf(onOpen: (id: string) => void): readonly Column<AuditEvent>[] 
       cell: ({ auth }) => <span className="numeric text-dim">{auth.address}</span>,
     },
   ]
+}
+
+function ResourceName({ event }: { event: AuditEvent }) {
+  const name = resourceName(event)
+  return name === undefined ? (
+    <code className="text-dim wrap-anywhere">{event.resource.id}</code>
+  ) : (
+    <span className="wrap-anywhere">{name}</span>
+  )
 }

@@ -15,6 +15,8 @@ test('every file of an archive has its path and size, however long the path is',
   expect(await listArchive(archive)).toEqual(FILES.map(({ path, file }) => ({ path, size: file.size })))
 })
 
-test('a file that is no archive cannot be listed', async () => {
-  await expect(listArchive(new Blob(['text']))).rejects.toThrow()
+test('a compressed file that is no archive cannot be listed', async () => {
+  const text = new Blob(['text']).stream().pipeThrough(new CompressionStream('gzip'))
+
+  await expect(listArchive(await new Response(text).blob())).rejects.toThrow('it is not a tar archive')
 })

@@ -171,10 +171,24 @@ function TargetNotice({ target }: { target: TargetWorkspace }) {
   const { existing } = target
   const reason = refusal(target)
   if (reason !== undefined) return <Notice tone="warn">This is not possible: {reason}.</Notice>
-  if (existing?.attributes.locked)
-    return <Notice tone="warn">The workspace is locked: the run waits until it is unlocked.</Notice>
-  if (!existing?.relationships['current-configuration-version'].data) return null
-  return <Notice>The upload replaces the current configuration of {existing.attributes.name}.</Notice>
+  if (!existing) return null
+  const holder = existing.relationships['locked-by'].data
+  return (
+    <>
+      {existing.attributes.locked && (
+        <Notice tone="warn">
+          {holder?.type === 'runs'
+            ? 'The run waits for the active run of the workspace, unless it is plan-only.'
+            : 'The workspace is locked: the run waits until it is unlocked, unless it is plan-only.'}
+        </Notice>
+      )}
+      {existing.relationships['current-configuration-version'].data && (
+        <Notice>
+          The upload replaces the current configuration of {existing.attributes.name}, unless it is plan-only.
+        </Notice>
+      )}
+    </>
+  )
 }
 
 /** The directory in which the engine runs: that of an existing workspace, otherwise the user's choice. */

@@ -160,11 +160,14 @@ function Results({ results }: { results: readonly Invited[] }) {
         </Notice>
       )}
       <ul className="space-y-3">
-        {results.map(({ email, link, isMember, error }) => (
+        {results.map(({ email, link, isMember, isKnown, error }) => (
           <li key={email}>
             <p className="font-medium wrap-anywhere">{email}</p>
             {link && <InvitationLink link={link} />}
             {isMember === true && <p className="text-dim">Has an account, and is a member now.</p>}
+            {isKnown === true && (
+              <p className="text-dim">Is a member already, or invited: resend the invitation there.</p>
+            )}
             {error && <ErrorNote error={error} />}
           </li>
         ))}

@@ -16,7 +16,7 @@ import { RelativeTime } from '../../components/time.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { useSession } from '../session/session.ts'
 import { GrantsTable } from '../team-access/grants-table.tsx'
-import { type Team, accessWords, findManagedTeams, lastOwnerReason } from '../teams/teams.ts'
+import { findManagedTeams, lastOwnerReason, organizationAccessText } from '../teams/teams.ts'
 import { memberActions, useLeaveToMembers, useNewLink } from './member-actions.tsx'
 import { InvitedBadge, TwoFactorStatus } from './member-status.tsx'
 import { type Member, changeTeam, isOwner, useMember } from './members.ts'
@@ -83,7 +83,7 @@ function OpenMember({ organization, member }: OpenMemberProps) {
         ) : (
           <>
             <SearchField
-              label="Search projects and workspaces"
+              label="Search by name"
               value={q ?? ''}
               onChange={(text) => void navigate({ search: { q: text || undefined }, replace: true })}
             />
@@ -166,7 +166,7 @@ function TeamsCard({ organization, member, isYou, mayManage }: TeamsCardProps) {
                   {team.attributes.name}
                 </TargetLink>
               </h3>
-              <p className="text-dim">{organizationWords(team)}</p>
+              <p className="text-dim">{organizationAccessText(team) || 'No access to the whole organization'}.</p>
             </div>
             {team.attributes.permissions['can-update-membership'] && (
               <RowMenu
@@ -192,9 +192,4 @@ function TeamsCard({ organization, member, isYou, mayManage }: TeamsCardProps) {
       </CardList>
     </Card>
   )
-}
-
-function organizationWords(team: Team) {
-  const words = accessWords(team)
-  return words.length === 0 ? 'No access to the whole organization.' : `${words.join(', ')}.`
 }

@@ -6,6 +6,7 @@ import type { invitedUserSchema, memberUserSchema } from '@groundstate/contract/
 import { useQuery } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'
 import { includedOf, invalidate, isOfScope, sendAndRefetch } from '../../api/queries.ts'
+import { fieldError } from '../../components/form.tsx'
 import { isOwners } from '../teams/teams.ts'
 
 type Team = Wire<typeof teamSchema>
@@ -105,8 +106,8 @@ const KEYS = (organization: string) => [
   ['organizations', organization],
 ]
 
-/** The result of an invitation: a link, unless an account has the address; it is a member then. */
-export type Invited = { email: string; link?: Invitation; isMember?: true; error?: Error }
+/** The result of an invitation: a link, unless an account has the address, which is a member then. `isKnown`: it was one, or invited, before. */
+export type Invited = { email: string; link?: Invitation; isMember?: true; isKnown?: true; error?: Error }
 
 /** Invites one address after the other. An address that fails does not prevent others. */
 export async function inviteAll(organization: string, emails: readonly string[], teamIds: readonly string[]) {
@@ -115,6 +116,9 @@ export async function inviteAll(organization: string, emails: readonly string[],
   await invalidate(...KEYS(organization))
   return results
 }
+
+/** The message of the public API for an address that is a member's, or invited. */
+const TAKEN = 'Email has already been taken'
 
 async function invite(organization: string, email: string, teamIds: readonly string[]): Promise<Invited> {
   const type = 'organization-memberships'
@@ -128,6 +132,7 @@ async function invite(organization: string, email: string, teamIds: readonly str
     const link = included?.find((resource) => resource.type === 'invitations')?.attributes
     return link ? { email, link } : { email, isMember: true }
   } catch (error) {
+    if (fieldError(error as Error, 'email') === TAKEN) return { email, isKnown: true }
     return { email, error: error instanceof Error ? error : new Error(String(error)) }
   }
 }

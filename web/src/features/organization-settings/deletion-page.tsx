@@ -7,12 +7,11 @@ import { ListLink } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { useOverview } from '../overview/overview.ts'
-import { useDeleteOrganization, useOpenOrganization } from './organization-settings.ts'
+import { deleteOrganization, useOpenOrganization } from './organization-settings.ts'
 
 export function DeletionPage() {
   const { name, data, fallback } = useOpenOrganization()
   const workspaces = useOverview(name).data?.overview.workspaces.total
-  const destroy = useDeleteOrganization(name)
   const navigate = useNavigate()
   return (
     <Page title="Delete organization">
@@ -51,7 +50,7 @@ export function DeletionPage() {
               action="Delete organization"
               done={`${name} was deleted`}
               onConfirm={async () => {
-                await destroy()
+                await deleteOrganization(name)
                 await navigate({ to: '/app' })
                 await invalidate(['organizations'])
               }}

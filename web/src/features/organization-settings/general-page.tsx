@@ -9,7 +9,12 @@ import { InlineForm, useInlineForm } from '../../components/inline-form.tsx'
 import { Page } from '../../components/page.tsx'
 import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
 import { RelativeTime } from '../../components/time.tsx'
-import { type Organization, useOpenOrganization, useUpdateOrganization } from './organization-settings.ts'
+import {
+  type Organization,
+  useOpenOrganization,
+  useRenameOrganization,
+  useUpdateOrganization,
+} from './organization-settings.ts'
 
 export function GeneralPage() {
   const { name, data, fallback } = useOpenOrganization()
@@ -29,8 +34,11 @@ export function GeneralPage() {
 
 function Name({ organization: { id: name, attributes } }: { organization: Organization }) {
   const { isOpen, opener, open, close } = useInlineForm()
-  const update = useUpdateOrganization(name)
   const navigate = useNavigate()
+  const rename = useRenameOrganization(name, async (organization) => {
+    close('Organization renamed')
+    await navigate({ to: '/app/$organization/settings', params: { organization } })
+  })
   return (
     <Card
       title="Organization"
@@ -56,20 +64,12 @@ function Name({ organization: { id: name, attributes } }: { organization: Organi
         {isOpen && (
           <InlineForm
             action="Rename organization"
-            mutation={update}
+            mutation={rename}
             names={['name']}
             onCancel={() => close()}
             onSubmit={(form) => {
               const { name: next = '' } = formValues(form)
-              update.mutate(
-                { attributes: { name: next } },
-                {
-                  onSuccess: () => {
-                    close('Organization renamed')
-                    void navigate({ to: '/app/$organization/settings', params: { organization: next } })
-                  },
-                },
-              )
+              rename.mutate(next)
             }}
           >
             <div className="space-y-1">
@@ -92,7 +92,7 @@ function Name({ organization: { id: name, attributes } }: { organization: Organi
               defaultValue={name}
               required
               autoFocus
-              error={fieldError(update.error, 'name')}
+              error={fieldError(rename.error, 'name')}
               {...CODE_INPUT}
             />
           </InlineForm>

@@ -1,11 +1,11 @@
 import type { membershipPage } from '@groundstate/contract/memberships'
 import type { organizationSchema } from '@groundstate/contract/organizations'
-import type { DocumentOnWire, Wire } from '@groundstate/contract/responses'
+import type { Wire } from '@groundstate/contract/responses'
 import type { memberUserSchema } from '@groundstate/contract/users'
-import { useQuery } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { get, queryString, request } from '../../api/client.ts'
-import { includedOf, useChange } from '../../api/queries.ts'
+import { includedOf, invalidate, useChange } from '../../api/queries.ts'
 import { loaded } from '../../components/feedback.tsx'
 import { useOrganization } from '../organizations/organizations.ts'
 
@@ -32,17 +32,28 @@ type Settings = Partial<
     | 'allow-force-delete-workspaces'
   > & { email: string }
 >
+/** `onRenamed` leaves the old address, at which nothing can be read any more. */
+export function useRenameOrganization(name: string, onRenamed: (name: string) => Promise<void>) {
+  return useMutation({
+    mutationFn: async (next: string) => patch(name, { attributes: { name: next } }),
+    onSuccess: async (_, next) => {
+      await onRenamed(next)
+      await invalidate(['organizations'])
+    },
+  })
+}
+
 type Update = { attributes: Settings; poolId?: string | null }
+
+async function patch(name: string, { attributes, poolId }: Update) {
+  const pool = poolId === null ? null : { type: 'agent-pools', id: poolId }
+  const relationships = poolId === undefined ? undefined : { 'default-agent-pool': { data: pool } }
+  return request('PATCH', `/organizations/${name}`, { data: { type: 'organizations', attributes, relationships } })
+}
 
 export function useUpdateOrganization(name: string) {
   return useChange(
-    async ({ attributes, poolId }: Update) => {
-      const pool = poolId === null ? null : { type: 'agent-pools', id: poolId }
-      const relationships = poolId === undefined ? undefined : { 'default-agent-pool': { data: pool } }
-      return request<DocumentOnWire<typeof organizationSchema>>('PATCH', `/organizations/${name}`, {
-        data: { type: 'organizations', attributes, relationships },
-      })
-    },
+    async (update: Update) => patch(name, update),
     ['organizations'],
     // Workspaces and projects inherit the defaults.
     ['workspaces', name],
@@ -50,8 +61,8 @@ export function useUpdateOrganization(name: string) {
   )
 }
 
-export function useDeleteOrganization(name: string) {
-  return async () => request('DELETE', `/organizations/${name}`)
+export async function deleteOrganization(name: string) {
+  await request('DELETE', `/organizations/${name}`)
 }
 
 const SHOWN_MEMBERS = 20

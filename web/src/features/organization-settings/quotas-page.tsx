@@ -43,6 +43,7 @@ export function QuotasPage() {
               ) : (
                 'A site administrator changes the plan and the number of concurrent runs.'
               )}{' '}
+              ·{' '}
               <DocsLink page="operations" anchor="limit-concurrent-runs">
                 Limit concurrent runs
               </DocsLink>

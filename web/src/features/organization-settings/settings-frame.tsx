@@ -1,12 +1,15 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { SectionLayout } from '../../components/section-layout.tsx'
+import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { SETTINGS_SECTIONS } from './settings-sections.ts'
 
 const route = getRouteApi('/frame/app/$organization')
 
 export function SettingsFrame() {
   const params = route.useParams()
-  const sections = SETTINGS_SECTIONS.map(({ text, path }) => ({
+  const permissions = useOrganizationPermissions(params.organization)
+  const shown = SETTINGS_SECTIONS.filter(({ permission }) => !permission || permissions?.[permission])
+  const sections = shown.map(({ text, path }) => ({
     text,
     isExact: path === '',
     link: { to: `/app/$organization/settings${path}`, params },

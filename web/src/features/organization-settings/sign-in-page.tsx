@@ -227,6 +227,7 @@ function SingleSignOn({ organization: { id: name, attributes } }: { organization
       ) : (
         'A site administrator configures it for the whole server.'
       )}{' '}
+      ·{' '}
       <DocsLink page="sign-in" anchor="map-groups-to-teams">
         How groups become teams
       </DocsLink>

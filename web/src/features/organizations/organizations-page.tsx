@@ -47,7 +47,7 @@ export function OrganizationsPage() {
           icon={Building2}
           title="No organizations yet"
           actions={create}
-          text="Ask an owner of an organization to invite you by your username or email address."
+          text="Ask an owner of an organization to invite your email address."
         />
       )}
       <ul aria-label="Organizations" className="grid gap-3 sm:grid-cols-2 lg:grid-cols-3">

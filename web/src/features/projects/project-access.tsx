@@ -3,6 +3,7 @@ import { ProjectAccessForm } from '../team-access/access-forms.tsx'
 import { PROJECT_LEVELS, projectAccessText } from '../team-access/access-text.ts'
 import { GrantsCard } from '../team-access/grants-card.tsx'
 import { useGrants } from '../team-access/grants.ts'
+import { WiderAccess } from '../team-access/team-link.tsx'
 import type { Project } from './projects.ts'
 
 /** The teams with access to the project and thereby to all of its workspaces. */
@@ -34,10 +35,7 @@ export function ProjectAccess({ organization, project }: { organization: string;
         remaining="Its members keep access granted by the organization or by single workspaces."
         renderForm={(form) => <ProjectAccessForm {...form} />}
       />
-      <p className="text-dim">
-        Owners of the organization have full access. Other teams may have access to all projects or workspaces, which is
-        configured in the organization.
-      </p>
+      <WiderAccess organization={organization} />
     </div>
   )
 }

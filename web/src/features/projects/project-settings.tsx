@@ -2,22 +2,16 @@ import { Trash2 } from 'lucide-react'
 import { Button } from '../../components/button.tsx'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
+import { useDeleteAndLeave } from '../../components/delete-and-leave.ts'
 import { fieldError, RadioField, SelectField, TextArea, TextField } from '../../components/form.tsx'
-import { ListLink, useGo } from '../../components/links.tsx'
+import { ListLink } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
-import { toast } from '../../components/overlay-hosts.tsx'
 import { SettingsForm, errorAt, useDraft } from '../../components/settings-form.tsx'
 import { useOrganization } from '../organizations/organizations.ts'
 import { MODES, type Mode } from '../workspaces/execution-fields.tsx'
 import { useAgentPools } from '../workspaces/new-workspace.ts'
 import { TagList, TagsForm } from '../workspaces/tags-form.tsx'
-import {
-  type Project,
-  type ShownProject,
-  useDeleteProject,
-  useReplaceProjectTags,
-  useUpdateProject,
-} from './projects.ts'
+import { type Project, type ShownProject, useReplaceProjectTags, useUpdateProject } from './projects.ts'
 
 type SettingsProps = ShownProject & { organization: string; isDefault: boolean }
 
@@ -89,7 +83,7 @@ function ExecutionSettings({ organization, project }: { organization: string; pr
   const { attributes, relationships } = project
   const { 'default-execution-mode': mode, 'setting-overwrites': overwrites, permissions } = attributes
   const update = useUpdateProject(project.id)
-  const pools = useAgentPools(organization).data ?? []
+  const { data: pools = [], isPending } = useAgentPools(organization)
   const inherited = useOrganization(organization).data?.attributes['default-execution-mode']
   const poolId = relationships['default-agent-pool'].data?.id ?? ''
   const draft = useDraft<{ mode: Mode | ''; poolId: string }>({
@@ -148,7 +142,8 @@ function ExecutionSettings({ organization, project }: { organization: string; pr
             ...MODES[value],
             ...(value === 'agent' &&
               values.mode !== 'agent' &&
-              pools.length === 0 && { reason: 'No agent pools are available to you.' }),
+              pools.length === 0 &&
+              !isPending && { reason: 'No agent pools are available to you.' }),
           })),
         ]}
       />
@@ -173,8 +168,7 @@ function ExecutionSettings({ organization, project }: { organization: string; pr
 
 function Deletion({ organization, isDefault, project }: Omit<SettingsProps, 'tags'>) {
   const { name, permissions, 'workspace-count': count } = project.attributes
-  const remove = useDeleteProject(organization)
-  const go = useGo()
+  const remove = useDeleteAndLeave()
   if (isDefault) {
     return (
       <Card title="Delete project">
@@ -216,11 +210,15 @@ function Deletion({ organization, isDefault, project }: Omit<SettingsProps, 'tag
           consequence="Variable sets that belong to the project are deleted too. This can’t be undone."
           typedName={name}
           action={`Delete ${name}`}
-          onConfirm={async () => {
-            await remove.mutateAsync(project.id)
-            toast({ text: `${name} deleted` })
-            go({ to: '/app/$organization/projects', params: { organization } })
-          }}
+          onConfirm={async () =>
+            remove({
+              path: `/projects/${project.id}`,
+              name,
+              target: { to: '/app/$organization/projects', params: { organization } },
+              own: ['projects', project.id],
+              affected: [['projects', organization]],
+            })
+          }
         />
       )}
     </Card>

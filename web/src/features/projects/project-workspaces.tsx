@@ -62,6 +62,7 @@ export function ProjectWorkspaces({ organization, project, search, onSearch }: P
         <WorkspacesTable
           organization={organization}
           rows={rows}
+          isOfProject
           sort="name"
           onTag={(tag) =>
             go({ to: '/app/$organization/workspaces', params: { organization }, search: { ...ofProject, tag } })

@@ -69,10 +69,6 @@ export function useReplaceProjectTags(id: string) {
   )
 }
 
-export function useDeleteProject(organization: string) {
-  return useChange(async (id: string) => request('DELETE', `/projects/${id}`), ['projects', organization])
-}
-
 /** Moves workspaces into the project. */
 export function useMoveWorkspaces(projectId: string) {
   return useChange(

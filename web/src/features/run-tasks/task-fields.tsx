@@ -130,7 +130,7 @@ export function GlobalFields({ draft }: { draft: Draft<GlobalNames> }) {
             label="Enforcement level"
             name="global-level"
             value={level}
-            onChange={(value) => draft.set({ level: value as Level })}
+            onChange={(value) => draft.set({ level: value })}
             options={(Object.keys(LEVELS) as Level[]).map((value) => ({ value, ...LEVELS[value] }))}
           />
         </>

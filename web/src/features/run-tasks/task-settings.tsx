@@ -33,7 +33,7 @@ function useTaskDraft<Name extends keyof TaskValues>(task: Task, names: readonly
   const save = async () =>
     update.mutateAsync({
       id: task.id,
-      ...taskBody(draft.changed as Partial<TaskValues>, { ...values, ...draft.values }),
+      ...taskBody(draft.changed, { ...values, ...draft.values }),
     })
   return [draft, save] as const
 }

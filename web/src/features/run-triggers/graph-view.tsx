@@ -13,6 +13,7 @@ import {
   ReactFlow,
   ReactFlowProvider,
   useReactFlow,
+  useStore,
 } from '@xyflow/react'
 import { Lock, Maximize, RefreshCw, SearchX, Unplug, ZoomIn, ZoomOut } from 'lucide-react'
 import { useEffect, useMemo, useState } from 'react'
@@ -66,15 +67,17 @@ export default function GraphView({ graph, search, onChange }: GraphViewProps) {
 }
 
 const NODE = { width: 200, height: 52 } as const
+/** Below this zoom, boxes are too small for links and details; a click zooms in. */
+const FAR_ZOOM = 0.5
 const COLOURS =
-  '[--xy-attribution-background-color:var(--paper)] [--xy-edge-stroke-selected:var(--accent)] [--xy-edge-stroke:var(--line-strong)]'
+  '[&_a[target]]:text-dim! [--xy-attribution-background-color:var(--paper)] [--xy-edge-stroke-selected:var(--accent)] [--xy-edge-stroke:var(--line-strong)]'
 
 type WorkspaceNode = Node<{ workspace: GraphWorkspace; isMatch: boolean }, 'workspace'>
 const NODE_TYPES = { workspace: WorkspaceBox }
 const EDGE_TYPES = { trigger: TriggerPath }
 
 function Flow({ drawn }: { drawn: DrawnGraph }) {
-  const { fitView, zoomIn, zoomOut } = useReactFlow()
+  const { fitView, getZoom, zoomIn, zoomOut } = useReactFlow()
   const [selectedId, setSelectedId] = useState<string>()
   const selected = drawn.triggers.find(({ id }) => id === selectedId)
   const shape = drawn.workspaces.map(({ id }) => id).join() + drawn.triggers.map(({ id }) => id).join()
@@ -102,6 +105,7 @@ function Flow({ drawn }: { drawn: DrawnGraph }) {
         edges={edges}
         nodeTypes={NODE_TYPES}
         edgeTypes={EDGE_TYPES}
+        onNodeClick={(_, { id }) => getZoom() < FAR_ZOOM && void fitView({ nodes: [{ id }], maxZoom: 1 })}
         onEdgeClick={(_, { id }) => setSelectedId(id)}
         onPaneClick={() => setSelectedId(undefined)}
         nodesDraggable={false}
@@ -191,34 +195,36 @@ function TriggerPath({ data, markerEnd, style, interactionWidth }: EdgeProps<Tri
 }
 
 function WorkspaceBox({ data: { workspace, isMatch } }: NodeProps<WorkspaceNode>) {
+  const isFar = useStore(({ transform: [, , zoom] }) => zoom < FAR_ZOOM)
   const { name, cycle, locked, 'current-run': run } = workspace
+  const border = cycle === null ? 'border-line-strong' : 'border-dashed border-warn'
+  const box = `pointer-events-auto flex h-full flex-col justify-center rounded-md border px-3 ${border} ${isMatch ? 'bg-raised' : 'bg-ground'}`
+  const status = run ? <CurrentRun status={run.status} /> : <NoRun />
   return (
-    <div
-      className={`flex h-full flex-col justify-center rounded-md border bg-raised px-3 ${cycle === null ? 'border-line-strong' : 'border-dashed border-warn'} ${isMatch ? '' : 'border-line bg-ground'}`}
-    >
+    <>
       <Handle type="target" position={Position.Left} isConnectable={false} className="opacity-0" />
-      <span className="flex items-center gap-1.5">
-        <WorkspaceLink
-          workspace={name}
-          tab="triggers"
-          title={name}
-          className="nodrag nopan min-w-0 flex-1 truncate font-medium hover:underline"
-        />
-        {locked && <Lock size={13} aria-label="locked" role="img" className="shrink-0 text-dim" />}
-        {cycle !== null && (
-          <span
-            title={`Part of cycle ${cycle}`}
-            className="inline-flex shrink-0 items-center gap-0.5 text-xs text-warn"
-          >
-            <RefreshCw size={12} />
-            <span className="sr-only">cycle </span>
-            {cycle}
+      {isFar ? (
+        <span title={name} className={`${box} text-2xl`}>
+          <span className="truncate">{name}</span>
+        </span>
+      ) : (
+        <WorkspaceLink workspace={name} tab="triggers" title={name} className={`${box} nodrag nopan hover:bg-hover`}>
+          <span className="flex items-center gap-1.5">
+            <span className="min-w-0 flex-1 truncate font-medium">{name}</span>
+            {locked && <Lock size={13} aria-label="locked" role="img" className="shrink-0 text-dim" />}
+            {cycle !== null && (
+              <span className="inline-flex shrink-0 items-center gap-0.5 text-xs text-warn">
+                <RefreshCw size={12} />
+                <span className="sr-only">cycle </span>
+                {cycle}
+              </span>
+            )}
           </span>
-        )}
-      </span>
-      <span className="truncate text-xs">{run ? <CurrentRun status={run.status} /> : <NoRun />}</span>
+          <span className="truncate text-xs">{status}</span>
+        </WorkspaceLink>
+      )}
       <Handle type="source" position={Position.Right} isConnectable={false} className="opacity-0" />
-    </div>
+    </>
   )
 }
 

@@ -2,7 +2,7 @@ import type { openInvitationSchema } from '@groundstate/contract/invitations'
 import type { Wire } from '@groundstate/contract/responses'
 import type { FormEvent } from 'react'
 import { serverPath } from '../../api/base.ts'
-import { isNotFound } from '../../api/client.ts'
+import { ApiError, isNotFound } from '../../api/client.ts'
 import { failureOf } from '../../api/queries.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
@@ -78,17 +78,28 @@ function AcceptAs({ username, invitation, secret }: StepProps & { username: stri
   const { 'organization-name': organization } = invitation
   const accept = useAcceptInvitation(secret)
   const switchAccount = useSwitchAccount()
+  const isMember = accept.error instanceof ApiError && accept.error.status === 409
   return (
     <>
       {accept.error && <ErrorNote error={accept.error} />}
-      <Button
-        label={`Join as ${username}`}
-        kind="primary"
-        size="large"
-        className="w-full"
-        isPending={accept.isPending}
-        onClick={() => accept.mutate(undefined, { onSuccess: () => open(organization) })}
-      />
+      {isMember ? (
+        <Button
+          label={`Open ${organization}`}
+          kind="primary"
+          size="large"
+          className="w-full"
+          onClick={() => open(organization)}
+        />
+      ) : (
+        <Button
+          label={`Join as ${username}`}
+          kind="primary"
+          size="large"
+          className="w-full"
+          isPending={accept.isPending}
+          onClick={() => accept.mutate(undefined, { onSuccess: () => open(organization) })}
+        />
+      )}
       <Button
         label="Use another account"
         size="large"

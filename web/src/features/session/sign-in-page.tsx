@@ -118,8 +118,8 @@ function ForgotPassword({ next }: { next: string | undefined }) {
     <CardPage title="Reset your password" about="You get a mail with a link to set a new one.">
       {reset.isSuccess ? (
         <Notice tone="good" role="status">
-          If an account with this name or address exists, its address gets a mail within a minute. The link works once,
-          for 24 hours.
+          If there is an account with this name or address, a mail is on its way to its confirmed address. The link
+          works once, for 24 hours.
         </Notice>
       ) : (
         <form

@@ -4,9 +4,9 @@ import { CodeBlock } from '../../components/copy.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { CODE_INPUT, TextField } from '../../components/form.tsx'
 import { cliHost, cloudBlock, signInLines } from '../workspaces/connect-cli.tsx'
-import type { ImportDialogProps } from './import-dialog.tsx'
+import type { ImportProps } from './import-state.ts'
 
-type CommandGuideProps = ImportDialogProps & { source: 'server' | 'backend' }
+type CommandGuideProps = ImportProps & { source: 'server' | 'backend' }
 
 /** The commands that import states, with this server's address filled in. */
 export function CommandGuide({ source, organization, workspace }: CommandGuideProps) {

@@ -12,12 +12,11 @@ import { Progress } from '../../components/progress.tsx'
 import { useSession } from '../session/session.ts'
 import { TargetWorkspaceFields, useTargetWorkspace } from '../workspaces/target-workspace.tsx'
 import type { WorkspaceResource } from '../workspaces/workspace.ts'
-import type { ImportDialogProps } from './import-dialog.tsx'
-import { importState } from './import-state.ts'
+import { type ImportProps, importState } from './import-state.ts'
 import { type StateFile, readStateFile } from './state-file.ts'
 
 /** Imports one state file into a new workspace, or one without a state. */
-export function FileImport({ organization, workspace, onClose }: ImportDialogProps) {
+export function FileImport({ organization, workspace, onClose }: ImportProps) {
   const navigate = useNavigate()
   const accountId = useSession().data?.id
   const target = useTargetWorkspace(organization, workspace)

@@ -1,11 +1,9 @@
 import { useState } from 'react'
 import { Dialog } from '../../components/dialog.tsx'
 import { TabBar, type TabLinkProps } from '../../components/tabs.tsx'
-import type { WorkspaceResource } from '../workspaces/workspace.ts'
 import { CommandGuide } from './command-guide.tsx'
 import { FileImport } from './file-import.tsx'
-
-export type ImportDialogProps = { organization: string; workspace?: WorkspaceResource; onClose: () => void }
+import type { ImportProps } from './import-state.ts'
 
 const WAYS = {
   file: 'One state file',
@@ -15,7 +13,7 @@ const WAYS = {
 type Way = keyof typeof WAYS
 
 /** Imports states: one file in the browser; the commands for many states and other sources. */
-export default function ImportDialog(props: ImportDialogProps) {
+export default function ImportDialog(props: ImportProps) {
   const [way, setWay] = useState<Way>('file')
   const tabs = (Object.keys(WAYS) as Way[]).map((name) => ({
     text: WAYS[name],

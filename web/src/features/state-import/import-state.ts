@@ -1,7 +1,11 @@
 import type { DocumentOnWire } from '@groundstate/contract/responses'
 import type { stateVersionSchema } from '@groundstate/contract/state-versions'
 import { ownPath, putFile, request } from '../../api/client.ts'
+import type { WorkspaceResource } from '../workspaces/workspace.ts'
 import type { StateFile } from './state-file.ts'
+
+/** `workspace` is the only target where a page has a workspace. */
+export type ImportProps = { organization: string; workspace?: WorkspaceResource; onClose: () => void }
 
 type ImportOptions = {
   workspaceId: string

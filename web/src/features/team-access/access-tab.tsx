@@ -8,6 +8,7 @@ import { WorkspaceAccessForm } from './access-forms.tsx'
 import { LEVELS, PROJECT_LEVELS, accessText, ownPermissionTexts, projectAccessText } from './access-text.ts'
 import { GrantsCard } from './grants-card.tsx'
 import { type Grant, useGrants } from './grants.ts'
+import { TeamLink, WiderAccess } from './team-link.tsx'
 
 export function AccessTab() {
   const { organization, document, workspace } = useOpenWorkspace()
@@ -42,10 +43,7 @@ export function AccessTab() {
           project={{ id: project.id, name: project.attributes.name }}
         />
       )}
-      <p className="text-dim">
-        Owners of the organization have full access. Other teams may have access to all workspaces or projects, which is
-        configured in the organization.
-      </p>
+      <WiderAccess organization={organization} />
     </div>
   )
 }
@@ -77,10 +75,11 @@ function Inherited({ grants, organization, project }: InheritedProps) {
       isFlush
     >
       <CardList items={grants} none="No team has access to the project.">
-        {({ id, team, attributes }) => (
+        {({ id, team, teamId, attributes }) => (
           <li key={id} className="px-4 py-3">
             <h3 className="flex flex-wrap items-center gap-2 font-medium">
-              {team} <Badge text={PROJECT_LEVELS[attributes.access].text} />
+              <TeamLink organization={organization} id={teamId} name={team} />{' '}
+              <Badge text={PROJECT_LEVELS[attributes.access].text} />
             </h3>
             <p className="text-dim">{projectAccessText(attributes)}</p>
           </li>

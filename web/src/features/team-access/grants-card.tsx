@@ -15,6 +15,7 @@ import {
   removeGrant,
   useSaveGrant,
 } from './grants.ts'
+import { TeamLink } from './team-link.tsx'
 
 type GrantsCardProps<Kind extends GrantKind> = {
   organization: string
@@ -94,7 +95,8 @@ function GrantRow<Kind extends GrantKind>({ grant, ...props }: GrantsCardProps<K
       <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
         <div className="min-w-0 flex-1">
           <h3 className="flex flex-wrap items-center gap-2 font-medium">
-            {team} <Badge text={props.levelOf(attributes)} />
+            <TeamLink organization={props.organization} id={grant.teamId} name={team} />{' '}
+            <Badge text={props.levelOf(attributes)} />
           </h3>
           <p className="text-dim">{props.textOf(attributes)}</p>
         </div>

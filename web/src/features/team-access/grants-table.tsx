@@ -11,6 +11,7 @@ import { ProjectAccessForm, WorkspaceAccessForm } from './access-forms.tsx'
 import { LEVELS, PROJECT_LEVELS, accessText, projectAccessText } from './access-text.ts'
 import { removeGrant, useSaveGrant } from './grants.ts'
 import { type GrantHolder, type TeamGrant, useTeamGrants } from './team-grants.ts'
+import { TeamLink } from './team-link.tsx'
 
 type GrantsTableProps = {
   organization: string
@@ -86,13 +87,7 @@ function GrantRow({ organization, grant, isOfTeam }: GrantRowProps) {
           <p className="text-dim">{text}</p>
           {!isOfTeam && (
             <p className="text-dim">
-              Through the team{' '}
-              <TargetLink
-                leadsTo={{ to: '/app/$organization/teams/$team', params: { organization, team: team.id } }}
-                className="text-ink hover:underline"
-              >
-                {team.name}
-              </TargetLink>
+              Through the team <TeamLink organization={organization} {...team} />
             </p>
           )}
         </div>

@@ -13,6 +13,9 @@ export type GrantKind = keyof GrantSchemas
 export type GrantAttributes<Kind extends GrantKind> = Wire<GrantSchemas[Kind]>['attributes']
 export type GrantSubject = { kind: GrantKind; id: string; name: string }
 
+/** In place of the name of a team that the user may not see. */
+export const HIDDEN_TEAM = 'another team'
+
 /** A team's access; `teamId` and `team` name the team, as far as the user may see it. */
 export type Grant<Kind extends GrantKind> = {
   id: string
@@ -34,7 +37,7 @@ export function useGrants<Kind extends GrantKind>(kind: Kind, subjectId: string 
       return document.data.map(({ id, attributes, relationships: { team } }): Grant<Kind> => ({
         id,
         teamId: team.data?.id,
-        team: included.one('teams', team)?.attributes.name ?? 'another team',
+        team: included.one('teams', team)?.attributes.name ?? HIDDEN_TEAM,
         attributes: attributes as GrantAttributes<Kind>,
       }))
     },

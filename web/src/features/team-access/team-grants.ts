@@ -4,8 +4,9 @@ import type { teamProjects, teamWorkspaces } from '@groundstate/contract/team-ac
 import type { teamSchema } from '@groundstate/contract/teams'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
-import { get, queryString } from '../../api/client.ts'
+import { get, getData, queryString } from '../../api/client.ts'
 import { includedOf, isOfScope } from '../../api/queries.ts'
+import { HIDDEN_TEAM } from './grants.ts'
 
 /** The access of one team, or of all teams of a member. */
 export type GrantHolder = { teamId: string } | { membershipId: string }
@@ -46,7 +47,7 @@ async function workspaceGrants(query: string, signal: AbortSignal) {
     const subject = included.one('workspaces', workspace)
     return {
       id,
-      team: { id: team.data?.id ?? '', name: included.one('teams', team)?.attributes.name ?? 'another team' },
+      team: { id: team.data?.id ?? '', name: included.one('teams', team)?.attributes.name ?? HIDDEN_TEAM },
       subject: {
         id: workspace.data?.id ?? '',
         name: subject?.attributes.name ?? 'another workspace',
@@ -66,7 +67,7 @@ async function projectGrants(query: string, signal: AbortSignal) {
     const subject = included.one('projects', project)
     return {
       id,
-      team: { id: team.data?.id ?? '', name: included.one('teams', team)?.attributes.name ?? 'another team' },
+      team: { id: team.data?.id ?? '', name: included.one('teams', team)?.attributes.name ?? HIDDEN_TEAM },
       subject: {
         id: project.data?.id ?? '',
         name: subject?.attributes.name ?? 'another project',
@@ -76,4 +77,18 @@ async function projectGrants(query: string, signal: AbortSignal) {
     }
   })
   return { data, meta: document.meta }
+}
+
+/** Projects or workspaces whose team access the user may change, for a picker. */
+export function findGrantable(organization: string, kind: 'workspace' | 'project') {
+  return async (text: string, signal: AbortSignal) => {
+    const q = kind === 'project' ? { q: text } : { 'search[name]': text }
+    const path = `/organizations/${organization}/${kind}s${queryString({ ...q, 'page[size]': 50 })}`
+    const data = await getData<PageOnWire<typeof projectSchema | typeof workspaceSchema>>(path, signal)
+    return data
+      .filter(({ attributes: { permissions } }) =>
+        'can-manage-teams' in permissions ? permissions['can-manage-teams'] : permissions['can-update'],
+      )
+      .map(({ id, attributes }) => ({ value: id, text: attributes.name }))
+  }
 }

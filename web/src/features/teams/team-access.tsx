@@ -9,7 +9,7 @@ import { type Choice, Picker } from '../../components/picker.tsx'
 import { ProjectAccessForm, WorkspaceAccessForm } from '../team-access/access-forms.tsx'
 import { GrantsTable } from '../team-access/grants-table.tsx'
 import { useSaveGrant } from '../team-access/grants.ts'
-import { findProjects, findWorkspaces } from '../workspaces/workspaces.ts'
+import { findGrantable } from '../team-access/team-grants.ts'
 import { type Team, isOwners } from './teams.ts'
 
 const route = getRouteApi('/frame/app/$organization/teams/$team')
@@ -39,7 +39,7 @@ export function TeamAccess({ organization, team }: { organization: string; team:
   return (
     <div className="space-y-4">
       <SearchField
-        label="Search projects and workspaces"
+        label="Search by name"
         value={q ?? ''}
         onChange={(text) =>
           void navigate({
@@ -59,7 +59,6 @@ function AccessCard({ organization, team, kind }: { organization: string; team: 
   const navigate = route.useNavigate()
   const [selected, setSelected] = useState<Choice>()
   const { pageParam, ...texts } = KINDS[kind]
-  const find = kind === 'project' ? findProjects : findWorkspaces
   return (
     <GrantsTable
       {...{ organization, kind }}
@@ -75,7 +74,7 @@ function AccessCard({ organization, team, kind }: { organization: string; team: 
             size="small"
             placeholder="Name"
             about={[`${kind}s`, organization, 'for', team.id]}
-            load={find(organization)}
+            load={findGrantable(organization, kind)}
             onChoose={setSelected}
           />
         )

@@ -49,7 +49,7 @@ function OpenTeam({ organization, team }: TeamTabProps) {
   const { tab } = route.useSearch()
   const { name, description, visibility, permissions, 'users-count': members } = team.attributes
   const { tokens, ...others } = TABS
-  const tabs: Readonly<Record<string, string>> = permissions['can-view-api-token']
+  const tabs: Readonly<Record<string, string>> = permissions['can-update-api-token']
     ? TABS
     : (others satisfies Omit<typeof TABS, 'tokens'>)
   const open = openTab(tabs, tab)
@@ -72,9 +72,7 @@ function OpenTeam({ organization, team }: TeamTabProps) {
         {open === 'members' && <TeamMembers organization={organization} team={team} />}
         {open === 'permissions' && <TeamPermissions organization={organization} team={team} />}
         {open === 'access' && <TeamAccess organization={organization} team={team} />}
-        {open === 'tokens' && (
-          <TokensCard owner={{ kind: 'team', id: team.id, name }} mayManage={permissions['can-update-api-token']} />
-        )}
+        {open === 'tokens' && <TokensCard owner={{ kind: 'team', id: team.id, name }} mayManage />}
         {open === 'settings' && <TeamSettings organization={organization} team={team} />}
       </div>
     </Page>

@@ -37,7 +37,7 @@ export function TeamPermissions({ organization, team }: { organization: string; 
         <>
           They apply to the whole organization, also to what is created later.{' '}
           <DocsLink page="authorisation" anchor="grants-and-levels">
-            Permissions
+            How access adds up
           </DocsLink>
         </>
       }

@@ -10,7 +10,7 @@ import { SearchedList } from '../../components/searched-list.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
-import { type Team, accessWords, useTeams } from './teams.ts'
+import { type Team, organizationAccessText, useTeams } from './teams.ts'
 
 const NewTeamDialog = lazy(async () => import('./new-team-dialog.tsx'))
 
@@ -85,7 +85,7 @@ function TeamTable({ organization, teams }: { organization: string; teams: reado
       {
         header: 'In the organization',
         className: 'max-md:hidden',
-        cell: (team) => accessWords(team).join(', ') || <span className="text-dim">none</span>,
+        cell: (team) => organizationAccessText(team) || <span className="text-dim">none</span>,
       },
       {
         header: 'Members',

@@ -3,6 +3,7 @@ import type { CreateTeam, UpdateTeam, teamSchema } from '@groundstate/contract/t
 import { useQuery } from '@tanstack/react-query'
 import { get, getData, queryString, request } from '../../api/client.ts'
 import { isOfScope, sendAndRefetch, useChange } from '../../api/queries.ts'
+import { capitalized } from '../../components/numbers.ts'
 
 export type Team = Wire<typeof teamSchema>
 export type OrganizationAccess = keyof Team['attributes']['organization-access']
@@ -98,10 +99,9 @@ export function lastOwnerReason(team: Team) {
   return isLast ? 'the last owner can’t be removed: add another owner first' : undefined
 }
 
-/** What a team may do in the organization, in words; empty if nothing. */
-export function accessWords(team: Team) {
-  if (isOwners(team)) return ['Full access to everything']
-  return ACCESS_NAMES.filter((name) => team.attributes['organization-access'][name]).map(
-    (name) => ORGANIZATION_ACCESS[name].text,
-  )
+/** What a team may do in the organization: "See all workspaces, manage run tasks"; empty for nothing. */
+export function organizationAccessText(team: Team) {
+  if (isOwners(team)) return 'Full access to everything'
+  const names = ACCESS_NAMES.filter((name) => team.attributes['organization-access'][name])
+  return capitalized(names.map((name) => ORGANIZATION_ACCESS[name].text.toLowerCase()).join(', '))
 }

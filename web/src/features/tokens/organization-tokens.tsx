@@ -46,20 +46,14 @@ function SingleToken({ organization, kind, title, about }: SingleTokenProps) {
   const { isOpen, opener, open, close } = useInlineForm()
   const secret = create.data?.data.attributes.token
   const name = title.toLowerCase()
+  const label = token ? 'Replace' : 'Create token'
   return (
     <Card
       title={title}
       about={about}
       actions={
         token !== undefined &&
-        !isOpen && (
-          <Button
-            ref={opener}
-            aria-label={token ? `Replace the ${name}` : `Create the ${name}`}
-            label={token ? 'Replace' : 'Create token'}
-            onClick={open}
-          />
-        )
+        !isOpen && <Button ref={opener} aria-label={`${label}: ${name}`} label={label} onClick={open} />
       }
     >
       <div className="space-y-4">
@@ -83,7 +77,7 @@ function SingleToken({ organization, kind, title, about }: SingleTokenProps) {
           <Secret secret={secret} actions={<Button size="small" label="Done" onClick={() => create.reset()} />} />
         )}
         {token === undefined && fallback}
-        {token === null && <p className="text-dim">There is no such token.</p>}
+        {token === null && <p className="text-dim">No token yet.</p>}
         {token && (
           <>
             <DescriptionList

@@ -8,6 +8,7 @@ import { ErrorNote, loaded } from '../../components/feedback.tsx'
 import { TextField, fieldError, formValues } from '../../components/form.tsx'
 import { InlineForm, useInlineForm } from '../../components/inline-form.tsx'
 import { Pager } from '../../components/pager.tsx'
+import { useSession } from '../session/session.ts'
 import { OrganizationTokens } from './organization-tokens.tsx'
 import { ExpiryField, Secret } from './token-parts.tsx'
 import { TokenTable } from './token-table.tsx'
@@ -39,7 +40,10 @@ export function TokensCard({ owner, mayManage, ...options }: TokensCardProps) {
 }
 
 const TEXTS = {
-  user: { title: 'API tokens', about: () => 'Terraform, scripts and other tools use these tokens to act as you.' },
+  user: {
+    title: 'API tokens',
+    about: (name: string) => `Terraform, scripts and other tools use these tokens to act as ${name}.`,
+  },
   team: {
     title: 'Team tokens',
     about: (name: string) => `Pipelines use these tokens to act with the access of the team ${name}.`,
@@ -55,13 +59,14 @@ function TokenList({ owner, empty, paging }: ListOptions & { owner: ListOwner })
   const rotation = useRotation(owner)
   const { isOpen, opener, open, close } = useInlineForm()
   const { title, about } = TEXTS[owner.kind]
+  const isSelf = useSession().data?.id === owner.id
   const secret = create.data?.data.attributes.token
   return (
     <Card
       title={title}
       about={
         <>
-          {about(owner.name)}{' '}
+          {about(isSelf ? 'you' : owner.name)}{' '}
           <DocsLink page="authorisation" anchor="actors">
             Kinds of tokens
           </DocsLink>

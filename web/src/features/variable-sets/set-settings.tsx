@@ -1,24 +1,16 @@
 import { Trash2 } from 'lucide-react'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
+import { useDeleteAndLeave } from '../../components/delete-and-leave.ts'
 import { CheckField, TextArea, TextField } from '../../components/form.tsx'
-import { useGo } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
-import { toast } from '../../components/overlay-hosts.tsx'
 import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
-import {
-  PRIORITY_HINT,
-  type VariableSet,
-  scopeText,
-  useDeleteVariableSet,
-  useUpdateVariableSet,
-} from './variable-sets.ts'
+import { AFFECTED, PRIORITY_HINT, type VariableSet, scopeText, useUpdateVariableSet } from './variable-sets.ts'
 
 export function SetSettings({ organization, set }: { organization: string; set: VariableSet }) {
   const { name, description, priority, permissions, 'var-count': count } = set.attributes
   const update = useUpdateVariableSet(set.id)
-  const remove = useDeleteVariableSet()
-  const go = useGo()
+  const remove = useDeleteAndLeave()
   const draft = useDraft({ name, description, priority })
   return (
     <div className="max-w-4xl space-y-4">
@@ -52,11 +44,15 @@ export function SetSettings({ organization, set }: { organization: string; set: 
             consequence={`Its ${counted(count, 'variable')} can’t be recovered. The next runs of the workspaces won’t have ${count === 1 ? 'it' : 'them'}.`}
             typedName={count > 0 ? name : undefined}
             action={`Delete ${name}`}
-            onConfirm={async () => {
-              await remove.mutateAsync(set.id)
-              toast({ text: `${name} deleted` })
-              go({ to: '/app/$organization/variable-sets', params: { organization } })
-            }}
+            onConfirm={async () =>
+              remove({
+                path: `/varsets/${set.id}`,
+                name,
+                target: { to: '/app/$organization/variable-sets', params: { organization } },
+                own: ['varsets', set.id],
+                affected: AFFECTED,
+              })
+            }
           />
         </Card>
       )}

@@ -90,7 +90,7 @@ export function useSetWorkspaces(id: string, { q, scope, page }: ListSearch) {
 }
 
 /** Changes of a set change the variables of workspaces. */
-const AFFECTED = [['varsets'], ['vars']] as const
+export const AFFECTED = [['varsets'], ['vars']] as const
 
 export function useCreateVariableSet(organization: string) {
   return useChange(
@@ -108,10 +108,6 @@ export function useUpdateVariableSet(id: string) {
       request('PATCH', `/varsets/${id}`, { data: { id, type: 'varsets', attributes } }),
     ...AFFECTED,
   )
-}
-
-export function useDeleteVariableSet() {
-  return useChange(async (id: string) => request('DELETE', `/varsets/${id}`), ...AFFECTED)
 }
 
 export type ScopeChange = { method: 'POST' | 'DELETE'; kind: 'workspaces' | 'projects'; setId: string; id: string }

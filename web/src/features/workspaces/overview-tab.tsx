@@ -8,10 +8,10 @@ import { get } from '../../api/client.ts'
 import { includedOf } from '../../api/queries.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { Card, DescriptionList } from '../../components/card.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { EmptyState, Notice, Skeleton } from '../../components/feedback.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
-import { counted } from '../../components/numbers.ts'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { Badge } from '../../components/status.tsx'
 import { RelativeTime, duration } from '../../components/time.tsx'
@@ -29,15 +29,15 @@ const MarkdownText = lazy(async () => import('../../components/markdown.tsx'))
 
 export function OverviewTab() {
   const { workspace } = useOpenWorkspace()
-  const { permissions, 'resource-count': resources } = workspace.attributes
+  const { permissions } = workspace.attributes
   const hasRun = workspace.relationships['latest-run'].data !== null
-  const mayHaveState = hasRun || resources > 0 || workspace.relationships['current-state-version'].data !== null
+  const hasState = workspace.relationships['current-state-version'].data !== null
   return (
     <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_23rem]">
       <div className="min-w-0 space-y-4">
         {hasRun ? <LatestRunCard /> : permissions['can-read-run'] && <FirstRun />}
-        {mayHaveState && permissions['can-read-state-outputs'] && <OutputsCard workspaceId={workspace.id} />}
-        {mayHaveState && permissions['can-read-state-versions'] && <ResourcesCard workspaceId={workspace.id} />}
+        {hasState && permissions['can-read-state-outputs'] && <OutputsCard workspaceId={workspace.id} />}
+        {hasState && permissions['can-read-state-versions'] && <ResourcesCard workspaceId={workspace.id} />}
         <ReadmeCard workspace={workspace} />
       </div>
       <DetailsCard />
@@ -100,17 +100,20 @@ function LatestRunCard() {
           <p className="mt-1 flex flex-wrap items-center gap-x-1.5 text-dim">
             {author && (
               <>
-                <RunAuthorName run={attributes} author={author} />·
+                <RunAuthorName run={attributes} author={author} />
+                <span aria-hidden="true">·</span>
               </>
             )}
-            {originText(attributes)} ·
+            {originText(attributes)}
+            <span aria-hidden="true">·</span>
             <RelativeTime at={attributes['created-at']} />
           </p>
         </div>
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
           <RunBadges run={attributes} />
           {plan && <PlanCounts plan={plan} />}
-          <RunStatus run={attributes} />
+          {/* The header shows the status of the current run. */}
+          {run.id !== workspace.relationships['current-run'].data?.id && <RunStatus run={attributes} />}
           {needsReview && (
             <RunLink workspace={name} run={run} className={buttonClass({ kind: 'primary' })}>
               <Hand size={16} />
@@ -169,7 +172,12 @@ function DetailsCard() {
           ['Engine version', <code key="version">{attributes['engine-version']}</code>],
           ['Working directory', directory === '' ? undefined : <code key="directory">{directory}</code>],
           ['Auto-apply', attributes['auto-apply'] ? 'On' : 'Off'],
-          ['Resources', counted(attributes['resource-count'], 'resource')],
+          [
+            'Resources',
+            <span key="resources" className="numeric">
+              {attributes['resource-count'].toLocaleString('en')}
+            </span>,
+          ],
           ['Last changed', <RelativeTime key="changed" at={attributes['latest-change-at']} />],
           ['Created', <RelativeTime key="created" at={attributes['created-at']} />],
           ['Average plan', planMs === null ? undefined : duration(planMs)],
@@ -209,6 +217,9 @@ function DetailsCard() {
           ],
         ]}
       />
+      <div className="mt-2 -ml-3">
+        <CopyCurl path={`/workspaces/${workspace.id}`} />
+      </div>
     </Card>
   )
 }

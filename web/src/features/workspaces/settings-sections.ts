@@ -3,7 +3,7 @@ export const WORKSPACE_SETTINGS = [
   { text: 'General', path: '', keywords: 'name description project' },
   { text: 'Tags', path: '/tags', keywords: '' },
   { text: 'Execution', path: '/execution', keywords: 'mode agent pool engine version working directory auto-apply' },
-  { text: 'Remote state sharing', path: '/sharing', keywords: 'terraform_remote_state consumers' },
+  { text: 'State sharing', path: '/sharing', keywords: 'remote terraform_remote_state consumers' },
   { text: 'Retention', path: '/retention', keywords: 'delete old states' },
   { text: 'Delete workspace', path: '/delete', keywords: '' },
 ] as const

@@ -4,7 +4,6 @@ import { Suspense, lazy, useEffect } from 'react'
 import { failureOf, includedOf } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
-import { CopyCurl } from '../../components/copy-curl.tsx'
 import { ErrorPage, Notice, Skeleton } from '../../components/feedback.tsx'
 import { TextArea, fieldError, formValues } from '../../components/form.tsx'
 import { InlineForm, useInlineForm } from '../../components/inline-form.tsx'
@@ -101,7 +100,6 @@ function Layout() {
       about={<Description />}
       actions={
         <>
-          <CopyCurl path={`/workspaces/${workspace.id}`} />
           <LockActions />
           {permissions['can-read-run'] && (
             <Button label="New run" kind="primary" icon={Play} reason={runRefusal(attributes)} onClick={openStart} />

@@ -1,5 +1,5 @@
 import type { PageOnWire } from '@groundstate/contract/responses'
-import type { tagSchema } from '@groundstate/contract/tags'
+import type { tagValueSchema } from '@groundstate/contract/tags'
 import { Lock, Waves } from 'lucide-react'
 import { getData, queryString } from '../../api/client.ts'
 import { ActiveFilters, FilterChips, SearchField } from '../../components/filters.tsx'
@@ -28,7 +28,7 @@ type WorkspacesFiltersProps = {
   onChange: ChangeSearch
 }
 
-/** Filters of the list of workspaces. Suggests tags and versions of the current `rows`. */
+/** Filters of the list of workspaces. Suggests engine versions of the current `rows`. */
 export function WorkspacesFilters({ organization, search, rows, onChange }: WorkspacesFiltersProps) {
   return (
     <div className="mb-3 space-y-2.5">
@@ -48,8 +48,8 @@ export function WorkspacesFilters({ organization, search, rows, onChange }: Work
         <Picker
           label="Tag"
           placeholder="A key, or key=value"
-          about={['tags', organization, rows.length]}
-          load={async (text, signal) => findTags({ organization, rows }, text, signal)}
+          about={['tags', organization]}
+          load={async (text, signal) => findTags(organization, text, signal)}
           freeText={(text) => ({ value: tagText(readTag(text)), text })}
           onChoose={({ value }) => onChange({ tag: withTag(search.tag, value) })}
         />
@@ -104,17 +104,14 @@ export function withTag(tags: string | undefined, tag: string) {
   return [...new Set([...readTags(tags).map(tagText), tag])].join(',')
 }
 
-/** Suggests tags. The API lists only tags without a value; those with one come from the rows. */
-async function findTags(
-  { organization, rows }: Pick<WorkspacesFiltersProps, 'organization' | 'rows'>,
-  text: string,
-  signal: AbortSignal,
-) {
+/** Suggests tags by parts of their keys and values. */
+async function findTags(organization: string, text: string, signal: AbortSignal) {
   const query = queryString({ q: text, 'page[size]': 30 })
-  const data = await getData<PageOnWire<typeof tagSchema>>(`/organizations/${organization}/tags${query}`, signal)
-  const shown = rows.flatMap(({ tags }) => tags.map(tagText)).filter((tag) => tag.includes(text))
-  const known = data.map(({ attributes }) => tagText({ key: attributes.name, value: '' }))
-  return [...new Set([...shown, ...known])].toSorted().map((tag) => ({ value: tag, text: tag }))
+  const data = await getData<PageOnWire<typeof tagValueSchema>>(
+    `/organizations/${organization}/tag-values${query}`,
+    signal,
+  )
+  return data.map(({ attributes }) => tagText(attributes)).map((tag) => ({ value: tag, text: tag }))
 }
 
 function useActiveFilters({ project, version = '', tag }: WorkspaceSearch, onChange: ChangeSearch) {

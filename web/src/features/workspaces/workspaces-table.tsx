@@ -1,6 +1,6 @@
 import { Lock } from 'lucide-react'
 import { useMemo } from 'react'
-import { WorkspaceLink } from '../../components/links.tsx'
+import { ProjectLink, WorkspaceLink } from '../../components/links.tsx'
 import { Tooltip } from '../../components/overlay-hosts.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { Badge } from '../../components/status.tsx'
@@ -18,6 +18,8 @@ type Row = ListedWorkspace
 type WorkspacesTableProps = {
   organization: string
   rows: readonly Row[]
+  /** Whether all are in one project, which the page shows. */
+  isOfProject?: boolean
   sort: string
   onSort?: (sort: string) => void
   /** Receives the clicked tag in the format of `tagText`. */
@@ -25,8 +27,11 @@ type WorkspacesTableProps = {
   selection?: { ids: ReadonlySet<string>; onChange: (ids: Set<string>) => void }
 }
 
-export function WorkspacesTable({ organization, onTag, ...props }: WorkspacesTableProps) {
-  const columns = useMemo(() => columnsOf(onTag), [onTag])
+export function WorkspacesTable({ organization, onTag, isOfProject = false, ...props }: WorkspacesTableProps) {
+  const columns = useMemo(
+    () => columnsOf(onTag).filter(({ header }) => !isOfProject || header !== 'Project'),
+    [onTag, isOfProject],
+  )
   const label = `Workspaces of ${organization}`
   return <Table label={label} columns={columns} nameOf={({ attributes }) => attributes.name} {...props} />
 }
@@ -38,7 +43,7 @@ function columnsOf(onTag: (tag: string) => void): readonly Column<Row>[] {
     {
       header: 'Project',
       className: 'hidden whitespace-nowrap lg:table-cell',
-      cell: ({ project }) => project?.attributes.name,
+      cell: ({ project }) => project && <ProjectLink id={project.id} name={project.attributes.name} />,
     },
     {
       header: 'Tags',

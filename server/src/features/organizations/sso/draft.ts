@@ -30,7 +30,7 @@ export function mergeDraft(ctx: Ctx, settings: SignInSettings, input: SignInInpu
     return { provider: undefined, passwordSignIn, form }
   }
   const problem = ctx.outbound.problem(issuer) ?? (/[?#]/.test(issuer) ? 'it must not contain ? or #' : undefined)
-  if (problem !== undefined) throw invalid(`issuer cannot be used: ${problem}`, pointerTo('issuer'))
+  if (input.issuer && problem !== undefined) throw invalid(`issuer cannot be used: ${problem}`, pointerTo('issuer'))
   const clientId = input['client-id'] ?? saved?.clientId
   if (clientId === undefined)
     throw invalid('client-id is missing: the id of this server at the provider', pointerTo('client-id'))

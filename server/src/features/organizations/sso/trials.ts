@@ -27,7 +27,7 @@ export async function createTrial(ctx: Ctx, input: SignInInput): Promise<Trial> 
   const provider = await requireDraftProvider(ctx, input)
   const now = ctx.now()
   await store.deleteTrials(ctx.db, new Date(now.getTime() - KEPT_MS))
-  // Whoever knows the id can start the trial, so it is longer than other ids.
+  // Anyone who knows the id can start the trial, so it is longer than other ids.
   const id = `trial-${randomText(32)}`
   const row = await store.insertTrial(ctx.db, {
     id,

@@ -82,7 +82,9 @@ describe('users', () => {
 
     const without = await send('GET', '/users?filter[two-factor]=false&q=without-codes')
     const withCodes = await send('GET', '/users?filter[two-factor]=true&q=without-codes')
+    const unconfirmed = await send('GET', '/users?filter[unconfirmed]=true&q=without-codes')
 
+    expect(unconfirmed.json().data).toEqual([])
     expect(without.json().data.map(({ id }: TestUser) => id)).toEqual([person.id])
     expect(withCodes.json().data).toEqual([])
   })

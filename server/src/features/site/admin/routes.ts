@@ -120,6 +120,9 @@ export const adminUserRoutes: Routes = (http) => {
         q: text().describe('part of the username or the e-mail address'),
         'filter[admin]': boolean().describe('only site administrators, or only others'),
         'filter[suspended]': boolean().describe('only suspended users, or only others'),
+        'filter[unconfirmed]': boolean().describe(
+          'only users who entered an address that is not confirmed, or only others',
+        ),
         'filter[two-factor]': boolean().describe(
           'only users with two-factor authentication, or only users with a password and without it',
         ),
@@ -128,7 +131,13 @@ export const adminUserRoutes: Routes = (http) => {
     },
     async (req) => {
       const { q, 'filter[admin]': isAdmin, 'filter[suspended]': isSuspended } = req.query
-      const filter = { q, isAdmin, isSuspended, hasTwoFactor: req.query['filter[two-factor]'] }
+      const filter = {
+        q,
+        isAdmin,
+        isSuspended,
+        hasTwoFactor: req.query['filter[two-factor]'],
+        isUnconfirmed: req.query['filter[unconfirmed]'],
+      }
       const list = await users.listSiteUsers(req.ctx, { page: req.page(), ...filter })
       return req.list(list, (row) => adminUserResource(row, req.ctx.baseUrl))
     },

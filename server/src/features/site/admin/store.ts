@@ -22,7 +22,7 @@ export async function findFirstSiteAdmin(db: Db) {
     .executeTakeFirst()
 }
 
-export type UserFilter = Record<'isAdmin' | 'isSuspended' | 'hasTwoFactor', boolean | undefined> & {
+export type UserFilter = Record<'isAdmin' | 'isSuspended' | 'hasTwoFactor' | 'isUnconfirmed', boolean | undefined> & {
   q: string | undefined
 }
 
@@ -30,7 +30,11 @@ const lastActiveAt = sql<Date | null>`greatest(
   (select max(s.last_used_at) from sessions s where s.user_id = users.id),
   (select max(t.last_used_at) from tokens t where t.user_id = users.id))`.as('last_active_at')
 
-export async function listSiteUsers(db: Db, { q, isAdmin, isSuspended, hasTwoFactor }: UserFilter, page: Page) {
+export async function listSiteUsers(
+  db: Db,
+  { q, isAdmin, isSuspended, hasTwoFactor, isUnconfirmed }: UserFilter,
+  page: Page,
+) {
   let all = db.selectFrom('users').where('is_service_account', '=', false)
   if (q !== undefined) {
     const pattern = containing(q)
@@ -38,6 +42,7 @@ export async function listSiteUsers(db: Db, { q, isAdmin, isSuspended, hasTwoFac
   }
   if (isAdmin !== undefined) all = all.where('is_site_admin', '=', isAdmin)
   if (isSuspended !== undefined) all = all.where('suspended_at', isSuspended ? 'is not' : 'is', null)
+  if (isUnconfirmed !== undefined) all = all.where('unconfirmed_email', isUnconfirmed ? 'is not' : 'is', null)
   if (hasTwoFactor !== undefined) {
     const verified = sql<boolean>`exists (select from two_factor_secrets f where f.user_id = users.id and f.verified_at is not null)`
     // Single sign-on and programs have no code, so only accounts with a password can lack one.

@@ -5,6 +5,8 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { createFailedJob } from '../../../testing/failed-jobs.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { startMailServer } from '../../../testing/mail-server.ts'
+import { freePort } from '../../../testing/ports.ts'
 import { createReplica } from '../../../testing/replica.ts'
 
 const app = await createTestApp()
@@ -40,4 +42,24 @@ test('the health reports storage that was removed', async () => {
 
   expect(before.storage['free-bytes']).toBeGreaterThan(0)
   expect(after.storage.error).toContain('store-id is missing')
+})
+
+test('a test mail is sent to the caller, and reports why it was not', async () => {
+  const port = await freePort()
+  const sending = await createTestApp({
+    GROUNDSTATE_SMTP_URL: `smtp://127.0.0.1:${port}`,
+    GROUNDSTATE_MAIL_FROM: 'groundstate@example.com',
+  })
+  const root = await createUser(sending, { isSiteAdmin: true, email: 'root@example.com' })
+  const send = async (on = sending, { token } = root) =>
+    (await on.request({ method: 'POST', url: '/api/v2/admin/mail/actions/test', token })).json()
+
+  const refused = await send()
+  const server = await startMailServer(port)
+  const sent = await send()
+
+  expect(refused).toEqual({ to: 'root@example.com', error: expect.stringContaining('ECONNREFUSED') })
+  expect(sent).toEqual({ to: 'root@example.com', error: null })
+  expect(server.to('root@example.com')).toHaveLength(1)
+  expect((await send(app, admin)).error).toContain('GROUNDSTATE_SMTP_URL')
 })

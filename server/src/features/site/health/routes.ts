@@ -1,11 +1,11 @@
 import * as contract from '@groundstate/contract/discovery'
 import { documentOf } from '@groundstate/contract/responses'
-import { siteHealthSchema } from '@groundstate/contract/site-health'
+import { mailTestSchema, siteHealthSchema } from '@groundstate/contract/site-health'
 import { unavailable } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { binary, bytes, json, ok } from '../../../http/responses.ts'
 import { metricsText } from '../../../metrics.ts'
-import { siteHealth } from './site-health.ts'
+import { siteHealth, testMail } from './site-health.ts'
 import { pingDatabase } from './store.ts'
 
 const PUBLIC = { access: 'public', prefix: '', polled: true } as const
@@ -46,5 +46,15 @@ export const healthRoutes: Routes = (http) => {
       responses: { 200: documentOf(siteHealthSchema) },
     },
     async ({ ctx }) => ok(await siteHealth(ctx)),
+  )
+  http.post(
+    '/admin/mail/actions/test',
+    {
+      access: 'site-admin',
+      summary: 'Send a test mail to yourself',
+      audit: { none: 'it sends a mail and changes nothing' },
+      responses: { 200: mailTestSchema },
+    },
+    async ({ ctx }) => json(await testMail(ctx)),
   )
 }

@@ -1,14 +1,17 @@
 import { statfs } from 'node:fs/promises'
-import type { SiteHealthResource } from '@groundstate/contract/site-health'
+import type { MailTest, SiteHealthResource } from '@groundstate/contract/site-health'
 import manifest from '../../../../package.json' with { type: 'json' }
 import type { Ctx } from '../../../app.ts'
-import { checkSiteAdmin } from '../../../auth/actor.ts'
+import { actorUserId, checkSiteAdmin } from '../../../auth/actor.ts'
 import { configuredStore, findStoreId, placeOf } from '../../../blobs/blob-store.ts'
 import { withTimeout } from '../../../db/db.ts'
+import { invalid } from '../../../errors.ts'
 import { type QueueCounts, countJobs } from '../../../jobs/queue-state.ts'
+import { trySendMail } from '../../../mail/mail.ts'
 import { listServers } from '../../../signals.ts'
 import { StartError } from '../../../start-error.ts'
 import { onlineSince } from '../../agents/agent-pools/store.ts'
+import { findUser } from '../../identity/users/store.ts'
 import * as store from './store.ts'
 
 const STORAGE_TIMEOUT_MS = 5000
@@ -54,6 +57,16 @@ export async function siteHealth(ctx: Ctx): Promise<SiteHealthResource> {
     },
   }
   return { id: 'site', type: 'site-health', attributes, links: { self: '/api/v2/admin/health' } }
+}
+
+/** Sends a mail to the caller and reports the response of the mail server. Throws `invalid` for an account without an address. */
+export async function testMail(ctx: Ctx): Promise<MailTest> {
+  checkSiteAdmin(ctx)
+  const to = (await findUser(ctx.db, actorUserId(ctx.actor) ?? ''))?.email
+  if (!to) throw invalid('your account has no confirmed e-mail address to which a mail could be sent')
+  const text = 'This mail shows that Groundstate can send invitations and links to reset passwords.'
+  const error = await trySendMail(ctx, { to, subject: 'Groundstate sends mail', text })
+  return { to, error: error ?? null }
 }
 
 async function durationOf(work: () => Promise<unknown>) {

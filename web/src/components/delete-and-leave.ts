@@ -1,0 +1,29 @@
+import type { QueryKey } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { request } from '../api/client.ts'
+import { invalidate, queries } from '../api/queries.ts'
+import type { Target } from './links.tsx'
+import { toast } from './overlay-hosts.tsx'
+
+type Deletion = {
+  path: string
+  name: string
+  /** The page to go to. */
+  target: Target
+  /** The query of the open page. */
+  own: QueryKey
+  /** Keys of other queries to invalidate. */
+  affected: readonly QueryKey[]
+}
+
+/** Deletes the resource of the open page. Leaves the page before it could refetch and show that the resource is missing. */
+export function useDeleteAndLeave() {
+  const navigate = useNavigate()
+  return async ({ path, name, target, own, affected }: Deletion) => {
+    await request('DELETE', path)
+    toast({ text: `${name} deleted` })
+    await navigate(target as Parameters<typeof navigate>[0])
+    queries.removeQueries({ queryKey: own })
+    await invalidate(...affected)
+  }
+}
