@@ -310,6 +310,27 @@ describeWithTerraform('a run', () => {
     expect(redacted).not.toContain('9876543210')
   })
 
+  test('hides the values of sensitive variables that the configuration does not mark', async () => {
+    const server = await startServer()
+    await startAgent(server)
+    const archive = configuration(`
+      variable "token" {}
+      resource "terraform_data" "a" { input = { token = var.token, other = "a swordfish" } }
+      output "tokens" { value = [var.token] }`)
+    const variable = { key: 'token', value: 'swordfish', hcl: false, category: 'terraform', sensitive: true } as const
+
+    const plan = server.submit({ configuration: archive, variables: [{ ...variable, level: 'override' }] })
+    await plan.finished
+
+    const redacted = JSON.parse(plan.artifacts.get('plan-json-redacted')?.toString() ?? '')
+    expect(redacted.resource_changes[0].change).toMatchObject({
+      after: { input: { token: '(sensitive value)', other: 'a swordfish' } },
+      after_sensitive: { input: { token: true } },
+    })
+    expect(redacted.output_changes.tokens).toMatchObject({ after: ['(sensitive value)'], after_sensitive: [true] })
+    expect(plan.artifacts.get('plan-json')?.toString()).toContain('"swordfish"')
+  })
+
   test('of a plan too large for the event loop is read in a separate thread', async () => {
     const server = await startServer()
     await startAgent(server)

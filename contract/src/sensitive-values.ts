@@ -54,6 +54,7 @@ export function holdsSensitiveValue(value: unknown, texts: SensitiveTexts): bool
 /** A redacted plan whose changes have the values of sensitive variables replaced and marked. A change that replaces such a value hides both sides. */
 export function maskedPlan(plan: unknown, texts: SensitiveTexts) {
   const document = record(plan)
+  if (texts.size === 0) return document
   const masked = (change: unknown) => maskedChange(record(change), texts)
   const resources = (list: unknown) =>
     records(list).map((resource) => ({ ...resource, change: masked(resource.change) }))

@@ -50,7 +50,8 @@ export type JobContext = {
 /** Context to run the engine in a prepared directory and to send its results. */
 export type EngineSite = RunSite &
   Pick<JobContext, 'agent' | 'client' | 'engine' | 'stop' | 'outbox' | 'alive'> & {
-    job: Pick<AgentJob, 'stateBytes'>
+    /** A recovered job has no variables. */
+    job: Pick<AgentJob, 'stateBytes'> & Partial<Pick<AgentJob, 'variables'>>
     environment: Pick<EngineEnvironment, 'run' | 'quiet'>
   }
 

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { sensitiveTexts } from '@groundstate/contract/sensitive-values'
 import { statsOf, writeWorldReadable } from '../process/confined-file.ts'
 import { messageOf } from '../process/errors.ts'
 import { RequestRejectedError } from '../server/connection.ts'
@@ -18,7 +19,8 @@ export async function createDocuments(context: EngineSite, schemas: PlanSchemas)
   return document
 
   async function redact() {
-    const files = { planJson, schemas: schemas.files }
+    const sensitive = (context.job.variables ?? []).filter((variable) => variable.sensitive)
+    const files = { planJson, schemas: schemas.files, sensitive: [...sensitiveTexts(sensitive)] }
     let document = await readPlan(files).catch(() => schemas.remove())
     // Clients may crash on a document with a provider whose schema is missing.
     if (document?.unknownProviders.length !== 0) {

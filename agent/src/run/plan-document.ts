@@ -3,13 +3,14 @@ import { Worker } from 'node:worker_threads'
 import { parseExact, printExact } from '@groundstate/contract/exact-json'
 import { planCounts, planHasChanges } from '@groundstate/contract/plan-json'
 import { redactedPlan } from '@groundstate/contract/redacted-plan'
+import { maskedPlan } from '@groundstate/contract/sensitive-values'
 import { z } from 'zod'
 
 /** Larger documents are processed in a worker thread, in bytes. */
 const LARGE = 2 * 1024 * 1024
 
-/** Paths of the output of `show -json` and of `providers schema -json`. */
-type PlanFiles = { planJson: string; schemas: string[] }
+/** Paths of the output of `show -json` and of `providers schema -json`, and the texts of sensitive variables. */
+type PlanFiles = { planJson: string; schemas: string[]; sensitive: string[] }
 
 export type PlanDocument = {
   redacted: Uint8Array
@@ -26,12 +27,14 @@ export async function readPlan(files: PlanFiles): Promise<PlanDocument> {
   return large ? readPlanInWorker(files) : readPlanHere(files)
 }
 
-export async function readPlanHere({ planJson, schemas }: PlanFiles): Promise<PlanDocument> {
+export async function readPlanHere({ planJson, schemas, sensitive }: PlanFiles): Promise<PlanDocument> {
   const [plan, ...rest]: unknown[] = await Promise.all([planJson, ...schemas].map(readJson))
   const documents = rest.map((document) => schemaDocument.parse(document))
   const known = Object.assign({}, ...documents.map((document) => document.provider_schemas))
+  const redacted = redactedPlan(plan, { ...documents[0], provider_schemas: known })
   return {
-    redacted: Buffer.from(printExact(redactedPlan(plan, { ...documents[0], provider_schemas: known }))),
+    // The server masks values too, but only those that the variables have at that time.
+    redacted: Buffer.from(printExact(maskedPlan(redacted, new Set(sensitive)))),
     counts: planCounts(plan),
     hasChanges: planHasChanges(plan),
     unknownProviders: planProviders(plan).filter((name) => !(name in known)),

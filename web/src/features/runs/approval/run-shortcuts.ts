@@ -2,9 +2,9 @@ import { type RefObject, useEffect, useEffectEvent } from 'react'
 
 /** Shortcuts of the run page by the label of their button. They open its confirmation and never decide. */
 export const RUN_SHORTCUTS = [
-  { keys: 'a', label: 'Confirm & apply', action: 'Confirm & apply the open run…' },
-  { keys: 'd', label: 'Discard run', action: 'Discard the open run…' },
-  { keys: 'c', label: 'Cancel run', action: 'Cancel the open run…' },
+  { keys: 'a', label: 'Confirm & apply', action: 'Confirm & apply…' },
+  { keys: 'd', label: 'Discard run', action: 'Discard run…' },
+  { keys: 'c', label: 'Cancel run', action: 'Cancel run…' },
 ] as const
 
 /** The second key of a sequence such as `g a` is none of ours, in ms. */
