@@ -25,14 +25,15 @@ type NewTaskDialogProps = {
 
 export function NewTaskDialog({ organization, isOpen, onClose, onCreated }: NewTaskDialogProps) {
   const create = useCreateTask(organization)
-  const draft = { ...useDraft(NEW_TASK), error: create.error }
-
+  const draft = useDraft(NEW_TASK)
   const form = useId()
 
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
     const { name, url } = draft.values
+    draft.setError(null)
     create.mutate(taskBody({ ...draft.changed, name, url }, draft.values), {
+      onError: draft.setError,
       onSuccess: ({ data }) => {
         toast({ text: `Run task ${data.attributes.name} created` })
         draft.reset()
@@ -65,7 +66,7 @@ export function NewTaskDialog({ organization, isOpen, onClose, onCreated }: NewT
         <ReceiverFields organization={organization} draft={draft} />
         <GlobalFields draft={draft} />
         <FormErrors
-          error={create.error}
+          error={draft.error}
           names={['name', 'description', 'url', 'hmac-key', 'ca-certificate', POOL_POINTER, GLOBAL_POINTER]}
         />
       </form>

@@ -44,7 +44,7 @@ export async function acceptInvitation(ctx: Ctx, secret: string) {
  * stays unconfirmed.
  */
 export async function register(ctx: Ctx, { secret, username, password }: Register): Promise<OpenedSession> {
-  checkPasswordSignIn(ctx)
+  await checkPasswordSignIn(ctx)
   const invitation = await requireInvitation(ctx, secret)
   const passwordHash = await hashPassword(password)
   return transact(ctx, async (ctx) => {
