@@ -131,6 +131,11 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the overview', async () => {
     await page.getByRole('button', { name: 'Create sample project' }).waitFor()
     await page.locator('h1:focus').waitFor()
     const { data: left } = await server.api('GET', '/organizations/acme/workspaces')
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog', { name: 'Go to' }).getByRole('combobox').fill('create sample')
+    await page.getByRole('option', { name: 'Create sample project' }).waitFor()
+    await page.keyboard.press('Enter')
+    await sample.getByRole('button', { name: 'Remove sample project' }).waitFor()
 
     expect(refusal).toContain('letters, numbers')
     expect(access).toEqual([])

@@ -22,6 +22,20 @@ export function WorkspaceLink({ workspace, tab, search, children = workspace, ..
   return <Link {...({ to, params: { organization, workspace }, search, children } as LinkProps)} {...props} />
 }
 
+/** A link to a project of the current organization. */
+export function ProjectLink({ id, name, tab }: { id: string; name: string; tab?: string }) {
+  const { organization = '' } = useParams({ strict: false })
+  const to = '/app/$organization/projects/$project'
+  return (
+    <Link
+      {...({ to, params: { organization, project: id }, search: tab === undefined ? {} : { tab } } as LinkProps)}
+      className="hover:underline"
+    >
+      {name}
+    </Link>
+  )
+}
+
 /** The target of a link as data. Looser than the router's type, which depends on every route. */
 export type Target = { to: string; params?: Record<string, string>; search?: Record<string, string | number | boolean> }
 

@@ -125,7 +125,7 @@ function ResetPassword({ user }: { user: AdminUser }) {
       />
       {reset.error && <ErrorNote error={reset.error} />}
       {reset.data && (
-        <div className="basis-full">
+        <div className="min-w-0 basis-full">
           <PasswordLink reset={reset.data.data} />
         </div>
       )}

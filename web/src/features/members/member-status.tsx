@@ -1,14 +1,16 @@
 import { MailQuestion, ShieldCheck, ShieldOff } from 'lucide-react'
+import { useState } from 'react'
 import { Badge, StatusText } from '../../components/status.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import type { Member } from './members.ts'
 
 /** "invited" with the expiry of the link; nothing for a member. */
 export function InvitedBadge({ member: { attributes } }: { member: Member }) {
+  // Read once: an invitation that expires while the page is open is marked on the next visit.
+  const [now] = useState(() => Date.now())
   if (attributes.status !== 'invited') return null
   const expiresAt = attributes['invitation-expires-at']
-  // Read once per render: an hour more or less does not matter within 14 days.
-  const isExpired = expiresAt === null || Date.parse(expiresAt) <= Date.now()
+  const isExpired = expiresAt === null || Date.parse(expiresAt) <= now
   return (
     <span className="inline-flex flex-wrap items-center gap-x-2">
       <Badge tone="accent" icon={MailQuestion} text="invited" />

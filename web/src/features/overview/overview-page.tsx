@@ -68,14 +68,15 @@ function Content({ organization, overview, sample }: ContentProps) {
     </div>
   )
   const isRequested = choice === 'shown'
+  const figures = { overview, maySeeQuotas: permissions?.['can-view-usage'] ?? false }
   return (
     <div className="space-y-5">
       {isRequested && guide}
       {(overview.workspaces.total > 0 || !hasGuide) && (
         <>
-          <Problems overview={overview} />
+          <Problems {...figures} />
           <RunColumns organization={organization} overview={overview} />
-          <Figures overview={overview} maySeeQuotas={permissions?.['can-view-usage'] ?? false} />
+          <Figures {...figures} />
         </>
       )}
       {!isRequested && guide}
@@ -86,8 +87,10 @@ function Content({ organization, overview, sample }: ContentProps) {
   )
 }
 
+type FiguresProps = { overview: Overview; maySeeQuotas: boolean }
+
 /** What needs somebody's attention besides runs. */
-function Problems({ overview: { workspaces, agents, usage } }: { overview: Overview }) {
+function Problems({ overview: { workspaces, agents, usage }, maySeeQuotas }: FiguresProps) {
   const { drifted } = workspaces
   const full = metersOf(usage).filter(({ used, limit }) => used >= limit)
   return (
@@ -103,9 +106,11 @@ function Problems({ overview: { workspaces, agents, usage } }: { overview: Overv
       {full.map(({ text, used, limit }) => (
         <Notice key={text} tone="warn">
           {text}: {used.toLocaleString('en')} of {limit.toLocaleString('en')}, limit reached.{' '}
-          <ListLink list="settings/quotas" className="underline">
-            Quotas
-          </ListLink>
+          {maySeeQuotas && (
+            <ListLink list="settings/quotas" className="underline">
+              Quotas
+            </ListLink>
+          )}
         </Notice>
       ))}
       {drifted > 0 && (
@@ -120,7 +125,7 @@ function Problems({ overview: { workspaces, agents, usage } }: { overview: Overv
   )
 }
 
-function Figures({ overview, maySeeQuotas }: { overview: Overview; maySeeQuotas: boolean }) {
+function Figures({ overview, maySeeQuotas }: FiguresProps) {
   const { workspaces, agents, usage } = overview
   const meters = metersOf(usage)
   return (
@@ -236,7 +241,7 @@ function Meter({ text, used, limit }: { text: string; used: number; limit: numbe
         <span>{text}</span>
         <span className={`numeric ${isFull ? 'inline-flex items-center gap-1 text-warn' : ''}`}>
           {isFull && <TriangleAlert size={13} />}
-          {isFull ? `${words}, limit reached` : words}
+          {words}
         </span>
       </span>
       <span aria-hidden="true" className="mt-0.5 block h-1.5 overflow-hidden rounded-full bg-hover">

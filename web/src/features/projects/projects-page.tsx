@@ -4,7 +4,7 @@ import { Suspense, lazy } from 'react'
 import { Button } from '../../components/button.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState } from '../../components/feedback.tsx'
-import { ListLink, TargetLink } from '../../components/links.tsx'
+import { ListLink, ProjectLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { SearchedList } from '../../components/searched-list.tsx'
 import { Badge } from '../../components/status.tsx'
@@ -53,7 +53,7 @@ export function ProjectsPage() {
           <Table
             label={`Projects of ${organization}`}
             rows={rows}
-            columns={columnsOf(organization, defaultId)}
+            columns={columnsOf(defaultId)}
             sort={search.sort ?? 'name'}
             onSort={(sort) => void navigate({ search: (before) => ({ ...before, sort, page: undefined }) })}
           />
@@ -68,7 +68,7 @@ export function ProjectsPage() {
   )
 }
 
-function columnsOf(organization: string, defaultId: string | undefined): readonly Column<Project>[] {
+function columnsOf(defaultId: string | undefined): readonly Column<Project>[] {
   return [
     {
       header: 'Name',
@@ -77,9 +77,9 @@ function columnsOf(organization: string, defaultId: string | undefined): readonl
       cell: ({ id, attributes: { name, description } }) => (
         <>
           <span className="flex flex-wrap items-center gap-2">
-            <TargetLink leadsTo={projectTarget(organization, id)} className="font-medium hover:underline">
-              {name}
-            </TargetLink>
+            <span className="font-medium">
+              <ProjectLink id={id} name={name} />
+            </span>
             {id === defaultId && <Badge text="default" title="Workspaces created without a project belong to it" />}
           </span>
           {description && <span className="line-clamp-1 text-dim">{description}</span>}
@@ -103,12 +103,9 @@ function columnsOf(organization: string, defaultId: string | undefined): readonl
       className: 'w-px text-right',
       cell: ({ id, attributes: { 'team-count': count } }) =>
         count !== null && (
-          <TargetLink
-            leadsTo={projectTarget(organization, id, 'access')}
-            className={`numeric hover:underline ${count === 0 ? 'text-dim' : ''}`}
-          >
-            {count.toLocaleString('en')}
-          </TargetLink>
+          <span className={`numeric ${count === 0 ? 'text-dim' : ''}`}>
+            <ProjectLink id={id} name={count.toLocaleString('en')} tab="access" />
+          </span>
         ),
     },
     {
@@ -117,12 +114,4 @@ function columnsOf(organization: string, defaultId: string | undefined): readonl
       cell: ({ attributes }) => <RelativeTime at={attributes['created-at']} />,
     },
   ]
-}
-
-function projectTarget(organization: string, project: string, tab?: string) {
-  return {
-    to: '/app/$organization/projects/$project',
-    params: { organization, project },
-    ...(tab !== undefined && { search: { tab } }),
-  }
 }

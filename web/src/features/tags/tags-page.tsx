@@ -2,7 +2,6 @@ import { getRouteApi } from '@tanstack/react-router'
 import { Tags, Trash2 } from 'lucide-react'
 import { EmptyState } from '../../components/feedback.tsx'
 import { ListLink } from '../../components/links.tsx'
-import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
 import { SearchedList } from '../../components/searched-list.tsx'
@@ -104,11 +103,7 @@ function TagName({ tag, isReserved }: { tag: TagValue['attributes']; isReserved:
 
 type TagMenuProps = { tag: TagValue; onDelete: (id: string) => Promise<unknown> }
 
-function TagMenu({ tag: { attributes, relationships }, onDelete }: TagMenuProps) {
-  const { key, 'workspace-count': count } = attributes
-  const id = relationships.tag.data?.id
-  // The server deletes only tags without a value; others are removed where they are set.
-  if (id === undefined) return null
+function TagMenu({ tag: { id, attributes }, onDelete }: TagMenuProps) {
   const label = tagLabel(attributes)
   return (
     <RowMenu
@@ -118,10 +113,11 @@ function TagMenu({ tag: { attributes, relationships }, onDelete }: TagMenuProps)
           text: 'Delete tag',
           icon: Trash2,
           confirm: {
-            title: `Delete ${key}?`,
-            consequence: `It is removed from ${counted(count, 'workspace')}, also from workspaces that you can’t see. Projects keep it.`,
+            title: `Delete ${label}?`,
+            consequence:
+              'It is removed from every workspace that has it, also those that you can’t see. Projects keep it, and their workspaces inherit it.',
             action: 'Delete tag',
-            done: `${key} deleted`,
+            done: `${label} deleted`,
             onConfirm: async () => onDelete(id),
           },
         },

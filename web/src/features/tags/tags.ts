@@ -21,10 +21,11 @@ export function useTagValues(organization: string, { q, page }: ListSearch) {
   })
 }
 
-/** Deletes a tag without a value from all workspaces. */
+/** Deletes a tag with its value from all workspaces. */
 export function useDeleteTag(organization: string) {
   return useChange(
-    async (id: string) => request('DELETE', `/organizations/${organization}/tags`, { data: [{ type: 'tags', id }] }),
+    async (id: string) =>
+      request('DELETE', `/organizations/${organization}/tag-values`, { data: [{ type: 'tag-values', id }] }),
     ['tags', organization],
     ['workspaces'],
   )

@@ -26,7 +26,7 @@ function General({ organization, team }: TeamSettingsProps) {
   const draft = useDraft({
     name: attributes.name,
     description: attributes.description ?? '',
-    visibility: attributes.visibility as string,
+    visibility: attributes.visibility,
     'sso-team-id': attributes['sso-team-id'] ?? '',
     'allow-member-token-management': attributes['allow-member-token-management'],
   })

@@ -1,4 +1,4 @@
-import { TargetLink } from '../../components/links.tsx'
+import { ProjectLink, TargetLink } from '../../components/links.tsx'
 import { Badge } from '../../components/status.tsx'
 import { useProjectName } from '../workspaces/workspaces.ts'
 import { type VariableSet, owningProject } from './variable-sets.ts'
@@ -29,16 +29,9 @@ export function PriorityBadge({ set }: { set: VariableSet }) {
 }
 
 /** The owner of a set: its project as a link, or the organization. */
-export function Owner({ organization, set }: { organization: string; set: VariableSet }) {
+export function Owner({ set }: { set: VariableSet }) {
   const project = owningProject(set)
-  const { data: name } = useProjectName(project)
+  const { data: name = 'project' } = useProjectName(project)
   if (project === undefined) return <span className="text-dim">organization</span>
-  return (
-    <TargetLink
-      leadsTo={{ to: '/app/$organization/projects/$project', params: { organization, project } }}
-      className="hover:underline"
-    >
-      {name ?? 'project'}
-    </TargetLink>
-  )
+  return <ProjectLink id={project} name={name} />
 }

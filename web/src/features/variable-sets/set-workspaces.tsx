@@ -1,7 +1,7 @@
 import { Boxes } from 'lucide-react'
 import { EmptyState } from '../../components/feedback.tsx'
 import { RadioField } from '../../components/form.tsx'
-import { TargetLink, WorkspaceLink } from '../../components/links.tsx'
+import { ProjectLink, WorkspaceLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { PickList } from '../../components/pick-list.tsx'
 import { SearchedList } from '../../components/searched-list.tsx'
@@ -63,7 +63,7 @@ export function SetWorkspaces({ organization, shown, search, onSearch }: SetWork
             <Table
               label={`Workspaces of ${set.attributes.name}`}
               rows={rows}
-              columns={columnsOf(organization, owningProject(set) !== undefined)}
+              columns={columnsOf(owningProject(set) !== undefined)}
             />
           )}
         </SearchedList>
@@ -74,7 +74,7 @@ export function SetWorkspaces({ organization, shown, search, onSearch }: SetWork
 
 type Row = SetWorkspace & { project: string | undefined }
 
-function columnsOf(organization: string, isOfProject: boolean): readonly Column<Row>[] {
+function columnsOf(isOfProject: boolean): readonly Column<Row>[] {
   return [
     {
       header: 'Workspace',
@@ -86,16 +86,10 @@ function columnsOf(organization: string, isOfProject: boolean): readonly Column<
       cell: ({ attributes: { scope }, project, relationships }) => {
         if (scope === 'workspace') return 'workspace'
         if (scope === 'global') return 'all workspaces'
-        const target = {
-          to: '/app/$organization/projects/$project',
-          params: { organization, project: relationships.project.data?.id ?? '' },
-        }
         return (
           <>
             {isOfProject ? '' : 'project '}
-            <TargetLink leadsTo={target} className="hover:underline">
-              {project ?? 'project'}
-            </TargetLink>
+            <ProjectLink id={relationships.project.data?.id ?? ''} name={project ?? 'project'} />
           </>
         )
       },

@@ -58,7 +58,7 @@ function OpenSet({ shown }: { shown: ShownSet }) {
             {owningProject(set) !== undefined && (
               <>
                 {' · belongs to '}
-                <Owner organization={organization} set={set} />
+                <Owner set={set} />
               </>
             )}
           </p>

@@ -87,7 +87,7 @@ function columnsOf(organization: string): readonly Column<VariableSet>[] {
     {
       header: 'Owner',
       className: 'hidden whitespace-nowrap md:table-cell',
-      cell: (set) => <Owner organization={organization} set={set} />,
+      cell: (set) => <Owner set={set} />,
     },
     {
       header: 'Variables',

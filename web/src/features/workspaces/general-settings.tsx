@@ -4,6 +4,7 @@ import { includedOf } from '../../api/queries.ts'
 import { DescriptionList } from '../../components/card.tsx'
 import { CODE_INPUT, TextArea, TextField } from '../../components/form.tsx'
 import { FieldAlert } from '../../components/inline-form.tsx'
+import { ProjectLink } from '../../components/links.tsx'
 import { type Choice, Picker } from '../../components/picker.tsx'
 import { SettingsForm, errorAt, useDraft } from '../../components/settings-form.tsx'
 import { useOpenWorkspace, useUpdateWorkspace } from './workspace.ts'
@@ -51,7 +52,7 @@ export function GeneralSettings() {
             facts={[
               ['Name', attributes.name],
               ['Description', attributes.description || 'none'],
-              ['Project', project?.attributes.name],
+              ['Project', project && <ProjectLink key="project" id={project.id} name={project.attributes.name} />],
             ]}
           />
         )
@@ -74,7 +75,7 @@ export function GeneralSettings() {
       <div>
         <p className="font-medium">Project</p>
         <div className="mt-1 flex flex-wrap items-center gap-2">
-          <span>{projectName}</span>
+          {projectName !== undefined && <ProjectLink id={draft.values.project} name={projectName} />}
           {project?.attributes.permissions['can-move-workspace'] && (
             <Picker
               label="Move to another project"

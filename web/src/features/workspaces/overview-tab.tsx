@@ -164,7 +164,7 @@ function DetailsCard() {
   const planMs = attributes['plan-duration-average']
   const applyMs = attributes['apply-duration-average']
   return (
-    <Card title="Details" actions={<CopyCurl path={`/workspaces/${workspace.id}`} />}>
+    <Card title="Details">
       <DescriptionList
         facts={[
           ['Project', project?.attributes.name],
@@ -217,6 +217,9 @@ function DetailsCard() {
           ],
         ]}
       />
+      <div className="mt-2 -ml-3">
+        <CopyCurl path={`/workspaces/${workspace.id}`} />
+      </div>
     </Card>
   )
 }

@@ -1,6 +1,6 @@
 import { Lock } from 'lucide-react'
 import { useMemo } from 'react'
-import { WorkspaceLink } from '../../components/links.tsx'
+import { ProjectLink, WorkspaceLink } from '../../components/links.tsx'
 import { Tooltip } from '../../components/overlay-hosts.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { Badge } from '../../components/status.tsx'
@@ -43,7 +43,7 @@ function columnsOf(onTag: (tag: string) => void): readonly Column<Row>[] {
     {
       header: 'Project',
       className: 'hidden whitespace-nowrap lg:table-cell',
-      cell: ({ project }) => project?.attributes.name,
+      cell: ({ project }) => project && <ProjectLink id={project.id} name={project.attributes.name} />,
     },
     {
       header: 'Tags',

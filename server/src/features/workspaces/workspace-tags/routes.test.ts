@@ -323,3 +323,24 @@ test('the tags of an organization are listed by key and value, with the workspac
   expect(await list('?q=pro')).toEqual([['env', 'prod', 1, 1]])
   expect(await list('', member.token)).toEqual([['kafka', '', 1, 0]])
 })
+
+test('a tag with a value is deleted from the workspaces that have it, and projects keep it', async () => {
+  const organization = await createOrganization(app, owner)
+  const create = { organization: organization.name, actor: owner.actor }
+  const project = await createProject(app, create)
+  const workspace = await createWorkspace(app, { ...create, projectId: project.id })
+  await send('PATCH', `projects/${project.id}/tag-bindings`, bindings({ env: 'prod' }))
+  await send('PATCH', `workspaces/${workspace.id}/tag-bindings`, bindings({ env: 'a=b', team: 'core' }))
+  const path = `organizations/${organization.name}/tag-values`
+  const ids = async () => (await show(path)).map(({ id, attributes }: any) => [id, attributes.value])
+  const [[id]] = await ids()
+
+  const deleted = await send('DELETE', path, [{ type: 'tag-values', id }])
+  const unknown = await send('DELETE', path, [{ type: 'tag-values', id: 'tag-0000000000000000=x' }])
+  const refused = await send('DELETE', path, [{ type: 'tag-values', id }], (await createUser(app)).token)
+
+  expect([deleted.status, unknown.status, refused.status]).toEqual([204, 422, 404])
+  expect(unknown.json().errors[0].source.pointer).toBe('/data/0/id')
+  expect(await bound(workspace.id)).toEqual({ team: 'core' })
+  expect((await ids()).map(([, value]: [string, string]) => value)).toEqual(['prod', 'core'])
+})

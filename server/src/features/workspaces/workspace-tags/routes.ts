@@ -124,6 +124,11 @@ const DELETE_TAGS = {
   audit: 'organization remove_tags',
   body: identifiersBody('tags'),
 } as const
+const DELETE_VALUES = {
+  ...DELETE_TAGS,
+  summary: 'Delete tags with certain values',
+  body: identifiersBody('tag-values'),
+}
 const ADD_TO_WORKSPACES = {
   ...ADD,
   ...NO_CONTENT,
@@ -143,6 +148,9 @@ export const tagRoutes: Routes = (http) => {
     const query = { page: req.page(), q: req.query.q }
     return req.list(await service.listTagValues(req.ctx, req.params.organization, query), tagValueResource)
   })
+  http.delete('/organizations/:organization/tag-values', DELETE_VALUES, async (req) =>
+    service.deleteTagValues(req.ctx, req.params.organization, req.body.data),
+  )
   http.delete(path, DELETE_TAGS, async (req) => service.deleteTags(req.ctx, req.params.organization, req.body.data))
   http.post('/tags/:id/relationships/workspaces', ADD_TO_WORKSPACES, async (req) =>
     service.addWorkspacesToTag(req.ctx, req.params.id, req.body.data),

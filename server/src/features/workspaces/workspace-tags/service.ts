@@ -87,9 +87,33 @@ export async function deleteTags(ctx: Ctx, organizationName: string, tags: reado
   const tagIds = tags.map((tag) => tag.id)
   const linkages = tagIds.map((id) => ({ type: 'tags' as const, id }))
   const keys = await readTagKeys(ctx, id, { tags: linkages, pointer: '/data' })
-  const event = tagsAudit({ type: 'organization', id, name, organizationId: id }, 'remove_tags', keys)
+  await deleteFromWorkspaces(ctx, { id, name }, keys, (ctx) => store.deleteTags(ctx.db, id, tagIds))
+}
+
+/** Deletes tags with certain values, by the ids that `listTagValues` gives. Projects keep theirs. */
+export async function deleteTagValues(ctx: Ctx, organizationName: string, tags: readonly Identifier[]) {
+  const organization = await requireOrganization(ctx, organizationName, 'tags:manage')
+  const values = tags.map((tag) => {
+    const [tagId = '', ...value] = tag.id.split('=')
+    return { tagId, value: value.join('=') }
+  })
+  const linkages = values.map(({ tagId }) => ({ type: 'tags' as const, id: tagId }))
+  const keys = await readTagKeys(ctx, organization.id, { tags: linkages, pointer: '/data' })
+  const deleted = keys.map((key, index) => ({ key, value: values[index]?.value ?? '' }))
+  await deleteFromWorkspaces(ctx, organization, deleted, (ctx) =>
+    store.deleteTagValues(ctx.db, organization.id, values),
+  )
+}
+
+async function deleteFromWorkspaces(
+  ctx: Ctx,
+  { id, name }: { id: string; name: string },
+  tags: readonly unknown[],
+  remove: (ctx: Ctx) => Promise<readonly string[]>,
+) {
+  const event = tagsAudit({ type: 'organization', id, name, organizationId: id }, 'remove_tags', tags)
   await audited(ctx, event, async (ctx) => {
-    const workspaces = await store.deleteTags(ctx.db, id, tagIds)
+    const workspaces = await remove(ctx)
     announce(ctx, ...workspaces.map((workspace) => workspaceNotice({ id: workspace, organization_id: id })))
   })
 }

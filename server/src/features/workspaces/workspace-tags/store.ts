@@ -102,13 +102,22 @@ export async function listWorkspaceTags(
 
 /** Removes flat tags from every workspace of the organization; returns the workspaces that had one. */
 export async function deleteTags(db: Db, organizationId: string, tagIds: readonly string[]) {
-  const rows = await db
-    .deleteFrom('tag_bindings')
-    .where('organization_id', '=', organizationId)
-    .where('workspace_id', 'is not', null)
-    .where('value', '=', '')
-    .where(sql<boolean>`tag_id = any(${tagIds})`)
-    .returning('workspace_id')
-    .execute()
-  return [...new Set(rows.flatMap(({ workspace_id: id }) => id ?? []))]
+  return deleteTagValues(
+    db,
+    organizationId,
+    tagIds.map((tagId) => ({ tagId, value: '' })),
+  )
+}
+
+/** Removes tags with these values from every workspace of the organization; returns the workspaces that had one. */
+export async function deleteTagValues(
+  db: Db,
+  organizationId: string,
+  tags: readonly { tagId: string; value: string }[],
+) {
+  const { rows } = await sql<{ workspace_id: string }>`
+    delete from tag_bindings b using unnest(${tags.map(({ tagId }) => tagId)}::text[], ${tags.map(({ value }) => value)}::text[]) t(id, value)
+     where b.organization_id = ${organizationId} and b.workspace_id is not null and b.tag_id = t.id and b.value = t.value
+    returning b.workspace_id`.execute(db)
+  return [...new Set(rows.map(({ workspace_id: id }) => id))]
 }

@@ -4,9 +4,10 @@ import { Play, SearchX } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { BulkBar, useSelection } from '../../../components/bulk-bar.tsx'
 import { Button } from '../../../components/button.tsx'
+import { DocsLink } from '../../../components/docs-link.tsx'
 import { EmptyState, loaded } from '../../../components/feedback.tsx'
 import { ActiveFilters, FilterChips, SearchField } from '../../../components/filters.tsx'
-import { ListLink } from '../../../components/links.tsx'
+import { ListLink, WorkspaceLink } from '../../../components/links.tsx'
 import { Page } from '../../../components/page.tsx'
 import { Pager } from '../../../components/pager.tsx'
 import { Picker } from '../../../components/picker.tsx'
@@ -51,7 +52,11 @@ export function RunsPage() {
           <ListLink list="workspaces" className="font-medium text-accent underline">
             Open a workspace
           </ListLink>{' '}
-          to create a run.
+          to create a run, or{' '}
+          <ListLink list="workspaces" search={{ upload: true }} className="font-medium text-accent underline">
+            upload a configuration
+          </ListLink>{' '}
+          (<DocsLink page="runs">Runs</DocsLink>).
         </p>
       </RunsList>
     </Page>
@@ -78,7 +83,13 @@ export function RunsTab() {
         </p>
       ) : (
         <>
-          <p>A run needs a configuration. The CLI uploads one with its first plan:</p>
+          <p>
+            A run needs a configuration.{' '}
+            <WorkspaceLink workspace={name} search={{ upload: true }} className="font-medium text-accent underline">
+              Upload one
+            </WorkspaceLink>
+            , or plan with the CLI:
+          </p>
           <ConnectCli organization={organization} workspace={name} />
         </>
       )}

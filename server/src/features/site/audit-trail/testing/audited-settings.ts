@@ -138,6 +138,10 @@ export const SETTING_CHANGES: Record<string, MakeChange> = {
     ids: [w.organization.name],
     body: many('tags', (await taggedWorkspace(w)).tag),
   }),
+  'DELETE /organizations/:organization/tag-values': async (w) => ({
+    ids: [w.organization.name],
+    body: many('tag-values', `${(await taggedWorkspace(w)).tag}=`),
+  }),
   'POST /tags/:id/relationships/workspaces': async (w) => ({
     ids: [(await taggedWorkspace(w)).tag],
     body: many('workspaces', await w.workspace()),
