@@ -5,7 +5,11 @@ import type { ToastOptions } from './overlay-hosts.tsx'
 
 const manager = Toast.createToastManager()
 
+/** The last toast with an undo. Only this one is offered, since undoing an earlier action would overwrite later ones. */
+let lastUndo: string | undefined
+
 export function addToast({ text, tone = 'good', undo }: ToastOptions) {
+  if (undo && lastUndo !== undefined) manager.close(lastUndo)
   const id = manager.add({
     // The title is for screen readers.
     title: tone === 'bad' ? 'Error' : 'Done',
@@ -14,6 +18,7 @@ export function addToast({ text, tone = 'good', undo }: ToastOptions) {
     timeout: tone === 'bad' || undo ? 12_000 : 4000,
     ...(undo && { actionProps: { children: 'Undo', onClick: () => void reverse(undo, id) } }),
   })
+  if (undo) lastUndo = id
 }
 
 async function reverse(undo: () => Promise<unknown>, id: string) {

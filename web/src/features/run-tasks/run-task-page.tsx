@@ -22,7 +22,7 @@ const TaskSettings = lazy(async () => import('./task-settings.tsx'))
 const TABS = { attachments: 'Attachments', deliveries: 'Deliveries', test: 'Test', settings: 'Settings' } as const
 type TabName = keyof typeof TABS
 
-/** What a tab shows, below the path of the task. */
+/** The API path of a tab’s content, below that of the task. */
 const CURL_PATHS = {
   attachments: '/relationships/workspace-tasks',
   deliveries: '/deliveries',
