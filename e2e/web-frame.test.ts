@@ -52,6 +52,125 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     expect(focused).toContain('kafka-test')
   })
 
+  test('the palette knows tabs, sections, actions and documents, and how many more match', async () => {
+    for (let number = 0; number < 10; number += 1) await createWorkspace(`many-${number}`)
+    const combobox = page.getByRole('combobox', { name: 'Go to' })
+    const go = async (from: string, text: string, option: string | RegExp) => {
+      await page.goto(`${server.url}${from}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.keyboard.press('Control+k')
+      await combobox.fill(text)
+      await page.getByRole('option', { name: option }).first().click()
+      return page
+    }
+
+    await go('/app/main/workspaces/shop', 'sharing', /Remote state sharing/)
+    await page.waitForURL('**/app/main/workspaces/shop/settings/sharing')
+    await go('/app/main/workspaces/shop', 'new run', 'New run')
+    await page.getByRole('dialog', { name: /run/i }).waitFor()
+    await go('/app/settings/account', 'quotas', /^Quotas/)
+    await page.waitForURL('**/app/main/settings/quotas')
+    await go('/app/main/workspaces', 'failed jobs', /^Failed jobs/)
+    await page.waitForURL('**/app/admin/jobs')
+    await go('/app/main/workspaces', 'chain', /^Chain workspaces/)
+    await page.waitForURL('**/docs/chain-workspaces')
+    await go('/app/main/workspaces', 'theme dark', 'Theme: dark')
+    await expect.poll(() => page.evaluate<string>('document.documentElement.dataset.theme')).toBe('dark')
+    await go('/app/main/workspaces', 'theme system', 'Theme: system')
+    await page.keyboard.press('Control+k')
+    await combobox.fill('many')
+    await page.getByText('Workspaces: 8 of 10, type more').waitFor()
+    const access = await accessFaults(page)
+    await page.keyboard.press('Escape')
+
+    expect(access).toEqual([])
+  })
+
+  test('the palette of a member offers only what the member may open', async () => {
+    await createMember(server, 'reader', {})
+    const own = await openPageOf(server, 'reader', '/app/main/workspaces')
+    await own.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()
+    await own.keyboard.press('Control+k')
+    const combobox = own.getByRole('combobox', { name: 'Go to' })
+    await combobox.fill('audit trail')
+    await own
+      .getByRole('option', { name: /^Audit trail/ })
+      .first()
+      .waitFor()
+    const audits = await own.getByRole('option').allTextContents()
+    await combobox.fill('sample project')
+    await own.getByText('No matches').waitFor()
+    await combobox.fill('failed jobs')
+    await own.getByText('No matches').waitFor()
+
+    // The document, not the page.
+    expect(audits.filter((text) => text === 'Audit trail')).toEqual([])
+  })
+
+  test('a short address opens its page, or says what was not found', async () => {
+    await page.goto(`${server.url}/app/main/teams`)
+    await page.getByRole('heading', { name: 'Teams', level: 1 }).waitFor()
+    await page.goto(`${server.url}/app/main/teamz`)
+    await page.getByText('No workspace named “teamz” in main.').waitFor()
+    const access = await accessFaults(page)
+    await page.getByRole('main').getByRole('link', { name: 'Teams' }).click()
+    await page.getByRole('heading', { name: 'Teams', level: 1 }).waitFor()
+    await page.goto(`${server.url}/app/main/sho`)
+    await page.getByRole('link', { name: 'Workspaces with “sho” in their name' }).click()
+    await page.getByRole('link', { name: 'shop', exact: true }).waitFor()
+
+    expect(access).toEqual([])
+  })
+
+  test('the pages of the user keep the navigation after a reload, with all pages in groups', async () => {
+    await page.goto(`${server.url}/app/settings/tokens`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.reload()
+    const navigation = page.getByRole('navigation', { name: 'Main' })
+    await navigation.getByRole('link', { name: 'Audit trail' }).waitFor()
+    const texts = await navigation.getByRole('link').allTextContents()
+    await page.keyboard.press('g')
+    await page.keyboard.press('m')
+    await page.waitForURL('**/app/main/members')
+
+    expect(texts).toEqual([
+      'Overview',
+      'Workspaces',
+      'Runs',
+      'Projects',
+      'Variable sets',
+      'Run tasks',
+      'Run triggers',
+      'Agents',
+      'Members',
+      'Teams',
+      'Audit trail',
+      'Settings',
+      'Administration',
+      'Account',
+      'API tokens',
+      'Documentation',
+    ])
+  })
+
+  test('the first load is small: few requests, and overlays only when needed', async () => {
+    const own = await openAdminPage(server, '/app/main')
+    await own.getByRole('heading', { name: 'main', level: 1 }).waitFor()
+    const cold = await openPage()
+    await cold.context().addCookies(await own.context().cookies())
+    const requests: string[] = []
+    cold.on('request', (request) => requests.push(new URL(request.url()).pathname))
+    await cold.goto(`${server.url}/app/main`)
+    await cold.getByRole('heading', { name: 'main', level: 1 }).waitFor()
+    await expect.poll(() => requests.some((path) => path.endsWith('/changes'))).toBe(true)
+    await cold.waitForTimeout(1000)
+    const atStart = requests.length
+    await cold.getByRole('button', { name: 'Theme' }).hover()
+    await expect.poll(() => requests.some((path) => path.includes('overlays'))).toBe(true)
+
+    expect(atStart).toBeLessThanOrEqual(25)
+  })
+
   test('an invalid page in the address is the first page', async () => {
     await page.goto(`${server.url}/app/main/workspaces?page=zzz&sort=name`)
     await page.getByRole('link', { name: 'kafka-test' }).waitFor()
@@ -63,7 +182,9 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     await page.goto(`${server.url}/app/main/workspaces`)
     await page.getByRole('heading', { name: 'Workspaces', level: 1 }).waitFor()
     await page.keyboard.press('?')
-    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+    const shortcuts = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+    await shortcuts.getByText('Audit trail').waitFor()
+    await shortcuts.getByText('Confirm & apply the open run').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.keyboard.press('/')

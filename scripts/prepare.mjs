@@ -47,7 +47,8 @@ function install() {
 /** Builds the web UI unless the build is up to date. */
 function buildWeb() {
   const web = join(ROOT, 'web')
-  const sources = [web, join(ROOT, 'contract')]
+  // The UI shows the documents of the repository.
+  const sources = [web, ...['contract', 'docs', 'examples'].map((name) => join(ROOT, name))]
   build('the web UI', { sources, target: join(web, 'dist/index.html') }, () => {
     const vite = join(ROOT, 'node_modules/vite/bin/vite.js')
     return spawnSync(node, [vite, 'build', '--logLevel', 'warn'], { cwd: web, encoding: 'utf8' })

@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
+import { createOrganization, createUser } from '../testing/factories.ts'
 import { takesGzip } from './compression.ts'
 
 const app = await createTestApp()
@@ -40,6 +41,20 @@ test('a client with the current version gets a 304', async () => {
   })
 
   expect(response).toMatchObject({ status: 304, text: '' })
+})
+
+test('a document of a few KB is compressed for browsers only', async () => {
+  const owner = await createUser(app)
+  const { name } = await createOrganization(app, owner)
+  const options = { url: `/api/v2/organizations/${name}`, token: owner.token }
+  const headers = { 'accept-encoding': 'gzip' }
+
+  const ofProgram = await app.request({ ...options, headers })
+  const ofBrowser = await app.request({ ...options, headers: { ...headers, 'sec-fetch-site': 'same-origin' } })
+
+  expect(ofProgram.headers['content-encoding']).toBeUndefined()
+  expect(ofBrowser.headers['content-encoding']).toBe('gzip')
+  expect(gunzipSync(ofBrowser.bytes).toString()).toBe(ofProgram.text)
 })
 
 test('a short document is not compressed', async () => {

@@ -6,7 +6,7 @@ const DOCUMENT = /json\b/
 const TEXT = /^(?:application\/(?:vnd\.api\+)?json|text\/html|image\/svg\+xml)\b/
 /** Smaller responses fit into one packet or two; in bytes. */
 const SMALL = 2 * 1024
-/** Smaller documents fit into the first packets, and engines request many of them; in bytes. */
+/** Smaller documents fit into the first packets, and engines request many of them; in bytes. Browsers announce themselves and get less. */
 const SMALL_DOCUMENT = 12 * 1024
 /** Compressing larger responses, such as JSON plans, takes longer than sending them over most networks; in bytes. */
 const LARGE = 8 * 1024 * 1024
@@ -22,7 +22,8 @@ export function compressResponses(server: FastifyInstance) {
     if (!Buffer.isBuffer(content) || content.length < SMALL || content.length > LARGE) return content
     const type = String(reply.getHeader('content-type') ?? '')
     if (!isCompressible(reply, type)) return content
-    if (content.length < SMALL_DOCUMENT && DOCUMENT.test(type)) return content
+    const isBrowser = request.headers['sec-fetch-site'] !== undefined
+    if (content.length < SMALL_DOCUMENT && !isBrowser && DOCUMENT.test(type)) return content
     const vary = reply.getHeader('vary')
     reply.header('vary', vary === undefined ? 'accept-encoding' : `${String(vary)}, accept-encoding`)
     if (!takesGzip(request.headers['accept-encoding'])) return content

@@ -131,43 +131,6 @@ describe('the OpenAPI document', () => {
   })
 })
 
-describe('the documentation page', () => {
-  test('may connect only to this server', async () => {
-    const page = await app.request({ url: '/docs/api' })
-
-    expect(page.status).toBe(200)
-    expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
-    expect(page.headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self'; /)
-    expect(page.headers['x-frame-options']).toBe('DENY')
-    expect(page.text).not.toMatch(/https?:|<style|<link/)
-  })
-
-  test.for(['/docs/api', '/docs/api/', '/docs/api?a=/'])('at %s finds its script and the document', async (url) => {
-    const { text } = await app.request({ url })
-
-    const addresses = [...text.matchAll(/(?:src|data-url)="([^"]+)"/g)].map(([, address = '']) => address)
-
-    expect(addresses.map((address) => new URL(address, `http://groundstate.test/prefix${url}`).pathname)).toEqual([
-      '/prefix/api/v2/openapi.json',
-      '/prefix/docs/api/reader.js',
-    ])
-  })
-
-  test('loads its script from this server, compressed if accepted', async () => {
-    const plain = await app.request({ url: '/docs/api/reader.js' })
-    const compressed = await app.request({
-      url: '/docs/api/reader.js',
-      headers: { 'accept-encoding': 'br, gzip' },
-    })
-
-    expect(plain.headers).toMatchObject({ 'content-type': 'text/javascript; charset=utf-8', vary: 'accept-encoding' })
-    expect(plain.headers['content-encoding']).toBeUndefined()
-    expect(plain.text).toContain('api-reference')
-    expect(compressed.headers['content-encoding']).toBe('gzip')
-    expect(Number(compressed.headers['content-length'])).toBeLessThan(plain.text.length / 3)
-  })
-})
-
 function hasSuccess(responses: ApiOperation['responses']) {
   return Object.keys(responses).some((status) => Number(status) < 400)
 }

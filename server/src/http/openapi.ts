@@ -8,9 +8,9 @@ import type {
   ZodOpenApiResponsesObject,
 } from 'zod-openapi'
 import { type ComponentRegistry, createComponents, createRegistry } from 'zod-openapi/api'
-import { API_PREFIX, type Route, type RouteOptions } from './http.ts'
+import { API_PREFIX, type Route, type RouteOptions, type Routes } from './http.ts'
 import { PAGE_SIZES } from './pagination.ts'
-import type { ResponseSchema } from './responses.ts'
+import { type ApiResponse, json, type ResponseSchema } from './responses.ts'
 import { describeAccess, describeAudit, isForSiteAdmins, takesNoToken } from './route-access.ts'
 import { JSON_API_TYPE } from './write.ts'
 
@@ -55,6 +55,27 @@ const OPENAPI_VERSION = '3.1.1'
 const DESCRIPTION = `Documents are JSON:API. Send an API token as a bearer token. Ids are those in the documents.
 Lists accept \`page[number]\` and \`page[size]\` (20, at most 100) and return \`meta.pagination\`. Resources that you may not see are
 reported as not found.`
+
+const documentSchema = z.looseObject({
+  openapi: z.string(),
+  info: z.looseObject({ title: z.string(), version: z.string() }),
+  paths: z.record(z.string(), z.unknown()),
+})
+
+/**
+ * Serves the OpenAPI document of `routes`, created on first use. `baseUrl` is read then, since a server on a free port does not know its address
+ * earlier.
+ */
+export function documentRoutes(routes: readonly Route[], baseUrl: () => string): Routes {
+  let document: ApiResponse | undefined
+  return function descriptionRoutes(http) {
+    http.get(
+      '/openapi.json',
+      { access: 'public', summary: 'Describe the API in OpenAPI', responses: { 200: documentSchema } },
+      async () => (document ??= json(openApi(routes, baseUrl()))),
+    )
+  }
+}
 
 /** The OpenAPI document of the public API: one operation for each route, from its schemas. */
 export function openApi(routes: readonly Route[], baseUrl: string): OpenApi {

@@ -26,7 +26,7 @@ const base = new URL(await app.listen())
 const get = (url: string, accept = 'text/html,application/xhtml+xml,*/*;q=0.8') =>
   app.request({ url, headers: { accept } })
 
-test.each(['/', '/app', '/app/', '/app/acme/workspaces/net?tab=runs'])(
+test.each(['/', '/app', '/app/', '/app/acme/workspaces/net?tab=runs', '/docs', '/docs/run-tasks', '/docs/api'])(
   '%s is the page of the application',
   async (url) => {
     const response = await get(url)
@@ -163,7 +163,7 @@ test.each([
   expect(response.headers['content-type']).toBe('application/vnd.api+json')
 })
 
-test.each(['/other', '/docs', '/oauth/nothing', '/app/../x', '/other?file=main.tf'])(
+test.each(['/other', '/oauth/nothing', '/app/../x', '/other?file=main.tf'])(
   'who opens %s in a browser gets a page with a way on',
   async (url) => {
     const response = await get(url)

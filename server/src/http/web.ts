@@ -49,7 +49,7 @@ function servePage(server: FastifyInstance, page: string) {
   // The policy is part of the tag, since browsers cache it with the page.
   const tag = entityTag(digestOf(`${contentPolicy('')}\n${page}`))
   const headers = { ...PAGE_HEADERS, 'cache-control': 'private, no-cache', etag: tag }
-  for (const path of ['/', '/app', '/app/*']) {
+  for (const path of ['/', '/app', '/app/*', '/docs', '/docs/*']) {
     server.get(path, async (request, reply) => {
       if (!wantsPage(request)) throw notFound('page')
       reply.headers(headers)

@@ -13,7 +13,16 @@ export function CopyCurl({ path }: { path: string }) {
   return <Button kind="quiet" icon={Terminal} label="Copy as curl" onClick={() => void copy()} />
 }
 
-export function curlCommand(url: string) {
-  // -g: curl would expand the brackets of page[size].
-  return `curl -g --header "Authorization: Bearer $GROUNDSTATE_TOKEN" '${url.replaceAll("'", '%27')}'`
+/** `type` and `data` describe the body; `data` may be `@file`. A public operation needs no token. */
+type CurlOptions = { method?: string; type?: string; data?: string; isPublic?: boolean }
+
+export function curlCommand(url: string, { method = 'GET', type, data, isPublic = false }: CurlOptions = {}) {
+  return [
+    // -g: curl would expand the brackets of page[size].
+    method === 'GET' ? 'curl -g' : `curl -g --request ${method}`,
+    ...(isPublic ? [] : ['--header "Authorization: Bearer $GROUNDSTATE_TOKEN"']),
+    ...(type === undefined ? [] : [`--header 'Content-Type: ${type}'`]),
+    ...(data === undefined ? [] : [`--data-binary '${data.replaceAll("'", String.raw`'\''`)}'`]),
+    `'${url.replaceAll("'", '%27')}'`,
+  ].join(data === undefined ? ' ' : ' \\\n  ')
 }

@@ -48,14 +48,16 @@ export function loaded<Data>(
   return { data: query.data, fallback: <Skeleton {...skeleton} /> }
 }
 
-type ErrorPageProps = { error: Error; what: string; onRetry?: () => void; children?: ReactNode }
+/** `missing`: what was looked for, such as `No workspace named “web” in main.` */
+type ErrorPageProps = { error: Error; what: string; missing?: string; onRetry?: () => void; children?: ReactNode }
 
 /** A page that cannot be shown: its resource does not exist, is not accessible, or failed to load. */
-export function ErrorPage({ error, what, onRetry, children }: ErrorPageProps) {
+export function ErrorPage({ error, what, missing = '', onRetry, children }: ErrorPageProps) {
   if (isNotFound(error)) {
     return (
       <NotFoundPage title={`${capitalized(what)} not found`}>
-        It may have been deleted or renamed, or you do not have access: an owner of the organization can grant it.
+        {missing} It may have been deleted or renamed, or you do not have access: an owner of the organization can grant
+        it.
         {children}
       </NotFoundPage>
     )

@@ -7,28 +7,44 @@ export type ToastOptions = {
   undo?: () => Promise<unknown>
 }
 
-const load = async () => import('./toast-host.tsx')
-const ToastHost = lazy(load)
+const ToastHost = lazy(async () => import('./toast-host.tsx'))
 const TooltipHost = lazy(async () => import('./tooltip-host.tsx'))
+
+let showToast: (options: ToastOptions) => void = () => {}
 
 /** Shows a message for some seconds and announces it to screen readers. */
 export function toast(options: ToastOptions) {
-  void load().then(({ addToast }) => addToast(options))
+  showToast(options)
 }
 
-/** Hosts of toasts and tooltips, rendered once and loaded after the page. */
+/** Hosts of toasts and tooltips, rendered once. Each is loaded for the first toast or tooltip. */
 export function OverlayHosts() {
-  const [isDue, setIsDue] = useState(false)
+  const [toasts, setToasts] = useState<readonly ToastOptions[]>([])
+  const [anchor, setAnchor] = useState<HTMLElement>()
+  const hasAnchor = anchor !== undefined
   useEffect(() => {
-    const timer = setTimeout(() => setIsDue(true), 0)
-    return () => clearTimeout(timer)
+    showToast = (options) => setToasts((before) => [...before, options])
+    return () => {
+      showToast = () => {}
+    }
   }, [])
-  return isDue ? (
+  useEffect(() => {
+    if (hasAnchor) return undefined
+    const controller = new AbortController()
+    const find = ({ target }: Event) => {
+      const element = target instanceof Element ? target.closest<HTMLElement>('[data-tooltip]') : null
+      if (element) setAnchor(element)
+    }
+    for (const event of ['pointerover', 'focusin', 'click'])
+      document.addEventListener(event, find, { signal: controller.signal })
+    return () => controller.abort()
+  }, [hasAnchor])
+  return (
     <Suspense>
-      <ToastHost />
-      <TooltipHost />
+      {toasts.length > 0 && <ToastHost toasts={toasts} />}
+      {anchor && <TooltipHost first={anchor} />}
     </Suspense>
-  ) : null
+  )
 }
 
 /** A tooltip of a focusable element, shown by `tooltip-host.tsx`; not for information needed to understand a page. */

@@ -1,5 +1,6 @@
 import { Toast } from '@base-ui/react/toast'
 import { X } from 'lucide-react'
+import { useEffect, useRef } from 'react'
 import { Button, IconButton } from './button.tsx'
 import type { ToastOptions } from './overlay-hosts.tsx'
 
@@ -8,7 +9,7 @@ const manager = Toast.createToastManager()
 /** The last toast with an undo. Only this one is offered, since undoing an earlier action would overwrite later ones. */
 let lastUndo: string | undefined
 
-export function addToast({ text, tone = 'good', undo }: ToastOptions) {
+function addToast({ text, tone = 'good', undo }: ToastOptions) {
   if (undo && lastUndo !== undefined) manager.close(lastUndo)
   const id = manager.add({
     // The title is for screen readers.
@@ -31,7 +32,13 @@ async function reverse(undo: () => Promise<unknown>, id: string) {
   }
 }
 
-export default function ToastHost() {
+/** `toasts` only grows. Load this file lazily. */
+export default function ToastHost({ toasts }: { toasts: readonly ToastOptions[] }) {
+  const shown = useRef(0)
+  useEffect(() => {
+    for (const options of toasts.slice(shown.current)) addToast(options)
+    shown.current = toasts.length
+  }, [toasts])
   return (
     <Toast.Provider toastManager={manager}>
       <Toast.Viewport className="fixed top-14 right-4 z-50 flex w-80 max-w-[calc(100vw-2rem)] flex-col gap-2">

@@ -3,8 +3,8 @@ import { useEffect, useState } from 'react'
 
 const DELAY_MS = 300
 
-/** Shows the tooltip of the element under the pointer or with the focus; rendered once and loaded lazily. */
-export default function TooltipHost() {
+/** Shows the tooltip of the element under the pointer or with the focus, at first that of `first`. Load this file lazily. */
+export default function TooltipHost({ first }: { first: HTMLElement }) {
   const [anchor, setAnchor] = useState<HTMLElement>()
   const [isOpen, setIsOpen] = useState(false)
 
@@ -27,6 +27,8 @@ export default function TooltipHost() {
       }, delay)
       return undefined
     }
+    if (first.matches(':focus-visible')) show(first, '*')
+    else if (first.matches(':hover')) show(first, '*', DELAY_MS)
     document.addEventListener(
       'pointerover',
       ({ target, pointerType }) => pointerType !== 'touch' && show(target, '*', DELAY_MS),
@@ -43,7 +45,7 @@ export default function TooltipHost() {
       hide()
       controller.abort()
     }
-  }, [])
+  }, [first])
 
   const text = anchor?.dataset['tooltip']
   if (!anchor || text === undefined) return null

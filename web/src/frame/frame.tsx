@@ -1,25 +1,26 @@
 import { Outlet, useParams, useRouter } from '@tanstack/react-router'
-import { Suspense, lazy, useEffect, useState } from 'react'
+import { lazy, useEffect, useState } from 'react'
 import { isNotFound } from '../api/client.ts'
 import { useLiveUpdates } from '../api/live.ts'
 import { failureOf } from '../api/queries.ts'
 import { Drawer } from '../components/dialog.tsx'
 import { ErrorNote } from '../components/feedback.tsx'
 import { useGo } from '../components/links.tsx'
-import { OverlayHosts } from '../components/overlay-hosts.tsx'
-import { focusHeading } from '../components/page.tsx'
+import { LazyPopup, OverlayHosts } from '../components/overlay-hosts.tsx'
+import { organizationPages } from '../features/organizations/organization-pages.ts'
 import {
   useOrganization,
   useOrganizationPermissions,
   useOrganizations,
 } from '../features/organizations/organizations.ts'
 import { useSession } from '../features/session/session.ts'
-import { organizationPages } from './navigation.ts'
-import { ShortcutsDialog, useShortcuts } from './shortcuts.tsx'
+import { SkipLink, useFocusOnNavigation, usePlace } from './places.tsx'
+import { useShortcuts } from './shortcuts.ts'
 import { Sidebar } from './sidebar.tsx'
 import { TopBar } from './top-bar.tsx'
 
 const Palette = lazy(async () => import('./palette.tsx'))
+const ShortcutsDialog = lazy(async () => import('./shortcuts-dialog.tsx'))
 
 export function Frame() {
   const session = useSession()
@@ -43,39 +44,24 @@ function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'
   const { organization } = useParams({ strict: false })
   const lastOrganization = useLastOrganization(organization)
   const permissions = useOrganizationPermissions(organization ?? lastOrganization)
+  const pages = organizationPages(organization ?? lastOrganization, permissions)
   const [open, setOpen] = useState<'menu' | 'palette' | 'shortcuts'>()
-  // Loaded on first use, then kept mounted for the closing animation.
-  const [hasPalette, setHasPalette] = useState(false)
   const goTo = useGo()
   const followed = isNotFound(useOrganization(organization).error) ? undefined : organization
   useLiveUpdates(followed)
   useFocusOnNavigation()
+  usePlace()
   useShortcuts((keys) => {
-    if (keys === 'Ctrl K') return openPalette()
+    if (keys === 'Ctrl K') return setOpen('palette')
     if (keys === '?') return setOpen('shortcuts')
-    const page = organizationPages(organization ?? lastOrganization, permissions).find(
-      (candidate) => candidate.keys === keys,
-    )
+    const page = pages.find((candidate) => candidate.keys === keys)
     return page && goTo(page.link)
   })
-  function openPalette() {
-    setHasPalette(true)
-    setOpen('palette')
-  }
   const close = () => setOpen(undefined)
 
   return (
     <>
-      <a
-        href="#content"
-        onClick={(event) => {
-          event.preventDefault()
-          document.querySelector<HTMLElement>('#content')?.focus()
-        }}
-        className="fixed top-2 left-2 z-50 -translate-y-20 rounded-md bg-accent px-3 py-2 text-on-accent focus:translate-y-0"
-      >
-        Skip to content
-      </a>
+      <SkipLink />
       <div className="min-h-dvh md:pl-56">
         <aside
           className="fixed inset-y-0 left-0 w-56 overflow-y-auto border-r border-line bg-paper max-md:hidden"
@@ -90,18 +76,23 @@ function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'
           account={account}
           isLive={followed !== undefined}
           onMenu={() => setOpen('menu')}
-          onSearch={openPalette}
+          onSearch={() => setOpen('palette')}
         />
         <main id="content" tabIndex={-1} className="mx-auto w-full max-w-[90rem] px-4 py-5 md:px-6">
           <Outlet />
         </main>
       </div>
-      <ShortcutsDialog isOpen={open === 'shortcuts'} onClose={close} />
-      {hasPalette && (
-        <Suspense>
-          <Palette organization={organization} isOpen={open === 'palette'} onClose={close} />
-        </Suspense>
-      )}
+      <LazyPopup isOpen={open === 'shortcuts'}>
+        <ShortcutsDialog pages={pages} isOpen={open === 'shortcuts'} onClose={close} />
+      </LazyPopup>
+      <LazyPopup isOpen={open === 'palette'}>
+        <Palette
+          organization={organization ?? lastOrganization}
+          isOpen={open === 'palette'}
+          onClose={close}
+          onShortcuts={() => setOpen('shortcuts')}
+        />
+      </LazyPopup>
       <OverlayHosts />
     </>
   )
@@ -111,14 +102,15 @@ const LAST_ORGANIZATION = 'groundstate-organization'
 
 /** The organization opened last, also before a reload: the user's own pages keep its navigation. */
 function useLastOrganization(current: string | undefined) {
-  const known = useOrganizations().data?.data.map(({ id }) => id)
+  const isFound = useOrganization(current).data !== undefined
   useEffect(() => {
-    if (current !== undefined) localStorage.setItem(LAST_ORGANIZATION, current)
-  }, [current])
+    if (current !== undefined && isFound) localStorage.setItem(LAST_ORGANIZATION, current)
+  }, [current, isFound])
   const last = localStorage.getItem(LAST_ORGANIZATION) ?? undefined
-  // It may have been renamed or deleted. The list has only the first hundred organizations.
-  const isGone = last !== undefined && known !== undefined && known.length < 100 && !known.includes(last)
-  return current ?? (isGone ? known[0] : (last ?? known?.[0]))
+  // It may have been renamed or deleted.
+  const isMissing = isNotFound(useOrganization(current ?? last).error)
+  const organizations = useOrganizations({ isEnabled: last === undefined || isMissing })
+  return current ?? (isMissing ? undefined : last) ?? organizations.data?.data[0]?.attributes.name
 }
 
 /** Redirects to the sign-in page, which returns here. In an effect, so that a second render does not redirect again. */
@@ -128,16 +120,4 @@ function SignInRedirect() {
     void router.navigate({ to: '/app/sign-in', search: { next: router.latestLocation.href }, replace: true })
   }, [router])
   return null
-}
-
-/** Focuses the heading after a navigation to another path. A change of the search parameters keeps the focus. */
-function useFocusOnNavigation() {
-  const router = useRouter()
-  useEffect(
-    () =>
-      router.subscribe('onRendered', ({ fromLocation, pathChanged }) => {
-        if (fromLocation && pathChanged) focusHeading()
-      }),
-    [router],
-  )
 }

@@ -3,87 +3,80 @@ import type { PageOnWire } from '@groundstate/contract/responses'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
 import { Command } from 'cmdk'
-import { Boxes, Building2, type LucideIcon, Play } from 'lucide-react'
+import { Boxes, Play } from 'lucide-react'
 import { useState } from 'react'
-import { getData, queryString } from '../api/client.ts'
+import { get, queryString } from '../api/client.ts'
 import { isOfScope } from '../api/queries.ts'
 import { Modal } from '../components/dialog-popup.tsx'
 import { useSettled } from '../components/filters.tsx'
-import { type Target, useGo } from '../components/links.tsx'
+import { useGo } from '../components/links.tsx'
 import { useOrganizationPermissions, useOrganizations } from '../features/organizations/organizations.ts'
-import { overviewActions } from '../features/overview/overview-actions.ts'
 import { runTitle } from '../features/runs/run-text.ts'
-import { useSession } from '../features/session/session.ts'
-import { ADMIN_PAGES, USER_PAGES, organizationPages } from './navigation.ts'
+import { useSession, useSignOut } from '../features/session/session.ts'
+import { useWorkspace } from '../features/workspaces/workspace.ts'
+import { type Item, type ItemGroup, generalGroups, organizationGroups, workspaceGroup } from './palette-items.ts'
+import { useTheme } from './theme.ts'
 
-type PaletteProps = { organization: string | undefined; isOpen: boolean; onClose: () => void }
-
-/** The palette filters by `id` and `keywords`, such as the search text for which the server returned the item. */
-type Item = {
-  id: string
-  keywords?: string[]
-  icon: LucideIcon
-  text: string
-  about?: string
-  link: Target
-  onSelect?: () => void
+type PaletteProps = {
+  organization: string | undefined
+  isOpen: boolean
+  onClose: () => void
+  onShortcuts: () => void
 }
 
-/** Command palette: goes to any workspace, run, page or action. Load this file lazily. */
-export default function Palette({ organization, isOpen, onClose }: PaletteProps) {
+/** Command palette: goes to any page, tab, workspace, run or document, and starts actions. Load this file lazily. */
+export default function Palette({ organization, isOpen, onClose, onShortcuts }: PaletteProps) {
   const goTo = useGo()
   const [text, setText] = useState('')
   const matches = useMatches(organization, useSettled(text.trim()), isOpen)
-  const organizations = useOrganizations()
   const permissions = useOrganizationPermissions(organization)
-  const { data: account } = useSession()
+  const { workspace: name = '' } = useParams({ strict: false })
+  const workspace = useWorkspace(organization ?? '', name).data?.data.attributes
+  const organizations = useOrganizations().data?.data.map(({ attributes }) => attributes.name) ?? []
+  const isSiteAdmin = useSession().data?.attributes['is-site-admin'] ?? false
+  const signOut = useSignOut()
+  const { setTheme } = useTheme()
 
   function select({ link, onSelect }: Item) {
-    onSelect?.()
     onClose()
     setText('')
-    goTo(link)
+    onSelect?.()
+    if (link) goTo(link)
   }
 
-  const groups: Record<string, readonly Item[]> = {
-    ...(organization !== undefined && matches.data && matchGroups(organization, matches.data)),
-    Pages: [
-      ...[
-        ...organizationPages(organization, permissions),
-        ...USER_PAGES,
-        ...(account?.attributes['is-site-admin'] ? ADMIN_PAGES : []),
-      ].map(({ keywords = '', ...page }) => ({
-        id: `${page.text} ${keywords}`,
-        ...page,
-      })),
-      ...(organization === undefined ? [] : overviewActions(organization, permissions)),
-    ],
-    Organizations: (organizations.data?.data ?? []).map(({ attributes: { name } }) => ({
-      id: `organization ${name}`,
-      icon: Building2,
-      text: name,
-      link: { to: '/app/$organization', params: { organization: name } },
-    })),
-  }
+  const groups: readonly ItemGroup[] = [
+    ...(organization !== undefined && workspace ? [workspaceGroup(organization, workspace)] : []),
+    ...(organization !== undefined && matches.data ? matchGroups(organization, matches.data) : []),
+    ...(organization === undefined ? [] : organizationGroups(organization, permissions)),
+    ...generalGroups({
+      isSiteAdmin,
+      organizations,
+      setTheme,
+      signOut: () => signOut.mutate(),
+      showShortcuts: onShortcuts,
+    }),
+  ]
+  const shown = groups.filter(({ items, isDeep = false }) => items.length > 0 && (!isDeep || text !== ''))
   return (
     <Modal isOpen={isOpen} onClose={onClose}>
       <Dialog.Popup
         aria-label="Go to"
         className="fixed top-[10vh] left-1/2 z-40 w-[36rem] max-w-[calc(100vw-2rem)] -translate-x-1/2 overflow-hidden rounded-lg border border-line bg-raised shadow-xl"
       >
-        <Command label="Go to" loop>
+        <Command label="Go to" loop filter={relevance}>
           <Command.Input
             value={text}
             onValueChange={setText}
-            placeholder="Search workspaces, runs and pages…"
+            placeholder="Search workspaces, runs, pages and actions…"
             className="h-11 w-full border-b border-line bg-transparent px-4 text-base outline-none"
           />
           <Command.List className="max-h-[60vh] overflow-y-auto p-1">
             <Command.Empty className="px-3 py-6 text-center text-dim">
               {matches.isFetching ? 'Searching…' : 'No matches.'}
             </Command.Empty>
-            {Object.entries(groups).map(([heading, items]) => (
+            {shown.map(({ heading, items }) => (
               <Command.Group
                 key={heading}
                 heading={heading}
@@ -92,7 +85,7 @@ export default function Palette({ organization, isOpen, onClose }: PaletteProps)
                 {items.map((item) => (
                   <Command.Item
                     key={item.id}
-                    value={item.id}
+                    value={`${item.id} ${heading}`}
                     {...(item.keywords && { keywords: item.keywords })}
                     onSelect={() => select(item)}
                     className="flex cursor-pointer items-center gap-2 rounded px-2 py-2 aria-selected:bg-hover"
@@ -111,19 +104,36 @@ export default function Palette({ organization, isOpen, onClose }: PaletteProps)
   )
 }
 
+/** How well an item matches a search: 0 unless it contains all words, most if its text begins with them. */
+function relevance(value: string, search: string, keywords: readonly string[] = []) {
+  const text = `${value} ${keywords.join(' ')}`.toLowerCase()
+  const words = search.toLowerCase().trim().split(/\s+/)
+  if (!words.every((word) => text.includes(word))) return 0
+  if (text.startsWith(words.join(' '))) return 1
+  return words.every((word) => ` ${text}`.includes(` ${word}`)) ? 0.8 : 0.5
+}
+
 type Matches = NonNullable<ReturnType<typeof useMatches>['data']>
 
-function matchGroups(organization: string, { text, workspaces, runs }: Matches): Record<string, readonly Item[]> {
+function matchGroups(organization: string, { text, workspaces, runs }: Matches): readonly ItemGroup[] {
   const keywords = [text]
-  const workspaceItems = workspaces.map(({ attributes: { name } }) => {
+  const workspaceItems = workspaces.items.map(({ attributes: { name } }) => {
     const link = { to: '/app/$organization/workspaces/$workspace', params: { organization, workspace: name } }
-    return { id: `workspace ${name}`, keywords, icon: Boxes, text: name, link }
+    return { id: name, keywords, icon: Boxes, text: name, link }
   })
-  const runItems = runs.map(({ id, attributes: { message } }) => {
+  const runItems = runs.items.map(({ id, attributes: { message } }) => {
     const link = { to: '/app/$organization/runs/$run', params: { organization, run: id } }
     return { id, keywords, icon: Play, text: id, about: runTitle({ id, message }), link }
   })
-  return { Workspaces: workspaceItems, ...(runItems.length > 0 && { Runs: runItems }) }
+  return [
+    { heading: `Workspaces${moreText(workspaces)}`, items: workspaceItems },
+    { heading: `Runs${moreText(runs)}`, items: runItems },
+  ]
+}
+
+/** How many matches there are if not all are listed. */
+function moreText({ items, total }: { items: readonly unknown[]; total: number }) {
+  return total > items.length ? `: ${items.length} of ${total.toLocaleString('en')}, type more to narrow them` : ''
 }
 
 function useMatches(organization: string | undefined, text: string, isOpen: boolean) {
@@ -135,11 +145,15 @@ function useMatches(organization: string | undefined, text: string, isOpen: bool
       const byName = queryString({ 'search[name]': text, 'page[size]': 8 })
       const byText = queryString({ 'search[basic]': text, 'page[size]': 5 })
       const [workspaces, runs] = await Promise.all([
-        getData<PageOnWire<typeof workspaceSchema>>(`${path}/workspaces${byName}`, signal),
-        text === '' ? [] : getData<PageOnWire<typeof runSchema>>(`${path}/runs${byText}`, signal),
+        get<PageOnWire<typeof workspaceSchema>>(`${path}/workspaces${byName}`, signal),
+        text === '' ? undefined : get<PageOnWire<typeof runSchema>>(`${path}/runs${byText}`, signal),
       ])
-      return { text, workspaces, runs }
+      return { text, workspaces: listed(workspaces), runs: runs ? listed(runs) : { items: [], total: 0 } }
     },
     placeholderData: (before, query) => (isOfScope(query, organization ?? '') ? before : undefined),
   })
+}
+
+function listed<Row>({ data, meta }: { data: Row[]; meta: { pagination: { 'total-count'?: number | null } } }) {
+  return { items: data, total: meta.pagination['total-count'] ?? data.length }
 }

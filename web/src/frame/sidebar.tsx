@@ -1,11 +1,13 @@
 import { Link } from '@tanstack/react-router'
 import { BookOpen, Building2, ChevronsUpDown } from 'lucide-react'
+import { useState } from 'react'
 import { TargetLink } from '../components/links.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Mark } from '../components/page.tsx'
+import { type Destination, organizationPages } from '../features/organizations/organization-pages.ts'
 import { useOrganizationPermissions, useOrganizations } from '../features/organizations/organizations.ts'
 import { useSession } from '../features/session/session.ts'
-import { ADMIN_PAGES, type Destination, USER_PAGES, organizationPages } from './navigation.ts'
+import { ADMIN_PAGES, USER_PAGES } from './navigation.ts'
 
 const ITEM =
   'flex items-center gap-2.5 rounded-md px-2.5 py-1.5 text-dim no-underline hover:bg-hover hover:text-ink data-[status=active]:bg-accent-soft data-[status=active]:font-medium data-[status=active]:text-accent'
@@ -30,7 +32,12 @@ export function Sidebar({ organization, onNavigate }: { organization: string | u
       </Link>
       <OrganizationSwitcher current={organization} />
       <nav aria-label="Main" className="flex flex-1 flex-col gap-4">
-        <Destinations destinations={organizationPages(organization, permissions)} />
+        {[...Map.groupBy(organizationPages(organization, permissions), ({ group }) => group)].map(([group, pages]) => (
+          <div key={group ?? ''}>
+            {group !== undefined && <p className="px-2.5 pb-1 text-xs font-medium text-dim">{group}</p>}
+            <Destinations destinations={pages} />
+          </div>
+        ))}
         <div className="mt-auto">
           <Destinations destinations={[...administration, ...USER_PAGES]} />
           <Link to="/docs" className={ITEM}>
@@ -60,29 +67,33 @@ function Destinations({ destinations }: { destinations: readonly Destination[] }
 }
 
 function OrganizationSwitcher({ current }: { current: string | undefined }) {
-  const { data } = useOrganizations()
+  const [isNear, setIsNear] = useState(false)
+  const { data } = useOrganizations({ isEnabled: isNear })
+  const near = () => setIsNear(true)
   const names = data?.data.map(({ attributes }) => attributes.name) ?? []
   return (
-    <Menu
-      align="start"
-      trigger={
-        <button
-          type="button"
-          className="flex w-full cursor-pointer items-center gap-2 rounded-md border border-line bg-paper px-2.5 py-1.5 text-left hover:bg-hover"
-        >
-          <Building2 size={16} className="shrink-0 text-dim" />
-          <span className="min-w-0 flex-1 truncate font-medium">
-            <span className="sr-only">Organization: </span>
-            {current ?? 'Select an organization'}
-          </span>
-          <ChevronsUpDown size={14} className="shrink-0 text-dim" />
-        </button>
-      }
-      items={[
-        ...names.map((name) => ({ text: name, link: { to: '/app/$organization', params: { organization: name } } })),
-        ...(names.length > 0 ? (['separator'] as const) : []),
-        { text: 'All organizations', icon: Building2, link: { to: '/app', search: { all: true } } },
-      ]}
-    />
+    <div onPointerEnter={near} onFocus={near}>
+      <Menu
+        align="start"
+        trigger={
+          <button
+            type="button"
+            className="flex w-full cursor-pointer items-center gap-2 rounded-md border border-line bg-paper px-2.5 py-1.5 text-left hover:bg-hover"
+          >
+            <Building2 size={16} className="shrink-0 text-dim" />
+            <span className="min-w-0 flex-1 truncate font-medium">
+              <span className="sr-only">Organization: </span>
+              {current ?? 'Select an organization'}
+            </span>
+            <ChevronsUpDown size={14} className="shrink-0 text-dim" />
+          </button>
+        }
+        items={[
+          ...names.map((name) => ({ text: name, link: { to: '/app/$organization', params: { organization: name } } })),
+          ...(names.length > 0 ? (['separator'] as const) : []),
+          { text: 'All organizations', icon: Building2, link: { to: '/app', search: { all: true } } },
+        ]}
+      />
+    </div>
   )
 }

@@ -58,7 +58,7 @@ const THEME_TEXTS = {
   dark: { text: 'Dark', icon: Moon },
 } as const satisfies Record<Theme, unknown>
 
-function ThemeMenu() {
+export function ThemeMenu() {
   const { theme, setTheme } = useTheme()
   return (
     <Menu

@@ -1,7 +1,7 @@
 import { createRoute, redirect } from '@tanstack/react-router'
 import { AUDIT_SEARCH } from '../features/audit-trail/audit-search.ts'
 import { RUN_FILTERS } from '../features/runs/list/runs-query.ts'
-import { WORKSPACE_FILTERS, WORKSPACE_SORTS } from '../features/workspaces/workspaces.ts'
+import { WORKSPACE_FILTERS, WORKSPACE_SORTS } from '../features/workspaces/workspaces-search.ts'
 import { searchParams } from '../search-params.ts'
 import { below, page } from './page.ts'
 import { frame } from './root.ts'

@@ -1,4 +1,4 @@
-import { createRootRoute, createRoute, Outlet, redirect } from '@tanstack/react-router'
+import { createRootRoute, createRoute, lazyRouteComponent, Outlet, redirect } from '@tanstack/react-router'
 import { Frame } from '../frame/frame.tsx'
 import { searchParams } from '../search-params.ts'
 import { page } from './page.ts'
@@ -35,12 +35,17 @@ const resetPassword = createRoute({
 const documentation = createRoute({
   getParentRoute: () => root,
   path: '/docs',
-  ...page(async () => import('../features/documentation/documentation-frame.tsx'), 'DocumentationFrame'),
+  ...page(async () => import('../frame/documentation-frame.tsx'), 'DocumentationFrame'),
+  notFoundComponent: lazyRouteComponent(
+    async () => import('../features/documentation/document-page.tsx'),
+    'DocumentNotFoundPage',
+  ),
 })
 const documentationIndex = createRoute({
   getParentRoute: () => documentation,
   path: '/',
-  ...page(async () => import('../features/documentation/document-page.tsx'), 'DocumentPage'),
+  validateSearch: searchParams({ q: 'text' }),
+  ...page(async () => import('../features/documentation/document-page.tsx'), 'DocumentationIndexPage'),
 })
 const document = createRoute({
   getParentRoute: () => documentation,
@@ -50,7 +55,13 @@ const document = createRoute({
 const apiReference = createRoute({
   getParentRoute: () => documentation,
   path: 'api',
+  validateSearch: searchParams({ operations: 'text' }),
   ...page(async () => import('../features/documentation/api-reference-page.tsx'), 'ApiReferencePage'),
+})
+const apiTag = createRoute({
+  getParentRoute: () => documentation,
+  path: 'api/$tag',
+  ...page(async () => import('../features/documentation/api-reference-page.tsx'), 'ApiTagPage'),
 })
 
 export const publicRoutes = [
@@ -58,5 +69,5 @@ export const publicRoutes = [
   signIn,
   invitation,
   resetPassword,
-  documentation.addChildren([documentationIndex, document, apiReference]),
+  documentation.addChildren([documentationIndex, document, apiReference, apiTag]),
 ] as const

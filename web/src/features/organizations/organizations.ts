@@ -6,9 +6,10 @@ import { useChange } from '../../api/queries.ts'
 
 export type OrganizationPermissions = Wire<typeof organizationSchema>['attributes']['permissions']
 
-export function useOrganizations() {
+export function useOrganizations({ isEnabled = true }: { isEnabled?: boolean } = {}) {
   return useQuery({
     queryKey: ['organizations'],
+    enabled: isEnabled,
     staleTime: 60_000,
     queryFn: async () => get<PageOnWire<typeof organizationSchema>>('/organizations?page[size]=100'),
   })

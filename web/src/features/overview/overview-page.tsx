@@ -1,6 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { ListChecks, TriangleAlert } from 'lucide-react'
-import { type ComponentProps, type ReactNode, useId, useState } from 'react'
+import { type ComponentProps, type ReactNode, Suspense, lazy, useId, useState } from 'react'
 import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { ErrorPage, Notice, Skeleton } from '../../components/feedback.tsx'
@@ -9,12 +9,15 @@ import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { TONE_TEXT } from '../../components/status.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
-import { GettingStarted } from './getting-started.tsx'
 import { setGuideChoice, useGuideChoice } from './guide-choice.ts'
 import { mayCreateSample } from './overview-actions.ts'
 import { type Overview, type Sample, useOverview, useTokenWatch, workspaceGroups } from './overview.ts'
 import { RunColumns } from './run-columns.tsx'
-import { SampleCard, SampleOffer } from './sample-card.tsx'
+
+// The guide is for new organizations only.
+const GettingStarted = lazy(async () => ({ default: (await import('./getting-started.tsx')).GettingStarted }))
+const SampleCard = lazy(async () => ({ default: (await import('./sample-card.tsx')).SampleCard }))
+const SampleOffer = lazy(async () => ({ default: (await import('./sample-card.tsx')).SampleOffer }))
 
 const route = getRouteApi('/frame/app/$organization')
 
@@ -52,20 +55,22 @@ function Content({ organization, overview, sample }: ContentProps) {
     hasGuide && mayChange && <SampleOffer organization={organization} />
   )
   const guide = (hasGuide || sampleCard) && (
-    <div
-      className={`grid items-start gap-4 ${sample ? 'lg:grid-cols-[minmax(0,2fr)_minmax(0,3fr)]' : 'lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]'}`}
-    >
-      {sample && sampleCard}
-      {hasGuide && (
-        <GettingStarted
-          organization={organization}
-          overview={overview}
-          mayCreate={permissions?.['can-create-workspace'] ?? false}
-          onHide={() => setGuideChoice(organization, 'hidden')}
-        />
-      )}
-      {!sample && sampleCard}
-    </div>
+    <Suspense fallback={<Skeleton rows={8} />}>
+      <div
+        className={`grid items-start gap-4 ${sample ? 'lg:grid-cols-[minmax(0,2fr)_minmax(0,3fr)]' : 'lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]'}`}
+      >
+        {sample && sampleCard}
+        {hasGuide && (
+          <GettingStarted
+            organization={organization}
+            overview={overview}
+            mayCreate={permissions?.['can-create-workspace'] ?? false}
+            onHide={() => setGuideChoice(organization, 'hidden')}
+          />
+        )}
+        {!sample && sampleCard}
+      </div>
+    </Suspense>
   )
   const isRequested = choice === 'shown'
   const figures = { overview, maySeeQuotas: permissions?.['can-view-usage'] ?? false }

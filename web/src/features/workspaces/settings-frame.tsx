@@ -1,6 +1,6 @@
 import { Notice } from '../../components/feedback.tsx'
 import { SectionLayout } from '../../components/section-layout.tsx'
-import { WORKSPACE_SETTINGS } from './settings-sections.ts'
+import { WORKSPACE_SETTINGS } from './workspace-sections.ts'
 import { useOpenWorkspace } from './workspace.ts'
 
 /** The settings of a workspace, one form per section; read-only for users who may not change them. */

@@ -7,16 +7,19 @@ import { Confirm } from '../../components/confirm.tsx'
 import { ErrorPage, Notice, Skeleton } from '../../components/feedback.tsx'
 import { TextArea, fieldError, formValues } from '../../components/form.tsx'
 import { InlineForm, useInlineForm } from '../../components/inline-form.tsx'
+import { ListLink, TargetLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Page, usePageTitle } from '../../components/page.tsx'
 import { Tabs } from '../../components/tabs.tsx'
 import { RelativeTime } from '../../components/time.tsx'
+import { closestPages, organizationPages } from '../organizations/organization-pages.ts'
+import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { NoRun, RunBadges, RunStatus, runState } from '../runs/run-status.tsx'
 import { waitingReason } from '../runs/run-text.ts'
 import { useSession } from '../session/session.ts'
 import { holderText, lockHolder, lockReason } from './lock-holder.ts'
-import { WORKSPACE_SETTINGS } from './settings-sections.ts'
+import { WORKSPACE_SETTINGS, WORKSPACE_TABS } from './workspace-sections.ts'
 import type { WorkspaceAttributes } from './workspace.ts'
 import { useOpenWorkspace, useUpdateWorkspace, useWorkspace, useWorkspaceLock } from './workspace.ts'
 
@@ -26,17 +29,6 @@ const NewRunDialog = lazy(async () => ({
 const UploadDialog = lazy(async () => import('../configurations/upload-dialog.tsx'))
 const ImportDialog = lazy(async () => import('../state-import/import-dialog.tsx'))
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace')
-
-const TABS: readonly [text: string, path: string, permission?: keyof WorkspaceAttributes['permissions']][] = [
-  ['Overview', ''],
-  ['Runs', '/runs', 'can-read-run'],
-  ['States', '/states', 'can-read-state-versions'],
-  ['Variables', '/variables', 'can-read-variable'],
-  ['Tasks', '/tasks'],
-  ['Triggers', '/triggers', 'can-read-run'],
-  ['Access', '/access'],
-  ['Settings', '/settings', 'can-read-settings'],
-]
 
 export function WorkspaceFrame() {
   const { organization, workspace: name } = route.useParams()
@@ -56,7 +48,33 @@ export function WorkspaceFrame() {
 
   if (workspace.isPending) return <Skeleton label="Loading the workspace" rows={8} />
   const failure = failureOf(workspace)
-  return failure ? <ErrorPage {...failure} what="workspace" /> : <Layout />
+  if (!failure) return <Layout />
+  return (
+    <ErrorPage {...failure} what="workspace" missing={`No workspace named “${name}” in ${organization}.`}>
+      <OtherPages organization={organization} name={name} />
+    </ErrorPage>
+  )
+}
+
+/** Pages with a name like that of a missing workspace: `/app/main/teamz` may have meant one of them. */
+function OtherPages({ organization, name }: { organization: string; name: string }) {
+  const pages = closestPages(name, organizationPages(organization, useOrganizationPermissions(organization)))
+  return (
+    <ul className="mt-4 list-disc space-y-1 pl-5">
+      {pages.map(({ text, link }) => (
+        <li key={text}>
+          <TargetLink leadsTo={link} className="text-accent underline">
+            {text}
+          </TargetLink>
+        </li>
+      ))}
+      <li>
+        <ListLink list="workspaces" search={{ q: name }} className="text-accent underline">
+          Workspaces with “{name}” in their name
+        </ListLink>
+      </li>
+    </ul>
+  )
 }
 
 function Layout() {
@@ -75,11 +93,13 @@ function Layout() {
       replace: true,
     })
   const dialog = { organization, workspace, onClose: close }
-  const tabs = TABS.filter(([, , permission]) => !permission || permissions[permission]).map(([text, path]) => ({
-    text,
-    isExact: path === '',
-    link: { to: `/app/$organization/workspaces/$workspace${path}`, params: { organization, workspace: name } },
-  }))
+  const tabs = WORKSPACE_TABS.filter(([, , permission]) => !permission || permissions[permission]).map(
+    ([text, path]) => ({
+      text,
+      isExact: path === '',
+      link: { to: `/app/$organization/workspaces/$workspace${path}`, params: { organization, workspace: name } },
+    }),
+  )
 
   return (
     <Page
@@ -138,7 +158,7 @@ function TabTitle({ overview }: { overview: string }) {
   const id = useMatches({ select: (matches) => matches.at(-1)?.routeId ?? '' })
   const path = id.slice(route.id.length).replace(/\/$/, '')
   const section = WORKSPACE_SETTINGS.find((each) => `/settings${each.path}` === path)
-  const text = section?.text ?? TABS.find(([, tab]) => tab === path)?.[0]
+  const text = section?.text ?? WORKSPACE_TABS.find(([, tab]) => tab === path)?.[0]
   const title = section?.path === '' ? 'Settings' : text
   usePageTitle(path === '' || title === undefined ? overview : `${workspace} · ${title.toLowerCase()}`)
   return null

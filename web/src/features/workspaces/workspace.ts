@@ -33,10 +33,12 @@ export function workspaceKey(organization: string, name: string) {
   return ['workspaces', organization, 'named', name]
 }
 
+/** A workspace with its related resources. Disabled for an empty name. */
 export function useWorkspace(organization: string, name: string) {
   const queryKey = workspaceKey(organization, name)
   return useQuery({
     queryKey,
+    enabled: name !== '',
     queryFn: async () => {
       try {
         return await get<WorkspaceDocument>(`/organizations/${organization}/workspaces/${name}?${INCLUDE}`)

@@ -6,13 +6,8 @@ import { ActiveFilters, FilterChips, SearchField } from '../../components/filter
 import { Picker } from '../../components/picker.tsx'
 import { useOverview, workspaceGroups } from '../overview/overview.ts'
 import { readTag, readTags, tagText } from './tag-filter.ts'
-import {
-  type ListedWorkspace,
-  WORKSPACE_FILTERS,
-  type WorkspaceSearch,
-  findProjects,
-  useProjectName,
-} from './workspaces.ts'
+import { WORKSPACE_FILTERS, type WorkspaceSearch } from './workspaces-search.ts'
+import { type ListedWorkspace, findProjects, useProjectName } from './workspaces.ts'
 
 export type ChangeSearch = (change: Partial<WorkspaceSearch>, options?: { isTyping?: boolean }) => void
 

@@ -12,8 +12,9 @@ import { workspaceActions } from './bulk-actions.ts'
 import { ConnectCli } from './connect-cli.tsx'
 import { useCreatableProjects } from './new-workspace.ts'
 import { type ChangeSearch, NO_FILTER, WorkspacesFilters, withTag } from './workspaces-filters.tsx'
+import type { WorkspaceSearch } from './workspaces-search.ts'
 import { WorkspacesTable } from './workspaces-table.tsx'
-import { type WorkspaceSearch, readWorkspaces, useWorkspaces } from './workspaces.ts'
+import { readWorkspaces, useWorkspaces } from './workspaces.ts'
 
 const NewWorkspaceDialog = lazy(async () => import('./new-workspace-dialog.tsx'))
 const UploadDialog = lazy(async () => import('../configurations/upload-dialog.tsx'))

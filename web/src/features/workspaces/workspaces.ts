@@ -1,7 +1,6 @@
 import type { planSchema } from '@groundstate/contract/plans'
 import type { projectSchema } from '@groundstate/contract/projects'
 import type { DocumentOnWire, PageOnWire } from '@groundstate/contract/responses'
-import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { effectiveTagBindingSchema } from '@groundstate/contract/tags'
 import type { teamSchema } from '@groundstate/contract/teams'
@@ -12,28 +11,9 @@ import { get, getData, queryString } from '../../api/client.ts'
 import { includedOf, isOfScope } from '../../api/queries.ts'
 import type { PickedItem } from '../../components/pick-list.tsx'
 import type { Choice } from '../../components/picker.tsx'
-import type { SearchParams } from '../../search-params.ts'
 import { holderOf } from './lock-holder.ts'
 import { readTags, taggedParams } from './tag-filter.ts'
-
-/**
- * Filters of the list in the URL. `status` has groups of the current run, `none` for workspaces without a run; `project` is
- * an id; `tag` is a list such as `env=prod,kafka`.
- */
-export const WORKSPACE_FILTERS = {
-  q: 'text',
-  status: [...RUN_GROUP_NAMES, 'none'],
-  project: 'text',
-  tag: 'text',
-  version: 'text',
-  locked: ['true', 'false'],
-  drifted: ['true', 'false'],
-} as const
-export const WORKSPACE_SORTS = ['name', 'latest-change-at', 'current-run.created-at'].flatMap((name) => [
-  name,
-  `-${name}`,
-])
-export type WorkspaceSearch = SearchParams<typeof WORKSPACE_FILTERS & { sort: readonly string[]; page: 'number' }>
+import type { WorkspaceSearch } from './workspaces-search.ts'
 
 const PAGE_SIZE = 50
 const RUN_PARTS = ['', '.plan', '.created_by']

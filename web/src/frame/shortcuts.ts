@@ -1,15 +1,4 @@
 import { useEffect, useEffectEvent } from 'react'
-import { Dialog } from '../components/dialog.tsx'
-
-/** All keyboard shortcuts. None of them modifies data. */
-const SHORTCUTS = [
-  { keys: 'Ctrl K', action: 'Go to a workspace, run or page' },
-  { keys: '/', action: 'Search this page' },
-  { keys: 'g o', action: 'Overview' },
-  { keys: 'g w', action: 'Workspaces' },
-  { keys: 'g r', action: 'Runs' },
-  { keys: '?', action: 'Keyboard shortcuts' },
-] as const
 
 /** Longest pause between two keys of a sequence, in ms. */
 const SEQUENCE_MS = 1200
@@ -27,7 +16,7 @@ export function useShortcuts(act: (keys: string) => void) {
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return undefined
       if (event.key === '/') {
-        const search = document.querySelector<HTMLInputElement>('main input[type=search]')
+        const [search] = document.querySelectorAll<HTMLInputElement>(':is(main, header) input[type=search]')
         if (!search) return undefined
         event.preventDefault()
         return search.focus()
@@ -46,26 +35,5 @@ export function useShortcuts(act: (keys: string) => void) {
 function isTyping(target: EventTarget | null) {
   return (
     target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
-  )
-}
-
-export function ShortcutsDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
-  return (
-    <Dialog title="Keyboard shortcuts" isOpen={isOpen} onClose={onClose} width="max-w-md">
-      <dl className="grid grid-cols-[6rem_1fr] gap-y-2">
-        {SHORTCUTS.map(({ keys, action }) => (
-          <div key={keys} className="contents">
-            <dt>
-              {keys.split(' ').map((key) => (
-                <kbd key={key} className="mr-1 rounded border border-line-strong px-1.5 py-0.5 text-xs">
-                  {key}
-                </kbd>
-              ))}
-            </dt>
-            <dd>{action}</dd>
-          </div>
-        ))}
-      </dl>
-    </Dialog>
   )
 }

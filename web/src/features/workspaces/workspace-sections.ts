@@ -1,3 +1,21 @@
+import type { WorkspaceAttributes } from './workspace.ts'
+
+/** The tabs of a workspace, with the permission that shows them. */
+export const WORKSPACE_TABS: readonly [
+  text: string,
+  path: string,
+  permission?: keyof WorkspaceAttributes['permissions'],
+][] = [
+  ['Overview', ''],
+  ['Runs', '/runs', 'can-read-run'],
+  ['States', '/states', 'can-read-state-versions'],
+  ['Variables', '/variables', 'can-read-variable'],
+  ['Tasks', '/tasks'],
+  ['Triggers', '/triggers', 'can-read-run'],
+  ['Access', '/access'],
+  ['Settings', '/settings', 'can-read-settings'],
+]
+
 /** The sections of a workspace's settings, with search terms for the palette. */
 export const WORKSPACE_SETTINGS = [
   { text: 'General', path: '', keywords: 'name description project' },
