@@ -18,7 +18,7 @@ export type BootedAgent = {
 }
 
 /**
- * Starts a stand-alone agent as a process, stopped at the end of the file. `command` prefixes the agent's, as
+ * Starts a standalone agent as a process, stopped at the end of the file. `command` prefixes the agent's, as
  * `ip netns exec` does.
  */
 export function bootAgent({

@@ -172,7 +172,7 @@ describe.skipIf(!hasBrowser)('people', async () => {
     expect(relationships.teams.data).toHaveLength(1)
   })
 
-  test('the last owner can’t leave, and is told why', async () => {
+  test('the last owner can’t leave, and sees the reason', async () => {
     const [{ id }] = await memberships('q=admin@')
 
     await owner.goto(`${server.url}/app/main/members/${id}`)

@@ -19,7 +19,7 @@ function plain(fields: LogFields): LogFields {
   return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, textOf(value)]))
 }
 
-/** The log of a stand-alone agent on standard output, one line per event. */
+/** The log of a standalone agent on standard output, one line per event. */
 export function createLineLog({ level: minimum, json }: { level: LogLevel; json: boolean }): AgentLog {
   const write = (level: LogLevel) => {
     if (LEVELS.indexOf(level) < LEVELS.indexOf(minimum)) return () => {}

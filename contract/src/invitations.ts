@@ -19,7 +19,7 @@ export const showInvitationBody = plainBody('invitations', z.object({ secret: li
 export const registerBody = plainBody('invitations', z.object({ secret: linkSecret, username, password: newPassword }))
 export type Register = z.infer<typeof registerBody>['data']['attributes']
 
-/** What the holder of a link may know. */
+/** An invitation as shown to the holder of its link. */
 export const openInvitationSchema = resource('invitations', {
   name: 'OpenInvitation',
   attributes: {

@@ -24,7 +24,7 @@ export const passwordResetSchema = resource('password-resets', {
 })
 export type PasswordResetResource = Written<typeof passwordResetSchema>
 
-/** What the holder of a link may know. */
+/** A password reset as shown to the holder of its link. */
 export const openPasswordResetSchema = resource('password-resets', {
   name: 'OpenPasswordReset',
   attributes: { username: z.string(), 'expires-at': timestamp },

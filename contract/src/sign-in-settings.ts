@@ -91,7 +91,7 @@ const trialAccount = z.strictObject({
   'is-suspended': z.boolean(),
 })
 
-/** What a trial sign-in found; null until it is finished. */
+/** Result of a trial sign-in; null until it is finished. */
 export const trialResult = {
   error: nullable.string.describe('why the sign-in failed'),
   subject: nullable.string,

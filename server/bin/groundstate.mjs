@@ -1,4 +1,4 @@
-// The server's command line, for a Node that runs TypeScript sources: `groundstate` beside this file finds one.
+// The server's command line, for a Node that runs TypeScript sources: `groundstate` next to this file finds one.
 import module from 'node:module'
 import { join } from 'node:path'
 import { isBundleFresh } from './bundle.mjs'

@@ -288,7 +288,7 @@ create index agent_jobs_organization_queue_idx on agent_jobs (agent_pool_id, cla
 create index agent_jobs_engine_queue_idx on agent_jobs (agent_pool_id, class, organization_id, requested_engine, round, tag, seq)
   where status = 'queued';
 create index agent_jobs_workspace_queue_idx on agent_jobs (agent_pool_id, class, workspace_id, tag) where status = 'queued';
--- An agent can only reserve jobs of its own pool.
+-- An agent can only reserve its pool's jobs.
 create index agent_jobs_reserved_idx on agent_jobs (agent_pool_id, preferred_agent_id, seq)
   where status = 'queued' and preferred_agent_id is not null;
 create index agent_jobs_pool_running_idx on agent_jobs (agent_pool_id, class, tag) where status = 'running';

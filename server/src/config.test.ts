@@ -119,7 +119,7 @@ describe('settings', () => {
   })
 })
 
-test('settings of a stand-alone agent are ignored', () => {
+test('settings of a standalone agent are ignored', () => {
   const config = readConfig({ GROUNDSTATE_URL: 'x', GROUNDSTATE_AGENT_TOKEN: 'x', GROUNDSTATE_AGENT_SINGLE: '1' })
 
   expect(config.engineDownloads).toBe(false)

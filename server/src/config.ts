@@ -26,7 +26,7 @@ export function isLoopbackHost(host: string) {
   return name === 'localhost' || (ipaddr.isValid(name) && ipaddr.process(name).range() === 'loopback')
 }
 
-/** Known variables. Those of the stand-alone agent and of client commands are ignored. */
+/** Known variables. Those of the standalone agent and of client commands are ignored. */
 const KNOWN = new Set([
   ...knownVariables(SETTINGS),
   ...knownVariables(AGENT_SETTINGS),

@@ -14,7 +14,7 @@ export type PolledQuery<T> = {
   onError?: () => void
 }
 
-/** The polled queries of this process, sent as one statement, so a waiter needs none of its own. */
+/** The polled queries of this process, sent as one statement, so a waiter needs no query. */
 export type Polls = ReturnType<typeof createPolls>
 
 type Pending = { polled: PolledQuery<unknown>; value: RawBuilder<unknown> }

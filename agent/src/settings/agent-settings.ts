@@ -25,7 +25,7 @@ function defaultWorkDir() {
   return process.geteuid?.() === 0 ? '/var/lib/groundstate-agent' : join(homedir(), '.groundstate-agent')
 }
 
-/** The settings of a stand-alone agent, listed by `groundstate-agent --help` and docs/SETTINGS.md. */
+/** The settings of a standalone agent, listed by `groundstate-agent --help` and docs/SETTINGS.md. */
 export const AGENT_SETTINGS = {
   url: {
     value: '<address>',
@@ -136,7 +136,7 @@ export const TOKEN_VARIABLES = ['GROUNDSTATE_AGENT_TOKEN', 'TFC_AGENT_TOKEN'] as
 const KNOWN = new Set<string>([...TOKEN_VARIABLES, ...knownVariables(AGENT_SETTINGS)])
 const NOTES: Record<string, string> = { TFC_AGENT_AUTO_UPDATE: ': install a new version with npm, and restart' }
 
-/** Reads the settings of a stand-alone agent. */
+/** Reads the settings of a standalone agent. */
 export function readAgentSettings(args: readonly string[], env: NodeJS.ProcessEnv): SettingsRead {
   const { flags, problems } = readFlags(args)
   const work = withoutForeignWork({ flags, env })

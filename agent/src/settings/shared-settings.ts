@@ -6,7 +6,7 @@ import type { Settings, Values } from './setting.ts'
 /** Default maximum disk space of directories that wait for their apply, in bytes. */
 export const PLAN_DIRECTORY_LIMIT = 5 * 1024 ** 3
 
-/** Settings of both stand-alone and built-in agents. */
+/** Settings of both standalone and built-in agents. */
 export const SHARED_SETTINGS = {
   enginePath: {
     value: '<path>',

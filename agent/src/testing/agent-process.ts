@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { AGENT_TOKEN, type ProtocolServer } from './protocol-server.ts'
 
-/** Starts a stand-alone agent process, stopped with the test; `env` adds settings. */
+/** Starts a standalone agent process, stopped with the test; `env` adds settings. */
 export function spawnAgent(server: ProtocolServer, workDir: string, env: Record<string, string> = {}): ChildProcess {
   const agent = spawn(process.execPath, [join(import.meta.dirname, '../../bin/groundstate-agent.mjs')], {
     env: {

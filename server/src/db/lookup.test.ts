@@ -50,7 +50,7 @@ test('a transaction sees its own writes', async () => {
   expect(found?.size).toBe(2)
 })
 
-test('PostgreSQL plans a look-up once for any number of keys', async () => {
+test('PostgreSQL plans a lookup once for any number of keys', async () => {
   await db.connection().execute(async (one) => {
     // As by default: the server of the tests keeps a plan from the first execution on.
     await sql`set plan_cache_mode = auto`.execute(one)

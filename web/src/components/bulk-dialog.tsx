@@ -269,7 +269,7 @@ function Names({ label, items }: { label: string; items: readonly Named[] }) {
 
 type SkippedProps = { noun: string; action: BulkAction<Named>; items: readonly Named[] }
 
-/** What the action leaves out, by reason. */
+/** Items that the action skips, by reason. */
 function Skipped({ noun, action, items }: SkippedProps) {
   const reasons = [...Map.groupBy(items, action.obstacle)]
   return (

@@ -9,7 +9,7 @@ import { type AdminUser, actOnUser, useResetPassword } from './users.ts'
 
 type ActionsProps = { user: AdminUser; isSelf: boolean }
 
-/** What an administrator may do with an account. Nobody can lock themselves out. */
+/** An administrator's actions on an account. Users cannot lock themselves out. */
 export function AccountActions({ user, isSelf }: ActionsProps) {
   const { username } = user.attributes
   const isAdmin = user.attributes['is-admin']

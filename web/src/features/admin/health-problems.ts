@@ -19,7 +19,7 @@ const FEW_FREE = 0.1
 const VERY_FEW_FREE = 0.03
 const MANY_CONNECTIONS = 0.9
 
-/** What is not right, and what to do about it. */
+/** Problems, each with its remedy. */
 export function problemsOf(health: Health): Problem[] {
   return [...storageProblems(health), ...databaseProblems(health), ...queueProblems(health), ...agentProblems(health)]
 }

@@ -46,7 +46,7 @@ export async function deleteSiteOrganization(name: string) {
   await request('DELETE', `/admin/organizations/${name}`)
 }
 
-/** What a plan is limited to, in words. */
+/** Limits of a plan, in words. */
 export function limitsText({ attributes }: FeatureSet) {
   const limits = [
     [attributes['run-task-limit'], 'run task', 'run tasks'],

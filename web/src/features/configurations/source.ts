@@ -10,7 +10,7 @@ const MAX_FILES = 100_000
 /** A larger archive, in bytes, is uploaded without listing its content, which would be unpacked in memory. */
 const MAX_LISTED_BYTES = 64 * 1024 ** 2
 
-/** What the user selected for an upload: a directory or files, which are packed, or an archive, which is not changed. */
+/** Selection for an upload: a directory or files, which are packed, or an archive, which is not changed. */
 export type Source = {
   name: string
   /** Undefined for an archive too large to be listed. */

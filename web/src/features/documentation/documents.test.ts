@@ -23,7 +23,7 @@ function exists(page: string, anchor = '') {
   return anchors.get(page)?.has(anchor) ?? false
 }
 
-test('each document has a page of its own, and those in docs/ are listed', () => {
+test('each document has its own page, and those in docs/ are listed', () => {
   const listed = new Set(GROUPS.flatMap(({ documents: members }) => members.map(({ path }) => path)))
 
   expect(anchors.size).toBe(DOCUMENTS.length)

@@ -94,7 +94,7 @@ function Content({ organization, overview, sample }: ContentProps) {
 
 type FiguresProps = { overview: Overview; maySeeQuotas: boolean }
 
-/** What needs somebody's attention besides runs. */
+/** Links to all else that needs attention. */
 function Problems({ overview: { workspaces, agents, usage }, maySeeQuotas }: FiguresProps) {
   const { drifted } = workspaces
   const full = metersOf(usage).filter(({ used, limit }) => used >= limit)

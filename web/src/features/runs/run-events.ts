@@ -2,7 +2,7 @@ import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { StepState } from './run-steps.tsx'
 import type { RunDocument } from './run.ts'
 
-/** What an event's author did, by its action. */
+/** Past-tense verbs of events, by action. */
 export const EVENT_TEXTS: Readonly<Record<string, { text: string; state: StepState | 'comment' }>> = {
   confirmed: { text: 'approved the plan', state: 'done' },
   discarded: { text: 'discarded the run', state: 'stopped' },
@@ -22,7 +22,7 @@ export const EVENT_AUTHORS: Readonly<Record<string, string>> = {
   reported: 'The agent',
 }
 
-/** Who stopped a run, and their comment; undefined unless it was canceled or discarded. */
+/** User who stopped a run, with the comment; undefined unless it was canceled or discarded. */
 export function stopOf({ run, events }: Pick<RunDocument, 'run' | 'events'>) {
   if (RUN_STATUS_TABLE[run.attributes.status].group !== 'stopped') return undefined
   const event = events.findLast(({ attributes }) => EVENT_TEXTS[attributes.action]?.state === 'stopped')

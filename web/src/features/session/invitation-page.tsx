@@ -24,7 +24,7 @@ import { SsoLink } from './sign-in-page.tsx'
 type Invitation = Wire<typeof openInvitationSchema>['attributes']
 type StepProps = { invitation: Invitation; secret: string | undefined }
 
-/** Where signing in returns: the secret is kept in the tab. */
+/** Path to return to after signing in; the secret is kept in the tab. */
 const HERE = '/app/invitation'
 
 export function InvitationPage() {

@@ -27,7 +27,7 @@ type GrantsCardProps<Kind extends GrantKind> = {
   mayManage: boolean
   levelOf: (attributes: GrantAttributes<Kind>) => string
   textOf: (attributes: GrantAttributes<Kind>) => string
-  /** Where a removed team may still have access from. */
+  /** Other sources of access that a removed team may keep. */
   remaining: string
   renderForm: (form: AccessFormProps<GrantAttributes<Kind>>) => ReactNode
 }

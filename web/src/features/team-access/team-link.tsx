@@ -14,7 +14,7 @@ export function TeamLink({ organization, id, name }: TeamLinkProps) {
   )
 }
 
-/** Where access comes from besides single grants. */
+/** Sources of access other than single grants. */
 export function WiderAccess({ organization }: { organization: string }) {
   return (
     <p className="text-dim">

@@ -99,7 +99,7 @@ export function lastOwnerReason(team: Team) {
   return isLast ? 'the last owner can’t be removed: add another owner first' : undefined
 }
 
-/** What a team may do in the organization: "See all workspaces, manage run tasks"; empty for nothing. */
+/** A team's permissions in the organization: "See all workspaces, manage run tasks"; empty for nothing. */
 export function organizationAccessText(team: Team) {
   if (isOwners(team)) return 'Full access to everything'
   const names = ACCESS_NAMES.filter((name) => team.attributes['organization-access'][name])

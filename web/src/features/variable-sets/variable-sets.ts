@@ -137,7 +137,7 @@ export async function findVariableSets(
     .map(({ id, attributes }) => ({ value: id, text: attributes.name }))
 }
 
-/** Where a set applies: "All workspaces", "2 projects, 1 workspace". */
+/** Scope of a set: "All workspaces", "2 projects, 1 workspace". */
 export function scopeText({ attributes, relationships }: VariableSet) {
   const isOfProject = relationships.parent.data?.type === 'projects'
   if (attributes.global) return isOfProject ? 'All workspaces of its project' : 'All workspaces'

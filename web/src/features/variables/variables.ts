@@ -7,7 +7,7 @@ import { invalidate, sendAndRefetch } from '../../api/queries.ts'
 export type Variable = Wire<typeof variableSchema>
 export type Category = Variable['attributes']['category']
 
-/** What variables belong to: a workspace or a variable set. */
+/** Owner of variables: a workspace or a variable set. */
 export type VariableOwner = { kind: 'workspace' | 'set'; id: string; organization: string }
 
 function pathOf({ kind, id }: Pick<VariableOwner, 'kind' | 'id'>) {

@@ -34,7 +34,7 @@ export function useRetention(owner: Owner, id: string, relation: Relation | unde
   return data && DAYS in data.attributes ? data.attributes[DAYS] : undefined
 }
 
-/** Sets the retention: days, null for unlimited, or `inherit` for no policy of its own. */
+/** Sets the retention: days, null for unlimited, or `inherit` to delete the policy. */
 export function useSetRetention(owner: Owner, id: string, organization = id) {
   const path = policyPath(owner, id)
   return useChange(

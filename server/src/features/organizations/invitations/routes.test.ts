@@ -171,7 +171,7 @@ describe('a new user', () => {
     ['a taken name', { username: () => owner.username, password: PASSWORD }, '/data/attributes/username'],
     ['a name with spaces', { username: () => 'a b', password: PASSWORD }, '/data/attributes/username'],
     ['a short password', { username: () => 'fine', password: 'short' }, '/data/attributes/password'],
-  ])('is told about %s, and the link still works', async (_, { username, password }, pointer) => {
+  ])('gets an error for %s, and the link still works', async (_, { username, password }, pointer) => {
     const { shown } = await invite(`${app.newId('x')}@example.com`)
 
     const response = await register(shown, username(), password)
@@ -213,7 +213,7 @@ describe('a signed-in user', () => {
     expect(details.json().data.attributes.email).toBe(state === 'confirmed' ? email : null)
   })
 
-  test('who is a member already is told so, and the invitation stays', async () => {
+  test('a member gets a conflict, and the invitation stays', async () => {
     const user = await createUser(app)
     await addMember(app, organization.id, user)
     const { shown } = await invite('second@example.com')

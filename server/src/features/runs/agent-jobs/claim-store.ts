@@ -122,7 +122,7 @@ function isNotSkipped(skipped: readonly SkippedEngine[]): Condition {
 }
 
 /**
- * The first jobs of each lane of the organizations whose limit has room, so that thousands of blocked or skipped jobs cost one look-up
+ * The first jobs of each lane of the organizations whose limit has room, so that thousands of blocked or skipped jobs cost one lookup
  * per lane and not one per job. If there are too many lanes, each claim scans some, starting at a random organization.
  */
 function headsOfLanes(classes: readonly number[], { isIn, isOpen }: { isIn: Condition; isOpen: Condition }) {

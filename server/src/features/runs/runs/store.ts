@@ -46,7 +46,7 @@ function selectRuns(db: Db, heard: string | RawBuilder<string>) {
       sql<string | null>`(select cause.name from workspaces cause where cause.id = r.triggering_workspace_id)`.as(
         'triggering_workspace_name',
       ),
-      // Avoids the look-up for runs without a cause.
+      // Avoids the lookup for runs without a cause.
       sql<string[]>`case when r.triggering_run_id is null then '{}'::text[]
           else array(select f.source_run_id from trigger_firings f where f.run_id = r.id order by f.id) end`.as(
         'triggering_run_ids',

@@ -97,7 +97,7 @@ type TeamsGrants = {
   page: Page
 }
 
-/** What a team, or the teams of a member, may do everywhere; only grants that the actor would see on the workspace or project. */
+/** Grants of a team, or of a member's teams, on all workspaces or projects; only those that the actor would see there. */
 export async function listGrantsOfTeams(
   ctx: Ctx,
   kind: GrantKind,

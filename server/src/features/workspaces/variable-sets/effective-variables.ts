@@ -70,7 +70,7 @@ function overwritesOf(variables: readonly EffectiveVariable[]): Map<string, Over
   return overwrites
 }
 
-/** What overrides a variable: the name of a set; null for the workspace itself. */
+/** Source that overrides a variable: the name of a set; null for the workspace itself. */
 type Override = { key: string; category: store.VariableRow['category']; by: string | null }
 
 /** The variables of the set that others override, by the id of the workspace. The caller has authorised set and workspaces. */

@@ -4,7 +4,7 @@ import { CopyButton } from '../../../components/copy.tsx'
 import { exactTime } from '../../../components/time.tsx'
 import type { RunDocument } from '../run.ts'
 
-/** What executed the run, and its identifiers. */
+/** Agent and engine of the run, and its identifiers. */
 export function RunDetails({ document: { run, plan, apply, configuration } }: { document: RunDocument }) {
   const { attributes } = run
   const execution = apply?.attributes['execution-details'] ?? plan?.attributes['execution-details']

@@ -168,7 +168,7 @@ function DestroyBanner({ document: { run, plan } }: { document: RunDocument }) {
   )
 }
 
-/** Who created the run, how, when, and how long it took. */
+/** Author, source, creation time and duration of the run. */
 function Origin({ document: { run, createdBy, triggers } }: { document: RunDocument }) {
   const { attributes } = run
   const endedAt = runEndedAt(attributes)
