@@ -9,8 +9,8 @@ import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { createIdentityProvider } from '../server/src/testing/identity-provider.ts'
 import { startReceiver } from '../server/src/testing/receiver.ts'
 import { hasBrowser, openPage } from './browser.ts'
-import { DESK, PASSWORD, bootWebServer, signIn, watchFaults } from './web-page.ts'
 import { hasTerraform } from './terraform.ts'
+import { DESK, PASSWORD, bootWebServer, signIn, watchFaults } from './web-page.ts'
 
 const TEAMS = ['platform', 'developers', 'auditors']
 const PEOPLE = TEAMS.flatMap((team) => ['ada', 'grace', 'joan', 'mary'].map((name) => `${name}-${team}@example.com`))
