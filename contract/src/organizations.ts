@@ -18,9 +18,9 @@ export const resourceName = (noun: string, max = 90) =>
     })
 
 /** Names that are pages of the web UI: `/app/admin` cannot be an organization. */
-const RESERVED_NAMES: readonly string[] = ['admin', 'invitation', 'reset-password', 'settings', 'sign-in']
+const RESERVED_NAMES = new Set(['admin', 'invitation', 'reset-password', 'settings', 'sign-in'])
 
-const organizationName = resourceName('Name').refine((name) => !RESERVED_NAMES.includes(name), {
+const organizationName = resourceName('Name').refine((name) => !RESERVED_NAMES.has(name), {
   error: ({ input }) => `Name ${JSON.stringify(input)} is reserved for a page of the web UI`,
 })
 

@@ -12,9 +12,6 @@ export const STATE_VERSION_STATUSES = [
 ] as const
 export type StateVersionStatus = (typeof STATE_VERSION_STATUSES)[number]
 
-/** Maximum size of the content of a state, in bytes. */
-export const MAX_STATE_BYTES = 512 * 1024 ** 2
-
 /** It may be megabytes long, so its alphabet is checked when it is decoded. */
 const base64 = z.string().meta({ contentEncoding: 'base64' }).nullish()
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { plainBody, relationshipsOf, requestBody, toOne } from './json-api.ts'
+import { PASSWORD_MIN } from './limits.ts'
 import { type Written, linkedResource, linksToMany, nullable, resource } from './responses.ts'
 
 /** Usernames appear in URLs, and never look like an e-mail address, since both can be used to sign in. */
@@ -10,7 +11,6 @@ export const username = z
   .regex(/^[A-Za-z0-9._-]+$/, 'Username may only contain letters, numbers, dots, underscores and hyphens')
   .refine((name) => !/^api-/i.test(name), 'Username may not start with api-, as those of service accounts do')
 
-export const PASSWORD_MIN = 8
 /** A new password. The upper bound limits the cost of hashing. */
 export const newPassword = z
   .string()

@@ -1,4 +1,4 @@
-import { PASSWORD_MIN } from '@groundstate/contract/users'
+import { PASSWORD_MIN } from '@groundstate/contract/limits'
 import type { FormEvent } from 'react'
 import { isNotFound } from '../../api/client.ts'
 import { failureOf } from '../../api/queries.ts'

@@ -1,4 +1,4 @@
-import { MAX_STATE_BYTES } from '@groundstate/contract/state-versions'
+import { MAX_STATE_BYTES } from '@groundstate/contract/limits'
 import { byteSize } from '../../components/numbers.ts'
 
 /** A state file with what an import shows of it. */

@@ -50,7 +50,7 @@ function General({ organization, team }: TeamSettingsProps) {
       readOnly={readOnly || undefined}
       names={['name', 'description', 'sso-team-id']}
       draft={draft}
-      onSave={async () => update.mutateAsync(draft.changed as Parameters<typeof update.mutateAsync>[0])}
+      onSave={async () => update.mutateAsync(draft.changed)}
     >
       {!isOwners(team) && <TextField label="Name" maxLength={90} required {...draft.text('name')} />}
       <TextArea label="Description" rows={2} maxLength={1000} {...draft.text('description')} />

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { stateVersionIncludes } from '@groundstate/contract/includes'
+import { MAX_STATE_BYTES } from '@groundstate/contract/limits'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import * as contract from '@groundstate/contract/state-versions'
 import { z } from 'zod'
@@ -137,7 +138,7 @@ const upload = {
   responses: { 200: null },
   prefix: '',
   upload: true,
-  maxBytes: contract.MAX_STATE_BYTES,
+  maxBytes: MAX_STATE_BYTES,
 } as const
 
 const download = {

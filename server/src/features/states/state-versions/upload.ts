@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { MAX_STATE_BYTES } from '@groundstate/contract/state-versions'
+import { MAX_STATE_BYTES } from '@groundstate/contract/limits'
 import type { Ctx } from '../../../app.ts'
 import { announced, auditRow } from '../../../audit/record.ts'
 import { BlobTooLargeError } from '../../../blobs/errors.ts'
