@@ -154,7 +154,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     const row = own.getByRole('row').filter({ hasText: 'my laptop' })
     const expiry = await row.textContent()
     const shownLater = await own.getByText(token).count()
-    await row.getByRole('button', { name: 'Actions of my laptop' }).click()
+    await row.getByRole('button', { name: 'Actions for my laptop' }).click()
     await own.getByRole('menuitem', { name: 'Revoke' }).click()
     await row.getByRole('button', { name: 'Revoke token' }).click()
     await row.waitFor({ state: 'detached' })
@@ -178,7 +178,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
       server.api('GET', '/account/details', undefined, { token, expect: expected })
 
     await own.getByText('in 6 days').waitFor()
-    await own.getByRole('button', { name: 'Actions of backup' }).click()
+    await own.getByRole('button', { name: 'Actions for backup' }).click()
     await own.getByRole('menuitem', { name: 'Rotate' }).click()
     const shown = own.getByRole('region', { name: 'the token' })
     const fresh = (await shown.textContent()) ?? ''

@@ -270,11 +270,11 @@ describe.skipIf(!hasBrowser)('the site administration', async () => {
     const overflow = await overflowOnPhone(page)
     const faults = await accessFaults(page)
 
-    await page.getByRole('button', { name: 'Actions of state-versions.extract' }).first().click()
+    await page.getByRole('button', { name: 'Actions for state-versions.extract' }).first().click()
     await page.getByRole('menuitem', { name: 'Discard' }).click()
     await page.getByRole('group').getByRole('button', { name: 'Discard job' }).click()
     await page.getByText('sv-1', { exact: true }).waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'Actions of state-versions.extract' }).first().click()
+    await page.getByRole('button', { name: 'Actions for state-versions.extract' }).first().click()
     await page.getByRole('menuitem', { name: 'Retry' }).click()
     await page.getByText('sv-2', { exact: true }).waitFor({ state: 'detached' })
     await confirm(page, 'Retry all')

@@ -172,7 +172,7 @@ describe.skipIf(!hasBrowser)('an organization', () => {
     await read(second, 401)
     await page.getByLabel('Search team tokens').fill('pipeline 20')
     await page.getByRole('row', { name: /pipeline 19/ }).waitFor({ state: 'detached' })
-    await button(page, 'Actions of pipeline 20').click()
+    await button(page, 'Actions for pipeline 20').click()
     await page.getByRole('menuitem', { name: 'Revoke' }).click()
     await button(page, 'Revoke token').click()
     await page.getByText('No team token matches').waitFor()

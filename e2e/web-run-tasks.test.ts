@@ -239,7 +239,7 @@ describe.skipIf(!hasBrowser)('run tasks of an organization', () => {
     const found = await layoutFaults()
     await button(page, 'Next').click()
     await page.getByRole('link', { name: 'task-21' }).waitFor()
-    await page.getByLabel('Search by name or URL').fill('k-07')
+    await page.getByLabel('Search run tasks').fill('k-07')
     await page.getByRole('link', { name: 'task-21' }).waitFor({ state: 'detached' })
     await button(page, 'Actions for task-07').click()
     await page.getByRole('menuitem', { name: 'Disable' }).click()

@@ -98,7 +98,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     await readers.getByText('No workspaces selected.').waitFor()
 
     expect(shared.data).toHaveLength(1)
-    expect(await page.title()).toBe('State sharing · kafka · Groundstate')
+    expect(await page.title()).toBe('kafka · state sharing · Groundstate')
     expect(faults).toEqual([])
   })
 

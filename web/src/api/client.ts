@@ -17,6 +17,11 @@ export class ApiError extends Error {
   }
 }
 
+/** A caught value as an error. */
+export function errorOf(cause: unknown) {
+  return cause instanceof Error ? cause : new Error(String(cause))
+}
+
 /** Whether the resource does not exist or is hidden from the user; cached data about it must no longer be shown. */
 export function isNotFound(error: Error | null) {
   return error instanceof ApiError && error.status === 404

@@ -63,12 +63,18 @@ function onError(error: Error) {
   if (error instanceof ApiError && error.status === 401) void invalidate(['session'])
 }
 
-/**
- * Whether a query has the scope, for `placeholderData`: its response may remain shown until that of the next search or page
- * arrives. Rows of one organization must never appear as those of another.
- */
+/** Whether a query has the scope. */
 export function isOfScope(query: { queryKey: readonly unknown[] } | undefined, scope: string) {
   return query?.queryKey[1] === scope
+}
+
+/**
+ * As `placeholderData`: the previous response of the same scope remains shown until that of the next search or page arrives.
+ * Rows of one organization must never appear as those of another.
+ */
+export function keepWithin(scope: string) {
+  return <Data>(previous: Data | undefined, query: { queryKey: readonly unknown[] } | undefined) =>
+    isOfScope(query, scope) ? previous : undefined
 }
 
 type Identifier = { id: string; type: string }

@@ -1,6 +1,6 @@
 import type { QueryKey } from '@tanstack/react-query'
 import type { LucideIcon } from 'lucide-react'
-import { ApiError } from '../api/client.ts'
+import { ApiError, errorOf } from '../api/client.ts'
 import type { Choice } from './picker.tsx'
 
 /** A field of the dialog of an action; its value is passed to `act` under its name. */
@@ -62,7 +62,7 @@ export async function actOnEach<Item>(
         await new Promise((resolve) => void setTimeout(resolve, RATE_LIMIT_PAUSE_MS))
         return failureOf(item, attempt + 1)
       }
-      return error instanceof Error ? error.message : String(error)
+      return errorOf(error).message
     }
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, work))

@@ -8,6 +8,7 @@ import {
   useRef,
   useState,
 } from 'react'
+import { errorOf } from '../api/client.ts'
 import { Button, type ButtonProps } from './button.tsx'
 import { ErrorNote } from './feedback.tsx'
 import { CODE_INPUT, TextArea, TextField } from './form.tsx'
@@ -74,7 +75,7 @@ export function ConfirmPanel(props: ConfirmPanelProps) {
       if (done !== undefined) toast({ text: done })
       onClose()
     } catch (cause) {
-      setError(cause instanceof Error ? cause : new Error(String(cause)))
+      setError(errorOf(cause))
     } finally {
       setIsPending(false)
     }

@@ -3,6 +3,7 @@ import { type ReactNode, useId } from 'react'
 import { ApiError, isNotFound } from '../api/client.ts'
 import { failureOf } from '../api/queries.ts'
 import { Button } from './button.tsx'
+import { ListLink, type ListName } from './links.tsx'
 import { capitalized } from './numbers.ts'
 import { Page } from './page.tsx'
 
@@ -48,16 +49,29 @@ export function loaded<Data>(
   return { data: query.data, fallback: <Skeleton {...skeleton} /> }
 }
 
-/** `missing`: what was looked for, such as `No workspace named “web” in main.` */
-type ErrorPageProps = { error: Error; what: string; missing?: string; onRetry?: () => void; children?: ReactNode }
+type ErrorPageProps = {
+  error: Error
+  what: string
+  /** A sentence about the missing resource: `No workspace named “web” in main.` */
+  missing?: string
+  /** The list of such resources, to continue there. */
+  list?: ListName
+  onRetry?: () => void
+  children?: ReactNode
+}
 
 /** A page that cannot be shown: its resource does not exist, is not accessible, or failed to load. */
-export function ErrorPage({ error, what, missing = '', onRetry, children }: ErrorPageProps) {
+export function ErrorPage({ error, what, missing = '', list, onRetry, children }: ErrorPageProps) {
   if (isNotFound(error)) {
     return (
       <NotFoundPage title={`${capitalized(what)} not found`}>
         {missing} It may have been deleted or renamed, or you do not have access: an owner of the organization can grant
-        it.
+        it.{' '}
+        {list && (
+          <ListLink list={list} className="text-accent underline">
+            All {list.replace('-', ' ')}
+          </ListLink>
+        )}
         {children}
       </NotFoundPage>
     )

@@ -2,8 +2,18 @@ import { Link, type LinkProps, useNavigate, useParams } from '@tanstack/react-ro
 import type { ComponentProps } from 'react'
 
 type Search = Record<string, string | boolean>
+/** A page of an organization that lists resources, by its path. */
+export type ListName =
+  | 'workspaces'
+  | 'runs'
+  | 'projects'
+  | 'variable-sets'
+  | 'run-tasks'
+  | 'agents'
+  | 'members'
+  | 'teams'
 type ListLinkProps = ComponentProps<'a'> & {
-  list: 'workspaces' | 'runs' | 'run-tasks' | 'agents' | 'settings/quotas'
+  list: ListName | 'settings/quotas'
   search?: Search
 }
 

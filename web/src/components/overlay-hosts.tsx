@@ -1,4 +1,5 @@
 import { cloneElement, lazy, type ReactElement, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
+import { errorOf } from '../api/client.ts'
 
 export type ToastOptions = {
   text: string
@@ -15,6 +16,15 @@ let showToast: (options: ToastOptions) => void = () => {}
 /** Shows a message for some seconds and announces it to screen readers. */
 export function toast(options: ToastOptions) {
   showToast(options)
+}
+
+/** Runs an action that has no place to show its error, such as that of a menu: the error is a toast. */
+export async function attempt(act: () => Promise<unknown>) {
+  try {
+    await act()
+  } catch (cause) {
+    toast({ text: errorOf(cause).message, tone: 'bad' })
+  }
 }
 
 /** Hosts of toasts and tooltips, rendered once. Each is loaded for the first toast or tooltip. */

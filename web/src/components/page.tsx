@@ -1,8 +1,11 @@
-import { type ReactNode, useEffect, useSyncExternalStore } from 'react'
+import { type ReactNode, createContext, useContext, useEffect, useSyncExternalStore } from 'react'
+
+/** The end of browser tab titles in a part of the application: `main` in `Teams · main`. */
+export const TitleScope = createContext<string | undefined>(undefined)
 
 type PageProps = {
   title: ReactNode
-  /** The title of the browser tab, such as `kafka-prod · run needs approval`; `title` by default, and null if the content sets it. */
+  /** The title of the browser tab, such as `kafka-prod · variables`; the title and the scope by default, and null if the content sets it. */
   documentTitle?: string | undefined | null
   badge?: ReactNode
   actions?: ReactNode
@@ -11,7 +14,8 @@ type PageProps = {
 }
 
 export function Page({ title, documentTitle, badge, actions, about, children }: PageProps) {
-  const ownTitle = typeof title === 'string' ? title : undefined
+  const scope = useContext(TitleScope)
+  const ownTitle = typeof title === 'string' ? [title, scope].filter(Boolean).join(' · ') : undefined
   usePageTitle(documentTitle === undefined ? ownTitle : (documentTitle ?? undefined))
   useEffect(() => {
     setShownTitle(typeof title === 'string' ? title : undefined)

@@ -2,7 +2,7 @@ import { Popover } from '@base-ui/react/popover'
 import { useQuery } from '@tanstack/react-query'
 import { Command } from 'cmdk'
 import { useState } from 'react'
-import { isOfScope } from '../api/queries.ts'
+import { keepWithin } from '../api/queries.ts'
 import { useSettled } from './filters.tsx'
 import type { PopupProps } from './overlay-hosts.tsx'
 import type { PickerPopupProps } from './picker.tsx'
@@ -34,7 +34,7 @@ function Choices({ label, placeholder = 'Search…', about, load, freeText, onCh
   const { data, isPending, error } = useQuery({
     queryKey: [...about, 'choices', settled],
     queryFn: async ({ signal }) => load(settled, signal),
-    placeholderData: (before, previous) => (isOfScope(previous, String(about[1])) ? before : undefined),
+    placeholderData: keepWithin(String(about[1])),
   })
   const free = text.trim() === '' ? undefined : freeText?.(text.trim())
   const choices = data ?? []

@@ -10,6 +10,8 @@ type Search = { q?: string | undefined; page?: number | undefined }
 type SearchedListProps<Row> = {
   /** Plural: `projects`. */
   noun: string
+  /** What the search compares; `Search projects` by default. */
+  placeholder?: string
   query: {
     data: { data: readonly Row[]; meta: { pagination: Pagination } } | undefined
     error: Error | null
@@ -46,6 +48,7 @@ export function SearchedList<Row>(props: SearchedListProps<Row>) {
       <div className="mb-3 flex flex-wrap items-center gap-x-4 gap-y-2">
         <SearchField
           label={`Search ${noun}`}
+          {...(props.placeholder !== undefined && { placeholder: props.placeholder })}
           value={search.q ?? ''}
           onChange={(q) => onSearch({ q: q || undefined, page: undefined }, true)}
         />

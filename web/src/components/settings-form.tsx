@@ -1,5 +1,5 @@
 import { type ChangeEvent, type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
-import { ApiError } from '../api/client.ts'
+import { ApiError, errorOf } from '../api/client.ts'
 import { Button } from './button.tsx'
 import { Card } from './card.tsx'
 import { FormErrors, fieldError } from './form.tsx'
@@ -74,7 +74,7 @@ export function SettingsForm({ title, about, readOnly, names, draft, onSave, ...
       draft.reset()
       toast({ text: props.done ?? 'Settings saved' })
     } catch (cause) {
-      setError(cause instanceof Error ? cause : new Error(String(cause)))
+      setError(errorOf(cause))
     } finally {
       setIsPending(false)
     }

@@ -96,6 +96,11 @@ export function Table<Row extends RowData & { id: string }>(props: TableProps<Ro
   )
 }
 
+/** A number in a cell. Zero recedes. */
+export function Count({ value }: { value: number }) {
+  return <span className={`numeric ${value === 0 ? 'text-dim' : ''}`}>{value.toLocaleString('en')}</span>
+}
+
 function Checkbox(props: { 'aria-label': string; checked: boolean; onChange: () => void }) {
   return <input type="checkbox" className="block size-4 accent-accent" {...props} />
 }

@@ -36,9 +36,14 @@ function ticker(everyMs: number) {
 const minutes = ticker(10_000)
 const seconds = ticker(1000)
 
+/** The current time in ms, updated every 10 seconds. */
+export function useNow() {
+  return useSyncExternalStore(minutes.subscribe, minutes.now)
+}
+
 /** "3 min. ago", with the exact time on hover. */
 export function RelativeTime({ at, className = '' }: { at: string; className?: string }) {
-  const now = useSyncExternalStore(minutes.subscribe, minutes.now)
+  const now = useNow()
   return (
     <time dateTime={at} title={exactTime(at)} className={`whitespace-nowrap ${className}`}>
       {relativeTime(new Date(at).getTime() - now)}

@@ -1,6 +1,7 @@
 import { Toast } from '@base-ui/react/toast'
 import { X } from 'lucide-react'
 import { useEffect, useRef } from 'react'
+import { errorOf } from '../api/client.ts'
 import { Button, IconButton } from './button.tsx'
 import type { ToastOptions } from './overlay-hosts.tsx'
 
@@ -28,7 +29,7 @@ async function reverse(undo: () => Promise<unknown>, id: string) {
     await undo()
     addToast({ text: 'Undone' })
   } catch (error) {
-    addToast({ text: `Not undone: ${error instanceof Error ? error.message : String(error)}`, tone: 'bad' })
+    addToast({ text: `Not undone: ${errorOf(error).message}`, tone: 'bad' })
   }
 }
 

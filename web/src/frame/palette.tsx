@@ -8,7 +8,7 @@ import { Command } from 'cmdk'
 import { Boxes, Play } from 'lucide-react'
 import { useState } from 'react'
 import { get, queryString } from '../api/client.ts'
-import { isOfScope } from '../api/queries.ts'
+import { keepWithin } from '../api/queries.ts'
 import { Modal } from '../components/dialog-popup.tsx'
 import { useSettled } from '../components/filters.tsx'
 import { useGo } from '../components/links.tsx'
@@ -150,7 +150,7 @@ function useMatches(organization: string | undefined, text: string, isOpen: bool
       ])
       return { text, workspaces: listed(workspaces), runs: runs ? listed(runs) : { items: [], total: 0 } }
     },
-    placeholderData: (before, query) => (isOfScope(query, organization ?? '') ? before : undefined),
+    placeholderData: keepWithin(organization ?? ''),
   })
 }
 

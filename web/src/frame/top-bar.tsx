@@ -20,7 +20,7 @@ export function TopBar({ account, isLive, onMenu, onSearch }: TopBarProps) {
         <IconButton label="Navigation" icon={MenuIcon} onClick={onMenu} />
       </span>
       <div className="min-w-0 flex-1">
-        <Breadcrumb />
+        <Breadcrumb isAdmin={account['is-site-admin']} />
       </div>
       {isLive && <ConnectionStatus />}
       <button
@@ -106,10 +106,13 @@ declare module '@tanstack/react-router' {
   }
 }
 
-function Breadcrumb() {
+function Breadcrumb({ isAdmin }: { isAdmin: boolean }) {
   const match = useMatches().at(-1)
   const params = (match?.params ?? {}) as Record<string, string>
-  const crumbs = match?.staticData.crumbs?.(params) ?? []
+  // To others, the administration does not exist.
+  const crumbs = (match?.staticData.crumbs?.(params) ?? []).filter(
+    ({ link }) => isAdmin || !link?.to.startsWith('/app/admin/'),
+  )
   const title = useShownTitle()
   const last = crumbs.length - 1
   return (

@@ -1,3 +1,4 @@
+import { TitleScope } from '../../components/page.tsx'
 import { SectionLayout } from '../../components/section-layout.tsx'
 
 const SECTIONS = [
@@ -6,5 +7,9 @@ const SECTIONS = [
 ]
 
 export function AccountFrame() {
-  return <SectionLayout label="Account" sections={SECTIONS} />
+  return (
+    <TitleScope value="Account">
+      <SectionLayout label="Account" sections={SECTIONS} />
+    </TitleScope>
+  )
 }

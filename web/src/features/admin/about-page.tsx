@@ -12,7 +12,7 @@ export function AboutPage() {
   const { data: health, fallback } = loaded(useHealth(), { rows: 4 })
   const engines = health?.agents.engines.map(({ product, version }) => `${capitalized(product)} ${version}`)
   return (
-    <Page title="About" documentTitle="About · Administration" actions={<CopyCurl path="/admin/health" />}>
+    <Page title="About" actions={<CopyCurl path="/admin/health" />}>
       <div className="grid gap-4">
         <Card title="Versions">
           {!health && fallback}

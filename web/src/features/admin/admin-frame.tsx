@@ -1,4 +1,5 @@
 import { NotFoundPage } from '../../components/feedback.tsx'
+import { TitleScope } from '../../components/page.tsx'
 import { SectionLayout } from '../../components/section-layout.tsx'
 import { useSession } from '../session/session.ts'
 import { ADMIN_SECTIONS } from './admin-sections.ts'
@@ -7,5 +8,9 @@ import { ADMIN_SECTIONS } from './admin-sections.ts'
 export function AdminFrame() {
   const { data: account } = useSession()
   if (!account?.attributes['is-site-admin']) return <NotFoundPage />
-  return <SectionLayout label="Administration" sections={ADMIN_SECTIONS} />
+  return (
+    <TitleScope value="Administration">
+      <SectionLayout label="Administration" sections={ADMIN_SECTIONS} />
+    </TitleScope>
+  )
 }

@@ -8,7 +8,7 @@ import { ErrorNote, Notice, loaded } from '../../components/feedback.tsx'
 import { byteSize, counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { OUTCOME_STYLE, StatusText } from '../../components/status.tsx'
-import { Table } from '../../components/table.tsx'
+import { Count, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { type Problem, problemsOf } from './health-problems.ts'
 import { type Health, useHealth, useTestMail } from './health.ts'
@@ -19,7 +19,6 @@ export function HealthPage() {
   return (
     <Page
       title="Health"
-      documentTitle="Health · Administration"
       about={
         health && (
           <>
@@ -91,8 +90,8 @@ function Part({ title, problems, children }: { title: string; problems: readonly
   )
 }
 
-/** A number that recedes if it is zero. */
-function Count({ value, what }: { value: number; what: string }) {
+/** A number with its unit. Zero recedes. */
+function Figure({ value, what }: { value: number; what: string }) {
   return (
     <span className={value === 0 ? 'text-dim' : 'font-medium'}>
       <span className="numeric">{value.toLocaleString('en')}</span> {what}
@@ -109,10 +108,10 @@ function Queue({ health: { queue }, problems }: PartProps) {
   return (
     <Part title="Background jobs" problems={problems}>
       <Counts>
-        <Count value={queue.waiting} what="waiting" />
-        <Count value={queue.active} what="active" />
-        <Count value={queue.scheduled} what="scheduled" />
-        <Count value={queue.failed} what="failed" />
+        <Figure value={queue.waiting} what="waiting" />
+        <Figure value={queue.active} what="active" />
+        <Figure value={queue.scheduled} what="scheduled" />
+        <Figure value={queue.failed} what="failed" />
       </Counts>
       {kinds.length > 0 && (
         <Table
@@ -123,11 +122,7 @@ function Queue({ health: { queue }, problems }: PartProps) {
             ...(['waiting', 'active', 'scheduled', 'failed'] as const).map((state) => ({
               header: state.charAt(0).toUpperCase() + state.slice(1),
               className: state === 'active' || state === 'scheduled' ? 'text-right max-sm:hidden' : 'text-right',
-              cell: (kind: (typeof kinds)[number] & { id: string }) => (
-                <span className={`numeric ${kind[state] === 0 ? 'text-dim' : ''}`}>
-                  {kind[state].toLocaleString('en')}
-                </span>
-              ),
+              cell: (kind: (typeof kinds)[number] & { id: string }) => <Count value={kind[state]} />,
             })),
           ]}
         />
@@ -140,9 +135,9 @@ function Agents({ health: { agents }, problems }: PartProps) {
   return (
     <Part title="Agents" problems={problems}>
       <Counts>
-        <Count value={agents.online} what="online" />
-        <Count value={agents.busy} what="busy" />
-        <Count value={agents['jobs-waiting']} what="runs waiting" />
+        <Figure value={agents.online} what="online" />
+        <Figure value={agents.busy} what="busy" />
+        <Figure value={agents['jobs-waiting']} what="runs waiting" />
       </Counts>
       {agents.pools.length > 0 && (
         <Table
@@ -158,11 +153,7 @@ function Agents({ health: { agents }, problems }: PartProps) {
             ...(['online', 'busy', 'jobs-waiting'] as const).map((state) => ({
               header: { online: 'Online', busy: 'Busy', 'jobs-waiting': 'Waiting' }[state],
               className: 'text-right',
-              cell: (pool: Health['agents']['pools'][number]) => (
-                <span className={`numeric ${pool[state] === 0 ? 'text-dim' : ''}`}>
-                  {pool[state].toLocaleString('en')}
-                </span>
-              ),
+              cell: (pool: Health['agents']['pools'][number]) => <Count value={pool[state]} />,
             })),
           ]}
         />

@@ -8,7 +8,7 @@ import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState, loaded } from '../../components/feedback.tsx'
 import { ActiveFilters } from '../../components/filters.tsx'
 import { counted } from '../../components/numbers.ts'
-import { toast } from '../../components/overlay-hosts.tsx'
+import { attempt, toast } from '../../components/overlay-hosts.tsx'
 import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
@@ -27,7 +27,6 @@ export function JobsPage() {
   return (
     <Page
       title="Failed jobs"
-      documentTitle="Failed jobs · Administration"
       about={
         <>
           Background jobs whose attempts have all failed, for a day. Find the cause, then{' '}
@@ -141,12 +140,12 @@ function columns(onKind: (kind: string) => void): readonly Column<FailedJob>[] {
       className: 'text-right',
       cell: ({ id, attributes: { kind } }) => (
         <RowMenu
-          label={`Actions of ${kind}`}
+          label={`Actions for ${kind}`}
           actions={[
             {
               text: 'Retry',
               icon: RotateCw,
-              onSelect: () => void retry(id),
+              onSelect: () => void attempt(async () => retry(id)),
             },
             {
               text: 'Discard',
@@ -167,10 +166,6 @@ function columns(onKind: (kind: string) => void): readonly Column<FailedJob>[] {
 }
 
 async function retry(id: string) {
-  try {
-    await actOnJobs('retry', { id })
-    toast({ text: 'The job will run again' })
-  } catch (error) {
-    toast({ text: error instanceof Error ? error.message : String(error), tone: 'bad' })
-  }
+  await actOnJobs('retry', { id })
+  toast({ text: 'The job will run again' })
 }

@@ -36,7 +36,6 @@ export function AdminOrganizationPage() {
   return (
     <Page
       title={query.data.attributes.name}
-      documentTitle={`${name} · Administration`}
       about={own ? undefined : 'You are not a member, so its workspaces are hidden from you. An owner can invite you.'}
       actions={
         <>

@@ -1,11 +1,10 @@
 import { Link, getRouteApi } from '@tanstack/react-router'
-import { Building2, Plus, SearchX } from 'lucide-react'
-import { Button, buttonClass } from '../../components/button.tsx'
+import { Building2, Plus } from 'lucide-react'
+import { buttonClass } from '../../components/button.tsx'
 import { CopyCurl } from '../../components/copy-curl.tsx'
-import { EmptyState, loaded } from '../../components/feedback.tsx'
-import { SearchField } from '../../components/filters.tsx'
+import { EmptyState } from '../../components/feedback.tsx'
 import { Page } from '../../components/page.tsx'
-import { Pager } from '../../components/pager.tsx'
+import { SearchedList } from '../../components/searched-list.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { type SiteOrganization, useFeatureSets, useSiteOrganizations } from './organizations.ts'
@@ -13,9 +12,8 @@ import { type SiteOrganization, useFeatureSets, useSiteOrganizations } from './o
 const route = getRouteApi('/frame/app/admin/organizations')
 
 export function AdminOrganizationsPage() {
-  const { q, page } = route.useSearch()
+  const search = route.useSearch()
   const navigate = route.useNavigate()
-  const { data, fallback } = loaded(useSiteOrganizations({ q, page }), { rows: 8 })
   const sets = useFeatureSets().data
   const nameOf = (plan: string) =>
     sets?.find(({ attributes }) => attributes.identifier === plan)?.attributes.name ?? plan
@@ -28,7 +26,6 @@ export function AdminOrganizationsPage() {
   return (
     <Page
       title="Organizations"
-      documentTitle="Organizations · Administration"
       about="Plans and limits of all organizations. Their contents are visible to members only."
       actions={
         <>
@@ -37,40 +34,23 @@ export function AdminOrganizationsPage() {
         </>
       }
     >
-      <div className="mb-3">
-        <SearchField
-          label="Search organizations"
-          placeholder="Name or email"
-          value={q ?? ''}
-          onChange={(text) => void navigate({ search: { q: text || undefined }, replace: true })}
-        />
-      </div>
-      {!data && fallback}
-      {data?.data.length === 0 &&
-        (q === undefined && page === undefined ? (
+      <SearchedList
+        noun="organizations"
+        placeholder="Name or email"
+        query={useSiteOrganizations(search)}
+        search={search}
+        onSearch={(change, replace) => void navigate({ search: (before) => ({ ...before, ...change }), replace })}
+        empty={
           <EmptyState
             icon={Building2}
             title="No organizations yet"
             text="An organization holds workspaces, teams and settings. Its creator owns it."
             actions={create}
           />
-        ) : (
-          <EmptyState
-            icon={SearchX}
-            title="No organizations match"
-            text="The search matches any part of a name or an email address."
-            actions={<Button label="Clear search" onClick={() => void navigate({ search: {} })} />}
-          />
-        ))}
-      {data && data.data.length > 0 && (
-        <>
-          <Table label="Organizations" columns={columns(nameOf)} rows={data.data} />
-          <Pager
-            pagination={data.meta.pagination}
-            onPage={(to) => void navigate({ search: (before) => ({ ...before, page: to }) })}
-          />
-        </>
-      )}
+        }
+      >
+        {(rows) => <Table label="Organizations" columns={columns(nameOf)} rows={rows} />}
+      </SearchedList>
     </Page>
   )
 }

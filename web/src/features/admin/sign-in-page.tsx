@@ -1,6 +1,7 @@
 import type { SignInInput } from '@groundstate/contract/sign-in-settings'
 import { getRouteApi } from '@tanstack/react-router'
 import { serverPath } from '../../api/base.ts'
+import { errorOf } from '../../api/client.ts'
 import { invalidate } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card, DescriptionList } from '../../components/card.tsx'
@@ -27,7 +28,6 @@ export function SiteSignInPage() {
   return (
     <Page
       title="Sign-in"
-      documentTitle="Sign-in · Administration"
       about={
         <>
           Users sign in with a password, an OpenID Connect provider, or either.{' '}
@@ -85,7 +85,7 @@ function Provider({ settings }: { settings: SignInSettings }) {
       await navigate({ search: { trial: trial.id }, replace: true })
     } catch (error) {
       tab?.close()
-      draft.setError(error instanceof Error ? error : new Error(String(error)))
+      draft.setError(errorOf(error))
     }
   }
 

@@ -35,7 +35,6 @@ export function UserPage() {
   return (
     <Page
       title={user.attributes.username}
-      documentTitle={`${user.attributes.username} · Users`}
       badge={<UserBadges user={user} />}
       actions={<CopyCurl path={`/admin/users/${id}`} />}
     >

@@ -1,12 +1,11 @@
 import { Link, getRouteApi } from '@tanstack/react-router'
-import { Plus, SearchX, ShieldCheck, UserX } from 'lucide-react'
+import { Plus, ShieldCheck, UserX } from 'lucide-react'
 import { Suspense, lazy } from 'react'
 import { Button } from '../../components/button.tsx'
 import { CopyCurl } from '../../components/copy-curl.tsx'
-import { EmptyState, loaded } from '../../components/feedback.tsx'
-import { FilterChips, SearchField } from '../../components/filters.tsx'
+import { FilterChips } from '../../components/filters.tsx'
 import { Page } from '../../components/page.tsx'
-import { Pager } from '../../components/pager.tsx'
+import { SearchedList } from '../../components/searched-list.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
@@ -20,15 +19,15 @@ export function UsersPage() {
   const { q, filter: chosen, page, new: isNew = false } = route.useSearch()
   const filter = readFilter(chosen)
   const navigate = route.useNavigate()
-  const change = (changes: { q?: string; filter?: string; page?: number }, isTyping = false) =>
-    void navigate({ search: (before) => ({ ...before, page: undefined, ...changes }), replace: isTyping })
+  const change = (
+    changes: { q?: string | undefined; filter?: string | undefined; page?: number | undefined },
+    replace: boolean,
+  ) => void navigate({ search: (before) => ({ ...before, ...changes }), replace })
   const setNew = (open: boolean) =>
     void navigate({ search: (before) => ({ ...before, new: open || undefined }), replace: true })
-  const { data, fallback } = loaded(useUsers({ q, filter, page }), { rows: 10 })
   return (
     <Page
       title="Users"
-      documentTitle="Users · Administration"
       about="All accounts of this server."
       actions={
         <>
@@ -37,35 +36,26 @@ export function UsersPage() {
         </>
       }
     >
-      <div className="mb-3 flex flex-wrap items-center gap-2">
-        <SearchField
-          label="Search users"
-          placeholder="Username or email"
-          value={q ?? ''}
-          onChange={(text) => change({ q: text || undefined }, true)}
-        />
-        <FilterChips
-          label="Filter"
-          chips={Object.entries(USER_FILTERS).map(([value, { text }]) => ({ value, text }))}
-          selected={new Set(filter === undefined ? [] : [filter])}
-          onToggle={(value) => change({ filter: value === filter ? undefined : value })}
-        />
-      </div>
-      {!data && fallback}
-      {data?.data.length === 0 && (
-        <EmptyState
-          icon={SearchX}
-          title="No users match"
-          text="The search matches any part of a username or an email address."
-          actions={<Button label="Clear filters" onClick={() => void navigate({ search: {} })} />}
-        />
-      )}
-      {data && data.data.length > 0 && (
-        <>
-          <Table label="Users" columns={COLUMNS} rows={data.data} />
-          <Pager pagination={data.meta.pagination} onPage={(to) => change({ page: to })} />
-        </>
-      )}
+      <SearchedList
+        noun="users"
+        placeholder="Username or email"
+        query={useUsers({ q, filter, page })}
+        search={{ q, page }}
+        onSearch={change}
+        filters={
+          <FilterChips
+            label="Filter"
+            chips={Object.entries(USER_FILTERS).map(([value, { text }]) => ({ value, text }))}
+            selected={new Set(filter === undefined ? [] : [filter])}
+            onToggle={(value) => change({ filter: value === filter ? undefined : value, page: undefined }, false)}
+          />
+        }
+        isFiltered={filter !== undefined}
+        onClearFilters={() => change({ filter: undefined }, true)}
+        empty={null}
+      >
+        {(rows) => <Table label="Users" columns={COLUMNS} rows={rows} />}
+      </SearchedList>
       {isNew && (
         <Suspense>
           <NewUserDialog onClose={() => setNew(false)} />

@@ -5,7 +5,6 @@ import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
-import { TargetLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ParamTabs, openTab } from '../../components/tabs.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
@@ -25,22 +24,10 @@ const TABS = { agents: 'Agents', scope: 'Scope', tokens: 'Tokens', settings: 'Se
 const READER_TABS = { agents: 'Agents', scope: 'Scope', settings: 'Settings' } as const
 
 export function AgentPoolPage() {
-  const { organization, pool: id } = route.useParams()
+  const { pool: id } = route.useParams()
   const query = useAgentPool(id)
   const failure = failureOf(query)
-  if (failure) {
-    return (
-      <ErrorPage what="agent pool" {...failure}>
-        {' '}
-        <TargetLink
-          leadsTo={{ to: '/app/$organization/agents', params: { organization } }}
-          className="text-accent underline"
-        >
-          All agent pools
-        </TargetLink>
-      </ErrorPage>
-    )
-  }
+  if (failure) return <ErrorPage what="agent pool" list="agents" {...failure} />
   return query.data ? <OpenPool shown={query.data} /> : <Skeleton label="Loading the agent pool" />
 }
 

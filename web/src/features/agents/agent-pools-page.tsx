@@ -8,7 +8,7 @@ import { TargetLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { SearchedList } from '../../components/searched-list.tsx'
 import { Badge, StatusText } from '../../components/status.tsx'
-import { type Column, Table } from '../../components/table.tsx'
+import { type Column, Count, Table } from '../../components/table.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { useOverview } from '../overview/overview.ts'
 import { type AgentPool, useAgentPoolList } from './agent-pools.ts'
@@ -30,7 +30,6 @@ export function AgentPoolsPage() {
   return (
     <Page
       title="Agents"
-      documentTitle={`Agents · ${organization}`}
       about="Agents execute runs in your own networks. They belong to a pool, which workspaces, projects or the organization select."
       actions={create}
     >
@@ -102,11 +101,7 @@ function columnsOf(organization: string): readonly Column<AgentPool>[] {
     {
       header: 'Workspaces',
       className: 'hidden w-px text-right sm:table-cell',
-      cell: ({ relationships: { workspaces } }) => (
-        <span className={`numeric ${workspaces.data.length === 0 ? 'text-dim' : ''}`}>
-          {workspaces.data.length.toLocaleString('en')}
-        </span>
-      ),
+      cell: ({ relationships: { workspaces } }) => <Count value={workspaces.data.length} />,
     },
     {
       header: 'May be used by',

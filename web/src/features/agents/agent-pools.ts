@@ -6,7 +6,7 @@ import type { tokenSchema } from '@groundstate/contract/tokens'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { get, getData, queryString, request } from '../../api/client.ts'
-import { includedOf, isOfScope, sendAndRefetch, useChange } from '../../api/queries.ts'
+import { includedOf, keepWithin, sendAndRefetch, useChange } from '../../api/queries.ts'
 
 export type AgentPool = Wire<typeof agentPoolSchema>
 export type Agent = Wire<typeof agentSchema>
@@ -24,7 +24,7 @@ export function useAgentPoolList(organization: string, { q, page }: ListSearch) 
     refetchInterval: HEARTBEATS_MS,
     queryFn: async ({ signal }) =>
       get<PageOnWire<typeof agentPoolSchema>>(`/organizations/${organization}/agent-pools${query}`, signal),
-    placeholderData: (before, previous) => (isOfScope(previous, organization) ? before : undefined),
+    placeholderData: keepWithin(organization),
   })
 }
 
@@ -74,7 +74,7 @@ export function useAgents(organization: string, poolId: string, { q, status, pag
     queryKey: ['agents', organization, poolId, query],
     refetchInterval: HEARTBEATS_MS,
     queryFn: async ({ signal }) => get<PageOnWire<typeof agentSchema>>(`/agent-pools/${poolId}/agents${query}`, signal),
-    placeholderData: (before, previous) => (isOfScope(previous, organization) ? before : undefined),
+    placeholderData: keepWithin(organization),
   })
 }
 

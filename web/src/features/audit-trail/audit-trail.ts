@@ -5,7 +5,7 @@ import type { PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { memberUserSchema } from '@groundstate/contract/users'
 import { useQuery } from '@tanstack/react-query'
 import { apiPath, get, getData, queryString } from '../../api/client.ts'
-import { includedOf, isOfScope } from '../../api/queries.ts'
+import { includedOf, keepWithin } from '../../api/queries.ts'
 import type { Target } from '../../components/links.tsx'
 import type { Choice } from '../../components/picker.tsx'
 import type { AuditSearch } from './audit-search.ts'
@@ -48,7 +48,7 @@ export function useAuditTrail(scope: Scope, { page = 1, ...search }: AuditSearch
   const key = scope.organization ?? ''
   return useQuery({
     queryKey: ['audit-trail', key, filter, page],
-    placeholderData: (previous, query) => (isOfScope(query, key) ? previous : undefined),
+    placeholderData: keepWithin(key),
     queryFn: async () => {
       const query = { ...filter, 'page[size]': PAGE_SIZE, 'page[number]': page }
       const { data, pagination } = await get<AuditTrail>(trailPath(scope) + queryString(query))

@@ -1,5 +1,6 @@
 import { FileArchive, FolderOpen, Upload } from 'lucide-react'
 import { type ChangeEvent, useId, useRef, useState } from 'react'
+import { errorOf } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { Notice, Skeleton } from '../../components/feedback.tsx'
 import { useFileDrop } from '../../components/file-drop.ts'
@@ -30,7 +31,7 @@ export function SourceField({ source, onChange }: SourceFieldProps) {
     try {
       onChange(await sourceOf(await read))
     } catch (cause) {
-      const detail = cause instanceof Error ? cause.message : String(cause)
+      const detail = errorOf(cause).message
       setProblem(cause instanceof SourceError ? detail : `The selection cannot be read: ${detail}`)
     } finally {
       setIsReading(false)

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
-import { ApiError } from '../../api/client.ts'
+import { ApiError, errorOf } from '../../api/client.ts'
 import { invalidate } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
@@ -58,7 +58,7 @@ export default function UploadDialog({ organization, workspace, onClose }: Uploa
       )
     } catch (cause) {
       setStep(undefined)
-      if (!signal.aborted) setError(cause instanceof Error ? cause : new Error(String(cause)))
+      if (!signal.aborted) setError(errorOf(cause))
     }
   }
   function cancel() {

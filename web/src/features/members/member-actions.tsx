@@ -1,4 +1,3 @@
-import { useNavigate } from '@tanstack/react-router'
 import { MailPlus, UserMinus } from 'lucide-react'
 import { useState } from 'react'
 import { serverPath } from '../../api/base.ts'
@@ -65,10 +64,4 @@ export function useNewLink() {
     </Dialog>
   )
   return { setLink, dialog }
-}
-
-/** Returns to the list of members, after the removal of the one that a page shows. */
-export function useLeaveToMembers(organization: string) {
-  const navigate = useNavigate()
-  return () => void navigate({ to: '/app/$organization/members', params: { organization } })
 }

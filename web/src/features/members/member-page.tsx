@@ -7,7 +7,7 @@ import { DocsLink } from '../../components/docs-link.tsx'
 import { ErrorPage, Notice, Skeleton } from '../../components/feedback.tsx'
 import { SearchField } from '../../components/filters.tsx'
 import { TargetLink } from '../../components/links.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
+import { attempt, toast } from '../../components/overlay-hosts.tsx'
 import { Page } from '../../components/page.tsx'
 import { Picker } from '../../components/picker.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
@@ -17,7 +17,7 @@ import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { useSession } from '../session/session.ts'
 import { GrantsTable } from '../team-access/grants-table.tsx'
 import { findManagedTeams, lastOwnerReason, organizationAccessText } from '../teams/teams.ts'
-import { memberActions, useLeaveToMembers, useNewLink } from './member-actions.tsx'
+import { memberActions, useNewLink } from './member-actions.tsx'
 import { InvitedBadge, TwoFactorStatus } from './member-status.tsx'
 import { type Member, changeTeam, isOwner, useMember } from './members.ts'
 
@@ -27,7 +27,7 @@ export function MemberPage() {
   const { organization, member: id } = route.useParams()
   const query = useMember(organization, id)
   const failure = failureOf(query)
-  if (failure) return <ErrorPage what="member" {...failure} />
+  if (failure) return <ErrorPage what="member" list="members" {...failure} />
   return query.data ? <OpenMember organization={organization} member={query.data} /> : <Skeleton rows={8} />
 }
 
@@ -39,13 +39,12 @@ function OpenMember({ organization, member }: OpenMemberProps) {
   const isYou = useSession().data?.id === member.userId
   const mayManage = useOrganizationPermissions(organization)?.['can-manage-users'] ?? false
   const { setLink, dialog } = useNewLink()
-  const onRemoved = useLeaveToMembers(organization)
+  const onRemoved = () => void navigate({ to: '/app/$organization/members', params: { organization } })
   const { name, attributes } = member
   const holder = { membershipId: member.id }
   return (
     <Page
       title={name}
-      documentTitle={`${name} · ${organization}`}
       badge={
         <>
           {isYou && <Badge tone="accent" text="you" />}
@@ -119,12 +118,8 @@ function TeamsCard({ organization, member, isYou, mayManage }: TeamsCardProps) {
   const change = async (method: 'POST' | 'DELETE', teamId: string) =>
     changeTeam(method, { organization, teamId, membershipId: member.id })
   async function add({ value, text }: { value: string; text: string }) {
-    try {
-      await change('POST', value)
-      toast({ text: `${member.name} added to ${text}` })
-    } catch (error) {
-      toast({ tone: 'bad', text: error instanceof Error ? error.message : String(error) })
-    }
+    await change('POST', value)
+    toast({ text: `${member.name} added to ${text}` })
   }
   return (
     <Card
@@ -149,7 +144,7 @@ function TeamsCard({ organization, member, isYou, mayManage }: TeamsCardProps) {
             load={async (text, signal) =>
               (await findManagedTeams(organization, text, signal)).filter(({ value }) => !ids.has(value))
             }
-            onChoose={(choice) => void add(choice)}
+            onChoose={(choice) => void attempt(async () => add(choice))}
           />
         )
       }

@@ -1,13 +1,11 @@
 import { MailQuestion, ShieldCheck, ShieldOff } from 'lucide-react'
-import { useState } from 'react'
 import { Badge, StatusText } from '../../components/status.tsx'
-import { RelativeTime } from '../../components/time.tsx'
+import { RelativeTime, useNow } from '../../components/time.tsx'
 import type { Member } from './members.ts'
 
 /** "invited" with the expiry of the link; nothing for a member. */
 export function InvitedBadge({ member: { attributes } }: { member: Member }) {
-  // Read once: an invitation that expires while the page is open is marked on the next visit.
-  const [now] = useState(() => Date.now())
+  const now = useNow()
   if (attributes.status !== 'invited') return null
   const expiresAt = attributes['invitation-expires-at']
   const isExpired = expiresAt === null || Date.parse(expiresAt) <= now

@@ -41,7 +41,6 @@ export function MembersPage() {
   return (
     <Page
       title="Members"
-      documentTitle={`Members · ${organization}`}
       actions={invite}
       about={
         <>

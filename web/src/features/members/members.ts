@@ -4,8 +4,8 @@ import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/res
 import type { teamSchema } from '@groundstate/contract/teams'
 import type { invitedUserSchema, memberUserSchema } from '@groundstate/contract/users'
 import { useQuery } from '@tanstack/react-query'
-import { get, queryString, request } from '../../api/client.ts'
-import { includedOf, invalidate, isOfScope, sendAndRefetch } from '../../api/queries.ts'
+import { errorOf, get, queryString, request } from '../../api/client.ts'
+import { includedOf, invalidate, keepWithin, sendAndRefetch } from '../../api/queries.ts'
 import { fieldError } from '../../components/form.tsx'
 import { isOwners } from '../teams/teams.ts'
 
@@ -74,7 +74,7 @@ function useMemberships(organization: string, path: string, params: Record<strin
       const document = await get<MembersPage>(`${path}${query}`, signal)
       return { data: membersOf(document, document.data), meta: document.meta }
     },
-    placeholderData: (before, previous) => (isOfScope(previous, organization) ? before : undefined),
+    placeholderData: keepWithin(organization),
   })
 }
 
@@ -133,7 +133,7 @@ async function invite(organization: string, email: string, teamIds: readonly str
     return link ? { email, link } : { email, isMember: true }
   } catch (error) {
     if (fieldError(error as Error, 'email') === TAKEN) return { email, isKnown: true }
-    return { email, error: error instanceof Error ? error : new Error(String(error)) }
+    return { email, error: errorOf(error) }
   }
 }
 

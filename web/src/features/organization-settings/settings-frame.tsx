@@ -1,4 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
+import { TitleScope } from '../../components/page.tsx'
 import { SectionLayout } from '../../components/section-layout.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { SETTINGS_SECTIONS } from './settings-sections.ts'
@@ -14,5 +15,9 @@ export function SettingsFrame() {
     isExact: path === '',
     link: { to: `/app/$organization/settings${path}`, params },
   }))
-  return <SectionLayout label="Organization settings" sections={sections} />
+  return (
+    <TitleScope value={`${params.organization} settings`}>
+      <SectionLayout label="Organization settings" sections={sections} />
+    </TitleScope>
+  )
 }

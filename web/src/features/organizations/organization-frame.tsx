@@ -1,6 +1,7 @@
 import { getRouteApi, Outlet } from '@tanstack/react-router'
 import { failureOf } from '../../api/queries.ts'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
+import { TitleScope } from '../../components/page.tsx'
 import { useOrganization } from './organizations.ts'
 
 const route = getRouteApi('/frame/app/$organization')
@@ -12,5 +13,9 @@ export function OrganizationFrame() {
   if (organization.isPending) return <Skeleton />
   const failure = failureOf(organization)
   if (failure) return <ErrorPage {...failure} what="organization" />
-  return <Outlet />
+  return (
+    <TitleScope value={name}>
+      <Outlet />
+    </TitleScope>
+  )
 }

@@ -2,7 +2,6 @@ import { getRouteApi } from '@tanstack/react-router'
 import { failureOf } from '../../api/queries.ts'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
-import { TargetLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { Badge } from '../../components/status.tsx'
 import { ParamTabs, openTab } from '../../components/tabs.tsx'
@@ -24,22 +23,10 @@ const TABS = {
 } as const
 
 export function ProjectPage() {
-  const { organization, project: id } = route.useParams()
+  const { project: id } = route.useParams()
   const query = useProject(id)
   const failure = failureOf(query)
-  if (failure) {
-    return (
-      <ErrorPage what="project" {...failure}>
-        {' '}
-        <TargetLink
-          leadsTo={{ to: '/app/$organization/projects', params: { organization } }}
-          className="text-accent underline"
-        >
-          All projects
-        </TargetLink>
-      </ErrorPage>
-    )
-  }
+  if (failure) return <ErrorPage what="project" list="projects" {...failure} />
   return query.data ? <OpenProject shown={query.data} /> : <Skeleton label="Loading the project" />
 }
 

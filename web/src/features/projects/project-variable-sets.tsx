@@ -7,7 +7,7 @@ import { toast } from '../../components/overlay-hosts.tsx'
 import { Picker } from '../../components/picker.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
 import { SearchedList } from '../../components/searched-list.tsx'
-import { type Column, Table } from '../../components/table.tsx'
+import { type Column, Count, Table } from '../../components/table.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { SetName } from '../variable-sets/set-name.tsx'
 import {
@@ -58,9 +58,7 @@ export function ProjectVariableSets({ organization, project, search, onSearch }:
     {
       header: 'Variables',
       className: 'w-px text-right',
-      cell: ({ attributes: { 'var-count': count } }) => (
-        <span className={`numeric ${count === 0 ? 'text-dim' : ''}`}>{count.toLocaleString('en')}</span>
-      ),
+      cell: ({ attributes: { 'var-count': count } }) => <Count value={count} />,
     },
     {
       header: 'Actions',

@@ -31,7 +31,6 @@ export function ProjectsPage() {
   return (
     <Page
       title="Projects"
-      documentTitle={`Projects · ${organization}`}
       about="A project groups workspaces: it gives teams access to all of them, and settings, tags and variable sets."
       actions={create}
     >

@@ -3,7 +3,7 @@ import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/res
 import type { effectiveTagBindingSchema } from '@groundstate/contract/tags'
 import { useQuery } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'
-import { includedOf, isOfScope, useChange } from '../../api/queries.ts'
+import { includedOf, keepWithin, useChange } from '../../api/queries.ts'
 import { type Tag, tagLinkage } from '../workspaces/tag-filter.ts'
 
 export type Project = Wire<typeof projectSchema>
@@ -19,7 +19,7 @@ export function useProjects(organization: string, { q, page, sort }: ProjectSear
     meta: { dependsOn: ['workspaces'] },
     queryFn: async ({ signal }) =>
       get<PageOnWire<typeof projectSchema>>(`/organizations/${organization}/projects${query}`, signal),
-    placeholderData: (before, previous) => (isOfScope(previous, organization) ? before : undefined),
+    placeholderData: keepWithin(organization),
   })
 }
 

@@ -4,11 +4,11 @@ import { type ComponentProps, useRef, useState } from 'react'
 import { CheckField, RadioField, SelectField, fieldError } from '../../components/form.tsx'
 import { FieldAlert, InlineForm } from '../../components/inline-form.tsx'
 import { TargetLink } from '../../components/links.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
+import { attempt, toast } from '../../components/overlay-hosts.tsx'
 import { type RowAction, RowMenu } from '../../components/row-menu.tsx'
 import { Badge } from '../../components/status.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
-import { attempt, changeAttachment } from './attachments.ts'
+import { changeAttachment } from './attachments.ts'
 import type { Attachment, Level, Task, WorkspaceTask } from './workspace-tasks.ts'
 import { LEVELS, STAGES, STAGE_NAMES, useChangeAttachment } from './workspace-tasks.ts'
 
@@ -45,7 +45,7 @@ export function AttachedTask({ attachment, task }: AttachedTaskProps) {
               onConfirm: detach,
             },
           }
-        : { onSelect: () => attempt(detach()) }),
+        : { onSelect: () => void attempt(detach) }),
     },
   ]
   return (

@@ -4,10 +4,11 @@ import { Button, buttonClass } from '../../components/button.tsx'
 import { EmptyState, loaded } from '../../components/feedback.tsx'
 import { FilterChips, SearchField } from '../../components/filters.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
+import { attempt } from '../../components/overlay-hosts.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { type RowAction, RowMenu } from '../../components/row-menu.tsx'
 import { Table } from '../../components/table.tsx'
-import { type AttachmentRow, attempt, changeAttachment, useAttachmentRows, withStage } from './attachments.ts'
+import { type AttachmentRow, changeAttachment, useAttachmentRows, withStage } from './attachments.ts'
 import { taskRoute, useChangeTaskSearch } from './run-tasks.ts'
 import { LEVELS, type Level, STAGES, STAGE_NAMES, type Task } from './workspace-tasks.ts'
 
@@ -163,7 +164,7 @@ function Cell({ task, row: { workspace, attachment }, stage }: CellProps) {
           text: LEVELS[choice].text,
           icon: LEVEL_ICONS[choice],
           isChecked: choice === level,
-          onSelect: () => choice !== level && attempt(set(choice)),
+          onSelect: () => choice !== level && void attempt(async () => set(choice)),
         })),
         removal({ level, name, place, isLast: attributes?.stages.length === 1, onRemove: async () => set(undefined) }),
       ]}
@@ -183,7 +184,7 @@ type Removal = {
 function removal({ level, name, place, isLast, onRemove }: Removal): RowAction {
   const text = isLast ? 'Detach' : 'Not called'
   if (level === undefined) return { text: 'Not called', isChecked: true, onSelect: () => {} }
-  if (level === 'advisory') return { text, onSelect: () => attempt(onRemove()) }
+  if (level === 'advisory') return { text, onSelect: () => void attempt(onRemove) }
   return {
     text,
     confirm: {

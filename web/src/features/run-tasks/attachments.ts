@@ -3,7 +3,7 @@ import type { Stage, workspaceTaskSchema } from '@groundstate/contract/run-tasks
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'
-import { includedOf, invalidate, isOfScope } from '../../api/queries.ts'
+import { includedOf, invalidate, keepWithin } from '../../api/queries.ts'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { RUN_TASKS } from './run-tasks.ts'
 import { type Attachment, type Level, STAGE_NAMES, type WorkspaceTask } from './workspace-tasks.ts'
@@ -24,7 +24,7 @@ export function useAttachmentRows(organization: string, taskId: string, search: 
     queryKey: [RUN_TASKS, organization, taskId, 'attachments', search],
     queryFn: async ({ signal }) =>
       search.all ? allRows(organization, taskId, search, signal) : attachedRows(taskId, search, signal),
-    placeholderData: (before, query) => (isOfScope(query, organization) ? before : undefined),
+    placeholderData: keepWithin(organization),
   })
 }
 
@@ -125,11 +125,4 @@ export async function changeAttachment({ before, after, done, ...place }: Change
   } finally {
     await refetch()
   }
-}
-
-/** Shows an error as a toast, for actions of a menu, which has closed by then. */
-export function attempt(work: Promise<unknown>) {
-  void work.catch((error: unknown) =>
-    toast({ text: error instanceof Error ? error.message : String(error), tone: 'bad' }),
-  )
 }

@@ -3,7 +3,7 @@ import type { DocumentOnWire } from '@groundstate/contract/responses'
 import type { deliveryOfTaskSchema, taskResultSchema } from '@groundstate/contract/task-results'
 import { useQuery } from '@tanstack/react-query'
 import { get, queryString, request } from '../../api/client.ts'
-import { isOfScope, useChange } from '../../api/queries.ts'
+import { keepWithin, useChange } from '../../api/queries.ts'
 import { RUN_TASKS } from './run-tasks.ts'
 
 export type DeliveryOfTask = Wire<typeof deliveryOfTaskSchema>
@@ -16,7 +16,7 @@ export function useTaskDeliveries(organization: string, taskId: string, { status
   return useQuery({
     queryKey: [RUN_TASKS, organization, taskId, 'deliveries', query],
     queryFn: async ({ signal }) => get<DeliveriesPage>(`/tasks/${taskId}/deliveries${query}`, signal),
-    placeholderData: (before, query) => (isOfScope(query, organization) ? before : undefined),
+    placeholderData: keepWithin(organization),
   })
 }
 

@@ -6,7 +6,6 @@ import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
-import { TargetLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { Badge } from '../../components/status.tsx'
 import { TabBar, type TabLinkProps } from '../../components/tabs.tsx'
@@ -35,16 +34,7 @@ export function RunTaskPage() {
   const { organization, task: id } = taskRoute.useParams()
   const query = useRunTask(organization, id)
   const failure = failureOf(query)
-  if (failure) {
-    return (
-      <ErrorPage what="run task" {...failure}>
-        {' '}
-        <TargetLink leadsTo={{ to: '/app/$organization/run-tasks', params: { organization } }}>
-          All run tasks
-        </TargetLink>
-      </ErrorPage>
-    )
-  }
+  if (failure) return <ErrorPage what="run task" list="run-tasks" {...failure} />
   return query.data ? <RunTask shown={query.data} /> : <Skeleton label="Loading the run task" />
 }
 

@@ -1,15 +1,14 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { FlaskConical, Globe, Plus, Power, PowerOff, SearchX, Settings, ShieldCheck, Trash2 } from 'lucide-react'
+import { FlaskConical, Globe, Plus, Power, PowerOff, Settings, ShieldCheck, Trash2 } from 'lucide-react'
 import { Button } from '../../components/button.tsx'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
-import { EmptyState, loaded } from '../../components/feedback.tsx'
-import { SearchField } from '../../components/filters.tsx'
+import { EmptyState } from '../../components/feedback.tsx'
 import { TargetLink, useGo } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
-import { Pager } from '../../components/pager.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
+import { SearchedList } from '../../components/searched-list.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
@@ -27,18 +26,12 @@ export function RunTasksPage() {
   const navigate = route.useNavigate()
   const go = useGo()
   const mayManage = useOrganizationPermissions(organization)?.['can-manage-run-tasks'] === true
-  const change = (changes: Partial<typeof search>, replace = false) =>
-    void navigate({ search: (before) => ({ ...before, page: undefined, ...changes }), replace })
   const setNew = (open: boolean) =>
     void navigate({ search: (before) => ({ ...before, new: open || undefined }), replace: true })
-  const { data, fallback } = loaded(useRunTasks(organization, search), { rows: 8, label: 'Loading the run tasks' })
   const create = mayManage && <Button label="New run task" kind="primary" icon={Plus} onClick={() => setNew(true)} />
-  const isFiltered = search.q !== undefined || search.page !== undefined
-  const isEmpty = data?.rows.length === 0
   return (
     <Page
       title="Run tasks"
-      documentTitle={`Run tasks · ${organization}`}
       actions={
         <>
           <CopyCurl path={`/organizations/${organization}/tasks`} />
@@ -46,33 +39,16 @@ export function RunTasksPage() {
         </>
       }
     >
-      {isEmpty && !isFiltered ? (
-        <NoRunTasks create={create} />
-      ) : (
-        <>
-          <div className="mb-3">
-            <SearchField
-              label="Search by name or URL"
-              value={search.q ?? ''}
-              onChange={(q) => change({ q: q || undefined }, true)}
-            />
-          </div>
-          {!data && fallback}
-          {isEmpty && (
-            <EmptyState
-              icon={SearchX}
-              title="No run tasks match"
-              actions={<Button label="Clear search" onClick={() => change({ q: undefined })} />}
-            />
-          )}
-          {data && !isEmpty && (
-            <>
-              <TasksTable organization={organization} rows={data.rows} mayManage={mayManage} />
-              <Pager pagination={data.pagination} onPage={(page) => change({ page: page === 1 ? undefined : page })} />
-            </>
-          )}
-        </>
-      )}
+      <SearchedList
+        noun="run tasks"
+        placeholder="Name or URL"
+        query={useRunTasks(organization, search)}
+        search={search}
+        onSearch={(change, replace) => void navigate({ search: (before) => ({ ...before, ...change }), replace })}
+        empty={<NoRunTasks create={create} />}
+      >
+        {(rows) => <TasksTable organization={organization} rows={rows} mayManage={mayManage} />}
+      </SearchedList>
       {mayManage && (
         <NewTaskDialog
           organization={organization}

@@ -4,9 +4,9 @@ import type { taskHealthSchema, taskSchema, taskTestSchema } from '@groundstate/
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { get, queryString, request } from '../../api/client.ts'
-import { includedOf, isOfScope, useChange } from '../../api/queries.ts'
+import { includedOf, keepWithin, useChange } from '../../api/queries.ts'
 import { counted } from '../../components/numbers.ts'
-import { toast } from '../../components/overlay-hosts.tsx'
+import { attempt, toast } from '../../components/overlay-hosts.tsx'
 import type { TaskBody } from './task-form.ts'
 import type { Task } from './workspace-tasks.ts'
 
@@ -40,12 +40,9 @@ export function useRunTasks(organization: string, { q, page }: { q?: string | un
     queryFn: async ({ signal }) => {
       const path = `/organizations/${organization}/tasks${query}`
       const document = await get<PageOnWire<typeof taskSchema, Included>>(path, signal)
-      return {
-        rows: document.data.map((task) => shownTask(task, document)),
-        pagination: document.meta.pagination,
-      }
+      return { data: document.data.map((task) => shownTask(task, document)), meta: document.meta }
     },
-    placeholderData: (before, query) => (isOfScope(query, organization) ? before : undefined),
+    placeholderData: keepWithin(organization),
   })
 }
 
@@ -100,12 +97,10 @@ export function useSwitchTask(organization: string) {
   const update = useUpdateTask(organization)
   return async ({ id, attributes: { name, enabled } }: Task) => {
     const set = async (value: boolean) => update.mutateAsync({ id, attributes: { enabled: value } })
-    try {
+    await attempt(async () => {
       await set(!enabled)
       toast({ text: `${name} ${enabled ? 'disabled' : 'enabled'}`, undo: async () => set(enabled) })
-    } catch (error) {
-      toast({ text: error instanceof Error ? error.message : String(error), tone: 'bad' })
-    }
+    })
   }
 }
 

@@ -43,7 +43,6 @@ export function RunTriggersPage() {
   return (
     <Page
       title="Run triggers"
-      documentTitle={`Run triggers · ${VIEWS[view].toLowerCase()} · ${organization}`}
       about="Each apply in a source workspace starts a run in its destinations."
       actions={
         <>

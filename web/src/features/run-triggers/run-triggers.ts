@@ -8,7 +8,7 @@ import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { get, getData, queryString, request } from '../../api/client.ts'
-import { isOfScope, sendAndRefetch, useChange } from '../../api/queries.ts'
+import { keepWithin, sendAndRefetch, useChange } from '../../api/queries.ts'
 import type { Choice } from '../../components/picker.tsx'
 
 export type RunTrigger = Wire<typeof runTriggerSchema>
@@ -40,7 +40,7 @@ export function useTriggerList(organization: string, { q, project, sort, page }:
     queryKey: [GRAPH, organization, 'list', query],
     queryFn: async ({ signal }) =>
       get<PageOnWire<typeof listedRunTriggerSchema>>(`/organizations/${organization}/run-triggers${query}`, signal),
-    placeholderData: (before, query) => (isOfScope(query, organization) ? before : undefined),
+    placeholderData: keepWithin(organization),
   })
 }
 

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { CircleSlash, Clock, Plus, Unplug, Zap } from 'lucide-react'
 import { useState } from 'react'
 import { get, getData, queryString } from '../../api/client.ts'
-import { failureOf, isOfScope } from '../../api/queries.ts'
+import { failureOf, keepWithin } from '../../api/queries.ts'
 import { Card, CardList, DescriptionList } from '../../components/card.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
@@ -258,7 +258,7 @@ function MaybeRun({ id, workspace }: { id: string | null; workspace: string | nu
 function useRunTriggers(workspaceId: string, type: 'inbound' | 'outbound', page = 1) {
   return useQuery({
     queryKey: ['run-triggers', workspaceId, type, page],
-    placeholderData: (before, query) => (isOfScope(query, workspaceId) ? before : undefined),
+    placeholderData: keepWithin(workspaceId),
     queryFn: async () => {
       const query = queryString({ 'filter[run-trigger][type]': type, 'page[size]': 50, 'page[number]': page })
       return get<PageOnWire<typeof runTriggerSchema>>(`/workspaces/${workspaceId}/run-triggers${query}`)

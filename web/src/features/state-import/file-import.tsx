@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { FileJson } from 'lucide-react'
 import { type ChangeEvent, type FormEvent, useEffect, useRef, useState } from 'react'
+import { errorOf } from '../../api/client.ts'
 import { invalidate } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { DescriptionList } from '../../components/card.tsx'
@@ -50,7 +51,7 @@ export function FileImport({ organization, workspace, onClose }: ImportProps) {
         ...['workspaces', 'state-versions', 'outputs', 'resources'].map((type) => [type, id]),
       )
     } catch (cause) {
-      if (!signal.aborted) setError(cause instanceof Error ? cause : new Error(String(cause)))
+      if (!signal.aborted) setError(errorOf(cause))
     } finally {
       setUploaded(undefined)
     }
@@ -98,7 +99,7 @@ function StateField({ state, onChange }: StateFieldProps) {
     try {
       onChange(await readStateFile(file))
     } catch (cause) {
-      setProblem(cause instanceof Error ? cause : new Error(String(cause)))
+      setProblem(errorOf(cause))
     }
   }
   function onInput({ currentTarget }: ChangeEvent<HTMLInputElement>) {

@@ -6,7 +6,7 @@ import type { userSchema } from '@groundstate/contract/users'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Ban, CircleCheck, CircleSlash, Clock, History, Layers, Trash2 } from 'lucide-react'
 import { get, queryString, request } from '../../api/client.ts'
-import { includedOf, invalidate, isOfScope } from '../../api/queries.ts'
+import { includedOf, invalidate, keepWithin } from '../../api/queries.ts'
 import type { StatusStyle } from '../../components/status.tsx'
 import type { RunAuthor } from '../runs/run-origin.tsx'
 
@@ -51,7 +51,7 @@ export function useStateVersions(workspace: { id: string; organization: string; 
       const document = await get<PageOnWire<typeof stateVersionSchema, Included>>(`/state-versions${query}`, signal)
       return { rows: authored(document.data, document), pagination: document.meta.pagination }
     },
-    placeholderData: (before, previous) => (isOfScope(previous, workspace.id) ? before : undefined),
+    placeholderData: keepWithin(workspace.id),
   })
 }
 

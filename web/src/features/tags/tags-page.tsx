@@ -6,7 +6,7 @@ import { Page } from '../../components/page.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
 import { SearchedList } from '../../components/searched-list.tsx'
 import { Badge } from '../../components/status.tsx'
-import { type Column, Table } from '../../components/table.tsx'
+import { type Column, Count, Table } from '../../components/table.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { tagLabel, tagText } from '../workspaces/tag-filter.ts'
 import { ReservedKeys } from './reserved-keys.tsx'
@@ -39,9 +39,7 @@ export function TagsPage() {
     {
       header: 'Projects',
       className: 'w-px text-right',
-      cell: ({ attributes: { 'project-count': count } }) => (
-        <span className={`numeric ${count === 0 ? 'text-dim' : ''}`}>{count.toLocaleString('en')}</span>
-      ),
+      cell: ({ attributes: { 'project-count': count } }) => <Count value={count} />,
     },
     ...(mayManage
       ? [
@@ -57,7 +55,6 @@ export function TagsPage() {
   return (
     <Page
       title="Tags"
-      documentTitle={`Tags · ${organization}`}
       about="Tags of workspaces and projects. Set them in the settings of a workspace or project, or in a cloud block."
     >
       <div className="space-y-6">

@@ -2,7 +2,7 @@ import type { PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { reservedTagKeySchema, tagValueSchema } from '@groundstate/contract/tags'
 import { useQuery } from '@tanstack/react-query'
 import { get, getData, queryString, request } from '../../api/client.ts'
-import { isOfScope, sendAndRefetch, useChange } from '../../api/queries.ts'
+import { keepWithin, sendAndRefetch, useChange } from '../../api/queries.ts'
 
 export type TagValue = Wire<typeof tagValueSchema>
 export type ReservedTagKey = Wire<typeof reservedTagKeySchema>
@@ -17,7 +17,7 @@ export function useTagValues(organization: string, { q, page }: ListSearch) {
     meta: { dependsOn: ['workspaces', 'projects'] },
     queryFn: async ({ signal }) =>
       get<PageOnWire<typeof tagValueSchema>>(`/organizations/${organization}/tag-values${query}`, signal),
-    placeholderData: (before, previous) => (isOfScope(previous, organization) ? before : undefined),
+    placeholderData: keepWithin(organization),
   })
 }
 

@@ -5,7 +5,7 @@ import type { teamSchema } from '@groundstate/contract/teams'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { get, getData, queryString } from '../../api/client.ts'
-import { includedOf, isOfScope } from '../../api/queries.ts'
+import { includedOf, keepWithin } from '../../api/queries.ts'
 import { HIDDEN_TEAM } from './grants.ts'
 
 /** The access of one team, or of all teams of a member. */
@@ -35,7 +35,7 @@ export function useTeamGrants(organization: string, { kind, holder, q, page = 1 
     meta: { dependsOn: ['teams', 'organization-memberships'] },
     queryFn: async ({ signal }) =>
       kind === 'workspace' ? workspaceGrants(queryString(params), signal) : projectGrants(queryString(params), signal),
-    placeholderData: (before, previous) => (isOfScope(previous, organization) ? before : undefined),
+    placeholderData: keepWithin(organization),
   })
 }
 

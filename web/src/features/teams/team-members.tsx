@@ -3,7 +3,7 @@ import { Plus, UserMinus, UsersRound } from 'lucide-react'
 import { useMemo } from 'react'
 import { EmptyState } from '../../components/feedback.tsx'
 import { TargetLink } from '../../components/links.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
+import { attempt, toast } from '../../components/overlay-hosts.tsx'
 import { Picker } from '../../components/picker.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
 import { SearchedList } from '../../components/searched-list.tsx'
@@ -47,12 +47,8 @@ function AddMember({ organization, team }: TeamMembersProps) {
   const seesMembers = useOrganizationPermissions(organization)?.['can-view-users'] ?? false
   if (!permissions['can-update-membership'] || !seesMembers) return null
   async function add(membershipId: string, text: string) {
-    try {
-      await changeTeam('POST', { organization, teamId: team.id, membershipId })
-      toast({ text: `${text} added to ${name}` })
-    } catch (error) {
-      toast({ tone: 'bad', text: error instanceof Error ? error.message : String(error) })
-    }
+    await changeTeam('POST', { organization, teamId: team.id, membershipId })
+    toast({ text: `${text} added to ${name}` })
   }
   return (
     <Picker
@@ -69,7 +65,7 @@ function AddMember({ organization, team }: TeamMembersProps) {
             about: member.username === undefined ? 'invited' : (member.attributes.email ?? undefined),
           }))
       }
-      onChoose={({ value, text }) => void add(value, text)}
+      onChoose={({ value, text }) => void attempt(async () => add(value, text))}
     />
   )
 }

@@ -2,7 +2,6 @@ import { getRouteApi } from '@tanstack/react-router'
 import { failureOf } from '../../api/queries.ts'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
-import { TargetLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ParamTabs, openTab } from '../../components/tabs.tsx'
 import { TokensCard } from '../tokens/tokens-card.tsx'
@@ -27,19 +26,7 @@ export function TeamPage() {
   const { organization, team: id } = route.useParams()
   const query = useTeam(id)
   const failure = failureOf(query)
-  if (failure) {
-    return (
-      <ErrorPage what="team" {...failure}>
-        {' '}
-        <TargetLink
-          leadsTo={{ to: '/app/$organization/teams', params: { organization } }}
-          className="text-accent underline"
-        >
-          All teams
-        </TargetLink>
-      </ErrorPage>
-    )
-  }
+  if (failure) return <ErrorPage what="team" list="teams" {...failure} />
   return query.data ? <OpenTeam organization={organization} team={query.data} /> : <Skeleton rows={8} />
 }
 

@@ -8,7 +8,7 @@ import { TargetLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { SearchedList } from '../../components/searched-list.tsx'
 import { Badge } from '../../components/status.tsx'
-import { type Column, Table } from '../../components/table.tsx'
+import { type Column, Count, Table } from '../../components/table.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { type Team, organizationAccessText, useTeams } from './teams.ts'
 
@@ -27,7 +27,6 @@ export function TeamsPage() {
   return (
     <Page
       title="Teams"
-      documentTitle={`Teams · ${organization}`}
       actions={create}
       about={
         <>
@@ -90,9 +89,7 @@ function TeamTable({ organization, teams }: { organization: string; teams: reado
       {
         header: 'Members',
         className: 'w-px text-right',
-        cell: ({ attributes: { 'users-count': count } }) => (
-          <span className={`numeric ${count === 0 ? 'text-dim' : ''}`}>{count.toLocaleString('en')}</span>
-        ),
+        cell: ({ attributes: { 'users-count': count } }) => <Count value={count} />,
       },
     ],
     [organization],

@@ -2,7 +2,7 @@ import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/res
 import type { CreateTeam, UpdateTeam, teamSchema } from '@groundstate/contract/teams'
 import { useQuery } from '@tanstack/react-query'
 import { get, getData, queryString, request } from '../../api/client.ts'
-import { isOfScope, sendAndRefetch, useChange } from '../../api/queries.ts'
+import { keepWithin, sendAndRefetch, useChange } from '../../api/queries.ts'
 import { capitalized } from '../../components/numbers.ts'
 
 export type Team = Wire<typeof teamSchema>
@@ -14,7 +14,7 @@ export function useTeams(organization: string, { q, page = 1 }: { q?: string | u
     queryKey: ['teams', organization, q, page],
     queryFn: async ({ signal }) =>
       get<PageOnWire<typeof teamSchema>>(`/organizations/${organization}/teams${query}`, signal),
-    placeholderData: (before, previous) => (isOfScope(previous, organization) ? before : undefined),
+    placeholderData: keepWithin(organization),
   })
 }
 

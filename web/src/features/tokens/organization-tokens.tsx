@@ -6,8 +6,9 @@ import { DocsLink } from '../../components/docs-link.tsx'
 import { loaded } from '../../components/feedback.tsx'
 import { formValues } from '../../components/form.tsx'
 import { InlineForm, useInlineForm } from '../../components/inline-form.tsx'
+import { Secret } from '../../components/secret.tsx'
 import { RelativeTime } from '../../components/time.tsx'
-import { Expiry, ExpiryField, LastUsed, Secret } from './token-parts.tsx'
+import { Expiry, ExpiryField, LastUsed } from './token-parts.tsx'
 import { type SingleKind, expiryAfter, revokeToken, useCreateSingleToken, useSingleToken } from './tokens.ts'
 
 /** The two tokens of an organization, one of each kind. */
@@ -74,7 +75,11 @@ function SingleToken({ organization, kind, title, about }: SingleTokenProps) {
           </InlineForm>
         )}
         {secret != null && (
-          <Secret secret={secret} actions={<Button size="small" label="Done" onClick={() => create.reset()} />} />
+          <Secret
+            kind="token"
+            text={secret}
+            actions={<Button size="small" label="Done" onClick={() => create.reset()} />}
+          />
         )}
         {token === undefined && fallback}
         {token === null && <p className="text-dim">No token yet.</p>}

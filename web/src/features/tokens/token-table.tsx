@@ -46,7 +46,7 @@ export function TokenTable({ label, rows, team, onRotate }: TokenTableProps) {
           const name = token.attributes.description ?? token.id
           return (
             <RowMenu
-              label={`Actions of ${name}`}
+              label={`Actions for ${name}`}
               actions={[
                 onRotate && { text: 'Rotate', icon: RefreshCw, onSelect: () => onRotate(token) },
                 {

@@ -8,9 +8,10 @@ import { ErrorNote, loaded } from '../../components/feedback.tsx'
 import { TextField, fieldError, formValues } from '../../components/form.tsx'
 import { InlineForm, useInlineForm } from '../../components/inline-form.tsx'
 import { Pager } from '../../components/pager.tsx'
+import { Secret } from '../../components/secret.tsx'
 import { useSession } from '../session/session.ts'
 import { OrganizationTokens } from './organization-tokens.tsx'
-import { ExpiryField, Secret } from './token-parts.tsx'
+import { ExpiryField } from './token-parts.tsx'
 import { TokenTable } from './token-table.tsx'
 import {
   type ListOwner,
@@ -100,7 +101,11 @@ function TokenList({ owner, empty, paging }: ListOptions & { owner: ListOwner })
           </InlineForm>
         )}
         {secret != null && (
-          <Secret secret={secret} actions={<Button size="small" label="Done" onClick={() => create.reset()} />} />
+          <Secret
+            kind="token"
+            text={secret}
+            actions={<Button size="small" label="Done" onClick={() => create.reset()} />}
+          />
         )}
         {rotation.note}
         {!data && fallback}
@@ -135,7 +140,8 @@ function useRotation(owner: ListOwner) {
       {create.error && <ErrorNote error={create.error} />}
       {former && secret != null && (
         <Secret
-          secret={secret}
+          kind="token"
+          text={secret}
           actions={
             <>
               <Confirm
@@ -154,7 +160,7 @@ function useRotation(owner: ListOwner) {
             </>
           }
         >
-          <p className="mt-2">It replaces “{name}”, which works until you revoke it.</p>
+          It replaces “{name}”, which works until you revoke it.
         </Secret>
       )}
     </>

@@ -4,7 +4,7 @@ import type { tokenSchema } from '@groundstate/contract/tokens'
 import type { userSchema } from '@groundstate/contract/users'
 import { useQuery } from '@tanstack/react-query'
 import { ApiError, get, getData, queryString, request } from '../../api/client.ts'
-import { includedOf, isOfScope, sendAndRefetch, useChange } from '../../api/queries.ts'
+import { includedOf, keepWithin, sendAndRefetch, useChange } from '../../api/queries.ts'
 
 /** `id` is the name of an organization. */
 export type TokenOwner = { kind: 'user' | 'team' | 'agent-pool' | 'organization'; id: string; name: string }
@@ -41,7 +41,7 @@ async function getTokens(path: string, query: Record<string, string | number | u
 export function useTokens(owner: ListOwner, page: number) {
   return useQuery({
     queryKey: ['tokens', owner.id, page],
-    placeholderData: (previous, query) => (isOfScope(query, owner.id) ? previous : undefined),
+    placeholderData: keepWithin(owner.id),
     queryFn: async () => getTokens(listPath(owner), { 'page[number]': page }),
   })
 }
@@ -52,7 +52,7 @@ export type TeamTokenFilter = { q: string | undefined; page: number }
 export function useTeamTokens(organization: string, { q, page }: TeamTokenFilter) {
   return useQuery({
     queryKey: ['tokens', organization, 'teams', q, page],
-    placeholderData: (previous, query) => (isOfScope(query, organization) ? previous : undefined),
+    placeholderData: keepWithin(organization),
     queryFn: async () => getTokens(`/organizations/${organization}/team-tokens`, { q, 'page[number]': page }),
   })
 }

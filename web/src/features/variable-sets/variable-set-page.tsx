@@ -3,7 +3,6 @@ import { Variable as VariableIcon } from 'lucide-react'
 import { failureOf } from '../../api/queries.ts'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { EmptyState, ErrorPage, Skeleton } from '../../components/feedback.tsx'
-import { TargetLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ParamTabs, openTab } from '../../components/tabs.tsx'
 import { VariablesEditor } from '../variables/variables-editor.tsx'
@@ -17,22 +16,10 @@ const route = getRouteApi('/frame/app/$organization/variable-sets/$set')
 const TABS = { variables: 'Variables', workspaces: 'Where it applies', settings: 'Settings' } as const
 
 export function VariableSetPage() {
-  const { organization, set: id } = route.useParams()
+  const { set: id } = route.useParams()
   const query = useVariableSet(id)
   const failure = failureOf(query)
-  if (failure) {
-    return (
-      <ErrorPage what="variable set" {...failure}>
-        {' '}
-        <TargetLink
-          leadsTo={{ to: '/app/$organization/variable-sets', params: { organization } }}
-          className="text-accent underline"
-        >
-          All variable sets
-        </TargetLink>
-      </ErrorPage>
-    )
-  }
+  if (failure) return <ErrorPage what="variable set" list="variable-sets" {...failure} />
   return query.data ? <OpenSet shown={query.data} /> : <Skeleton label="Loading the variable set" />
 }
 

@@ -7,7 +7,7 @@ import { EmptyState } from '../../components/feedback.tsx'
 import { FilterChips } from '../../components/filters.tsx'
 import { Page } from '../../components/page.tsx'
 import { SearchedList } from '../../components/searched-list.tsx'
-import { type Column, Table } from '../../components/table.tsx'
+import { type Column, Count, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { Owner, SetName } from './set-name.tsx'
@@ -38,7 +38,6 @@ export function VariableSetsPage() {
   return (
     <Page
       title="Variable sets"
-      documentTitle={`Variable sets · ${organization}`}
       about="Variables for many workspaces: for all of them, for projects, or for selected workspaces."
       actions={create}
     >
@@ -92,9 +91,7 @@ function columnsOf(organization: string): readonly Column<VariableSet>[] {
     {
       header: 'Variables',
       className: 'w-px text-right',
-      cell: ({ attributes: { 'var-count': count } }) => (
-        <span className={`numeric ${count === 0 ? 'text-dim' : ''}`}>{count.toLocaleString('en')}</span>
-      ),
+      cell: ({ attributes: { 'var-count': count } }) => <Count value={count} />,
     },
     {
       header: 'Updated',

@@ -9,7 +9,7 @@ import type {
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { get, getData, queryString, request } from '../../api/client.ts'
-import { includedOf, isOfScope, useChange } from '../../api/queries.ts'
+import { includedOf, isOfScope, keepWithin, useChange } from '../../api/queries.ts'
 import { counted } from '../../components/numbers.ts'
 import type { Choice } from '../../components/picker.tsx'
 
@@ -85,7 +85,7 @@ export function useSetWorkspaces(id: string, { q, scope, page }: ListSearch) {
       }))
       return { ...document, data }
     },
-    placeholderData: (before, previous) => (isOfScope(previous, id) ? before : undefined),
+    placeholderData: keepWithin(id),
   })
 }
 

@@ -3,8 +3,8 @@ import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { FileUp } from 'lucide-react'
 import { type ChangeEvent, useId, useState } from 'react'
-import { getData, queryString } from '../../api/client.ts'
-import { isOfScope } from '../../api/queries.ts'
+import { errorOf, getData, queryString } from '../../api/client.ts'
+import { keepWithin } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
@@ -67,7 +67,7 @@ export function ImportDialog({ owner, existing, isOpen, onClose }: ImportDialogP
         done += 1
         change(candidate, { saved: 'done' })
       } catch (error) {
-        change(candidate, { saved: error instanceof Error ? error.message : String(error) })
+        change(candidate, { saved: errorOf(error).message })
       }
     }
     setIsSaving(false)
@@ -209,7 +209,7 @@ function OtherWorkspace({ owner: { id: ownerId, organization }, onRead }: OtherW
   const workspaces = useQuery({
     queryKey: ['workspaces', organization, 'to copy from', q],
     queryFn: async () => getData<PageOnWire<typeof workspaceSchema>>(path),
-    placeholderData: (before, previous) => (isOfScope(previous, organization) ? before : undefined),
+    placeholderData: keepWithin(organization),
   })
   const others = (workspaces.data ?? []).filter(
     ({ id, attributes }) => id !== ownerId && attributes.permissions['can-read-variable'],

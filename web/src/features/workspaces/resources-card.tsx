@@ -3,7 +3,7 @@ import type { resourceCountsSchema, workspaceResourceSchema } from '@groundstate
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { get, getData, queryString } from '../../api/client.ts'
-import { isOfScope } from '../../api/queries.ts'
+import { keepWithin } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { CopyButton } from '../../components/copy.tsx'
@@ -129,7 +129,7 @@ function Module({ name, resources }: { name: string; resources: Resources['data'
 function useResources(workspaceId: string, { q, module, type, page = 1 }: ResourceQuery) {
   return useQuery({
     queryKey: ['resources', workspaceId, { q, module, type, page }],
-    placeholderData: (before, query) => (isOfScope(query, workspaceId) ? before : undefined),
+    placeholderData: keepWithin(workspaceId),
     queryFn: async () => {
       const search = queryString({
         q,

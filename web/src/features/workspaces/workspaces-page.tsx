@@ -55,7 +55,6 @@ export function WorkspacesPage() {
   return (
     <Page
       title="Workspaces"
-      documentTitle={`Workspaces · ${organization}`}
       actions={
         <>
           <RowMenu label="More actions" actions={[more]} />

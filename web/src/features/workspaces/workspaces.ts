@@ -8,7 +8,7 @@ import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { get, getData, queryString } from '../../api/client.ts'
-import { includedOf, isOfScope } from '../../api/queries.ts'
+import { includedOf, keepWithin } from '../../api/queries.ts'
 import type { PickedItem } from '../../components/pick-list.tsx'
 import type { Choice } from '../../components/picker.tsx'
 import { holderOf } from './lock-holder.ts'
@@ -59,7 +59,7 @@ export function useWorkspaces(organization: string, search: WorkspaceSearch) {
       const document = await get<Page>(`/organizations/${organization}/workspaces${query}`, signal)
       return { rows: rowsOf(document), pagination: document.meta.pagination }
     },
-    placeholderData: (before, query) => (isOfScope(query, organization) ? before : undefined),
+    placeholderData: keepWithin(organization),
   })
 }
 

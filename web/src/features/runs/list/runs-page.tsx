@@ -36,7 +36,7 @@ export function RunsPage() {
   const { organization } = organizationRoute.useParams()
   const navigate = organizationRoute.useNavigate()
   return (
-    <Page title="Runs" documentTitle={`Runs · ${organization}`}>
+    <Page title="Runs">
       <RunsList
         scope={{ organization }}
         search={organizationRoute.useSearch()}

@@ -7,7 +7,7 @@ import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { get, getData, queryString } from '../../../api/client.ts'
-import { includedOf, isOfScope } from '../../../api/queries.ts'
+import { includedOf, keepWithin } from '../../../api/queries.ts'
 import type { SearchParams } from '../../../search-params.ts'
 import { ORIGINS, type RunAuthor } from '../run-origin.tsx'
 import { runTitle } from '../run-text.ts'
@@ -80,7 +80,7 @@ export function useRuns({ organization, workspaceId }: RunsScope, search: RunSea
       const document = await get<PageOnWire<typeof runSchema, Included>>(path + query, signal)
       return { rows: listedRuns(document), pagination: document.meta.pagination }
     },
-    placeholderData: (before, previous) => (isOfScope(previous, scope) ? before : undefined),
+    placeholderData: keepWithin(scope),
   })
 }
 
@@ -133,7 +133,7 @@ export function useQueuePositions(organization: string, isEnabled: boolean) {
       ])
       return new Map(queue.data.map((run) => [run.id, position(run)]))
     },
-    placeholderData: (before, previous) => (isOfScope(previous, organization) ? before : undefined),
+    placeholderData: keepWithin(organization),
   })
 }
 

@@ -1,6 +1,6 @@
 import { hasPhaseEnded } from '@groundstate/contract/run-status'
 import { useEffect, useSyncExternalStore } from 'react'
-import { ownPath } from '../../../api/client.ts'
+import { errorOf, ownPath } from '../../../api/client.ts'
 import { onChange, useConnection } from '../../../api/live.ts'
 import { counted } from '../../../components/numbers.ts'
 import { exactTime } from '../../../components/time.tsx'
@@ -113,7 +113,7 @@ function followLog(id: string) {
       }
       scheduleLateRead()
     } catch (error) {
-      show({ state: 'failed', error: error instanceof Error ? error : new Error(String(error)) })
+      show({ state: 'failed', error: errorOf(error) })
     } finally {
       isReading = false
     }
