@@ -111,7 +111,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first day of a team of twelve
     await button('New agent pool').click()
     await page.getByLabel('Name').fill('data-centre')
     await button('Create agent pool').click()
-    await page.getByLabel('Description of the token').fill('rack 7')
+    await page.getByLabel('Token description').fill('rack 7')
     await button('Create token').click()
     const commands = await page.getByRole('region', { name: 'the commands for Node.js' }).innerText()
     const script = join(directory, 'start.sh')

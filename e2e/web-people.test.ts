@@ -257,7 +257,7 @@ describe.skipIf(!hasBrowser)('people', async () => {
     await page.getByLabel('Username or email').fill('oskar')
     const request = await faultsOf(page)
     await page.getByRole('button', { name: 'Send link' }).click()
-    await page.getByText('a mail is on its way').waitFor()
+    await page.getByText('an email is on its way').waitFor()
     await page.goto(/http\S+#\S+/.exec(await mailTo('oskar@example.com'))?.[0] ?? '')
     await page.getByLabel('New password').fill(NEW_PASSWORD)
     const form = await faultsOf(page)

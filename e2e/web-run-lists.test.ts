@@ -163,7 +163,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the lists of runs', async () => {
     await page.getByRole('link', { name: 'Away with it' }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Source' }).click()
     await page.getByRole('option', { name: 'API', exact: true }).click()
-    await page.getByRole('heading', { name: 'No matching runs' }).waitFor()
+    await page.getByRole('heading', { name: 'No runs match' }).waitFor()
     const address = Object.fromEntries(new URL(page.url()).searchParams)
     await page.goBack()
     await page.getByRole('link', { name: 'A bigger node' }).waitFor()

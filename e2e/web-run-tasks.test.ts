@@ -107,7 +107,7 @@ describe.skipIf(!hasBrowser)('run tasks of an organization', () => {
     const cell = (name: string) => page.getByRole('button', { name: `web, ${name}. Change` })
     const choose = async (name: string) => page.getByRole('menuitem', { name }).click()
 
-    await button(page, 'Choose workspaces').click()
+    await button(page, 'Select workspaces').click()
     await cell('Post-plan: not called').click()
     await choose('Advisory')
     await cell('Post-plan: Advisory').waitFor()

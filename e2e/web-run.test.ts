@@ -358,7 +358,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     await page.setViewportSize({ width: 1440, height: 900 })
 
     expect(ended).toContain('The plan and the apply never started')
-    expect(decision).toContain('A mandatory task failed and cannot be overridden.')
+    expect(decision).toContain('A mandatory task failed and can’t be overridden.')
     expect(decision).toContain('Re-run')
     expect(overflow).toBe(0)
     expect(await stepTexts(page)).toEqual([

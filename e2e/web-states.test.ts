@@ -278,7 +278,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
       data: { type: 'team-workspaces', attributes: { access: 'custom', runs: 'read', 'state-versions': 'none' } },
     })
     const own = await openPageOf(server, 'eve', '/app/main/workspaces/shop/states')
-    await own.getByText('You do not have access to the states of this workspace').waitFor()
+    await own.getByText('You don’t have access to the states').waitFor()
 
     expect(await own.getByRole('link', { name: 'States', exact: true }).count()).toBe(0)
   })

@@ -234,11 +234,11 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first run in the browser', as
         mimeType: 'text/plain',
         buffer: Buffer.from('x'),
       })
-    await own.getByText('You do not have permission to create workspaces.').waitFor()
+    await own.getByText('You don’t have permission to create workspaces.').waitFor()
     await own.getByRole('button', { name: 'Select workspace' }).click()
     await own.getByRole('option', { name: 'infra' }).click()
 
-    const reason = 'you do not have permission to create runs in this workspace'
+    const reason = 'you don’t have permission to create runs in this workspace'
     await own.getByText(`This is not possible: ${reason}.`).waitFor()
 
     const submit = own.getByRole('button', { name: 'Upload and create run' })

@@ -32,7 +32,7 @@ export function ErrorNote({ error, onRetry }: { error: Error; onRetry?: (() => v
     <Notice tone="bad" role="alert" actions={onRetry && <Button size="small" label="Try again" onClick={onRetry} />}>
       {error instanceof ApiError
         ? error.message
-        : `The server can't be reached: ${error.message}. Check the connection and try again.`}
+        : `The server can’t be reached: ${error.message}. Check the connection and try again.`}
     </Notice>
   )
 }
@@ -65,7 +65,7 @@ export function ErrorPage({ error, what, missing = '', list, onRetry, children }
   if (isNotFound(error)) {
     return (
       <NotFoundPage title={`${capitalized(what)} not found`}>
-        {missing} It may have been deleted or renamed, or you do not have access: an owner of the organization can grant
+        {missing} It may have been deleted or renamed, or you don’t have access: an owner of the organization can grant
         it.{' '}
         {list && (
           <ListLink list={list} className="text-accent underline">

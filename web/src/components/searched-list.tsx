@@ -59,7 +59,7 @@ export function SearchedList<Row>(props: SearchedListProps<Row>) {
         <EmptyState
           icon={SearchX}
           title={isBeyond ? `No ${noun} on this page` : `No ${noun} match`}
-          actions={<Button label={isBeyond ? 'Back to the first page' : 'Clear search'} onClick={clear} />}
+          actions={<Button label={isBeyond ? 'First page' : 'Clear filters'} onClick={clear} />}
         />
       )}
       {data && !isEmpty && (

@@ -1,7 +1,7 @@
 import { createRoute } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { capitalized } from '../components/numbers.ts'
 import { RUN_FILTERS } from '../features/runs/list/runs-query.ts'
+import { WORKSPACE_TABS } from '../features/workspaces/workspace-sections.ts'
 import type { Crumb } from '../frame/top-bar.tsx'
 import { searchParams } from '../search-params.ts'
 import { organization } from './organization.ts'
@@ -20,7 +20,7 @@ const overview = createRoute({
   ...page(async () => import('../features/workspaces/overview-tab.tsx'), 'OverviewTab', crumbs()),
 })
 /** Options of a tab of a workspace, with the export `name` of a lazy chunk. */
-function tab<const Path extends string, Module extends Record<Name, () => ReactNode>, Name extends string>(
+function tabOf<const Path extends string, Module extends Record<Name, () => ReactNode>, Name extends string>(
   path: Path,
   load: () => Promise<Module>,
   name: Name,
@@ -28,61 +28,61 @@ function tab<const Path extends string, Module extends Record<Name, () => ReactN
   return {
     getParentRoute: () => workspace,
     path,
-    ...page<Record<Name, () => ReactNode>>(load, name, crumbs(capitalized(path))),
+    ...page<Record<Name, () => ReactNode>>(load, name, crumbs(path)),
   }
 }
 const runs = createRoute({
-  ...tab('runs', async () => import('../features/runs/list/runs-page.tsx'), 'RunsTab'),
+  ...tabOf('runs', async () => import('../features/runs/list/runs-page.tsx'), 'RunsTab'),
   validateSearch: searchParams({ ...RUN_FILTERS, page: 'number' }),
 })
 const states = createRoute({
-  ...tab('states', async () => import('../features/states/states-tab.tsx'), 'StatesTab'),
+  ...tabOf('states', async () => import('../features/states/states-tab.tsx'), 'StatesTab'),
   /** `version` is the open version; `from` and `to` are the pins of a diff. */
   validateSearch: searchParams({ version: 'text', show: 'text', from: 'text', to: 'text', q: 'text', page: 'number' }),
 })
 const variables = createRoute({
-  ...tab('variables', async () => import('../features/variables/variables-tab.tsx'), 'VariablesTab'),
+  ...tabOf('variables', async () => import('../features/variables/variables-tab.tsx'), 'VariablesTab'),
   validateSearch: searchParams({ q: 'text', edit: 'text' }),
 })
-const tasks = createRoute(tab('tasks', async () => import('../features/run-tasks/tasks-tab.tsx'), 'TasksTab'))
+const tasks = createRoute(tabOf('tasks', async () => import('../features/run-tasks/tasks-tab.tsx'), 'TasksTab'))
 const triggers = createRoute(
-  tab('triggers', async () => import('../features/run-triggers/triggers-tab.tsx'), 'TriggersTab'),
+  tabOf('triggers', async () => import('../features/run-triggers/triggers-tab.tsx'), 'TriggersTab'),
 )
-const access = createRoute(tab('access', async () => import('../features/team-access/access-tab.tsx'), 'AccessTab'))
+const access = createRoute(tabOf('access', async () => import('../features/team-access/access-tab.tsx'), 'AccessTab'))
 const settings = createRoute({
   getParentRoute: () => workspace,
   path: 'settings',
-  ...page(async () => import('../features/workspaces/settings-frame.tsx'), 'SettingsFrame', crumbs('Settings')),
+  ...page(async () => import('../features/workspaces/settings-frame.tsx'), 'SettingsFrame', crumbs('settings')),
 })
 const general = createRoute({
   getParentRoute: () => settings,
   path: '/',
-  ...page(async () => import('../features/workspaces/general-settings.tsx'), 'GeneralSettings', crumbs('Settings')),
+  ...page(async () => import('../features/workspaces/general-settings.tsx'), 'GeneralSettings', crumbs('settings')),
 })
 const tags = createRoute({
   getParentRoute: () => settings,
   path: 'tags',
-  ...page(async () => import('../features/workspaces/tags-settings.tsx'), 'TagsSettings', crumbs('Settings')),
+  ...page(async () => import('../features/workspaces/tags-settings.tsx'), 'TagsSettings', crumbs('settings')),
 })
 const execution = createRoute({
   getParentRoute: () => settings,
   path: 'execution',
-  ...page(async () => import('../features/workspaces/execution-settings.tsx'), 'ExecutionSettings', crumbs('Settings')),
+  ...page(async () => import('../features/workspaces/execution-settings.tsx'), 'ExecutionSettings', crumbs('settings')),
 })
 const sharing = createRoute({
   getParentRoute: () => settings,
   path: 'sharing',
-  ...page(async () => import('../features/workspaces/sharing-settings.tsx'), 'SharingSettings', crumbs('Settings')),
+  ...page(async () => import('../features/workspaces/sharing-settings.tsx'), 'SharingSettings', crumbs('settings')),
 })
 const retention = createRoute({
   getParentRoute: () => settings,
   path: 'retention',
-  ...page(async () => import('../features/workspaces/retention-settings.tsx'), 'RetentionSettings', crumbs('Settings')),
+  ...page(async () => import('../features/workspaces/retention-settings.tsx'), 'RetentionSettings', crumbs('settings')),
 })
 const deletion = createRoute({
   getParentRoute: () => settings,
   path: 'delete',
-  ...page(async () => import('../features/workspaces/deletion-settings.tsx'), 'DeletionSettings', crumbs('Settings')),
+  ...page(async () => import('../features/workspaces/deletion-settings.tsx'), 'DeletionSettings', crumbs('settings')),
 })
 export const run = createRoute({
   getParentRoute: () => organization,
@@ -92,18 +92,19 @@ export const run = createRoute({
   ...page(
     async () => import('../features/runs/page/run-page.tsx'),
     'RunPage',
-    (params) => [...crumbs('Runs')(params), { text: params['run'] ?? '' }],
+    (params) => [...crumbs('runs')(params), { text: params['run'] ?? '' }],
   ),
 })
 
-function crumbs(tabName?: string) {
+function crumbs(tabPath?: string) {
+  const tab = WORKSPACE_TABS.find(([, path]) => path === `/${tabPath}`)
   return ({ organization: name = '', workspace: text = '' }: Record<string, string>): readonly Crumb[] => {
     const params = { organization: name, workspace: text }
     const to = '/app/$organization/workspaces/$workspace'
     return [
       { text: 'Workspaces', link: { to: '/app/$organization/workspaces', params } },
       { text, link: { to, params } },
-      ...(tabName === undefined ? [] : [{ text: tabName, link: { to: `${to}/${tabName.toLowerCase()}`, params } }]),
+      ...(tab ? [{ text: tab[0], link: { to: to + tab[1], params } }] : []),
     ]
   }
 }

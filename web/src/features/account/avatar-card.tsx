@@ -74,7 +74,7 @@ export function AvatarCard({ url }: { url: string }) {
             </>
           ) : (
             <>
-              <Button icon={ImageUp} label="Choose a picture" onClick={() => input.current?.click()} />
+              <Button icon={ImageUp} label="Select picture" onClick={() => input.current?.click()} />
               {isUploaded && (
                 <Button
                   kind="quiet"
@@ -90,7 +90,7 @@ export function AvatarCard({ url }: { url: string }) {
       <div className="mt-3 empty:hidden">
         {unreadable !== undefined && (
           <Notice tone="bad" role="alert">
-            {unreadable} is not a picture that this browser can read: choose a PNG, JPEG or WebP file.
+            {unreadable} is not a picture that this browser can read: select a PNG, JPEG or WebP file.
           </Notice>
         )}
         {error && <ErrorNote error={error} />}

@@ -46,7 +46,7 @@ export function AccountActions({ user, isSelf }: ActionsProps) {
               title={`Revoke the administrator role of ${username}?`}
               consequence="The user can no longer administer accounts, organizations and sign-in. Memberships stay."
               action="Revoke administrator"
-              done={`${username} is no administrator any more`}
+              done={`${username} is no longer an administrator`}
               onConfirm={async () => actOnUser(user.id, 'revoke_admin')}
             />
           ) : (
@@ -66,7 +66,7 @@ export function AccountActions({ user, isSelf }: ActionsProps) {
         <Row
           name="Suspension"
           text={
-            isSuspended ? 'Cannot sign in, and tokens do not work.' : 'Blocks the account and keeps everything else.'
+            isSuspended ? 'Can’t sign in, and API tokens don’t work.' : 'Blocks the account and keeps everything else.'
           }
         >
           {isSuspended ? (
@@ -84,7 +84,7 @@ export function AccountActions({ user, isSelf }: ActionsProps) {
             <Confirm
               size="small"
               label="Suspend user"
-              reason={isSelf ? 'you cannot suspend your own account' : undefined}
+              reason={isSelf ? 'you can’t suspend your own account' : undefined}
               title={`Suspend ${username}?`}
               consequence="All browsers are signed out and API tokens stop working until the account is unsuspended. Running applies finish."
               action="Suspend user"

@@ -184,9 +184,9 @@ function Storage({ health: { storage }, problems }: PartProps) {
     <Part title="Storage" problems={problems}>
       <DescriptionList
         facts={[
-          ['Kind', storage.kind === 'disk' ? 'Disk' : 'S3-compatible bucket'],
+          ['Type', storage.kind === 'disk' ? 'Disk' : 'S3-compatible bucket'],
           [
-            'Place',
+            'Location',
             <span key="place" className="wrap-anywhere">
               {storage.place}
             </span>,
@@ -225,7 +225,7 @@ function Servers({ health }: { health: Health }) {
                 started <RelativeTime at={process['started-at']} />
               </span>,
             ],
-            ['Memory', `${byteSize(process['memory-bytes'])}, of it ${byteSize(process['heap-bytes'])} heap`],
+            ['Memory', `${byteSize(process['memory-bytes'])} (heap: ${byteSize(process['heap-bytes'])})`],
           ]}
         />
         {servers.length > 1 && (
@@ -258,14 +258,14 @@ function Mail({ mail: { server, from } }: { mail: NonNullable<Health['mail']> })
     <div className="space-y-2">
       <p className="flex flex-wrap items-center gap-2">
         {server}, from {from}
-        <Button label="Send test mail" size="small" isPending={test.isPending} onClick={() => test.mutate()} />
+        <Button label="Send test email" size="small" isPending={test.isPending} onClick={() => test.mutate()} />
       </p>
       {test.error && <ErrorNote error={test.error} />}
       {test.data && (
         <Notice tone={test.data.error === null ? 'good' : 'bad'} role="status">
           {test.data.error === null
-            ? `The mail server accepted a mail to ${test.data.to}.`
-            : `No mail was sent to ${test.data.to}: ${test.data.error}.`}
+            ? `The mail server accepted an email to ${test.data.to}.`
+            : `No email was sent to ${test.data.to}: ${test.data.error}.`}
         </Notice>
       )}
     </div>

@@ -33,7 +33,7 @@ test('nothing is wrong with a busy server', () => {
 test.each<[string, Partial<Health>, RegExp, boolean]>([
   ['a nearly full disk', { storage: { ...GOOD.storage, 'free-bytes': 8e9 } }, /8.0 GB of 100 GB are free/, false],
   ['a full disk', { storage: { ...GOOD.storage, 'free-bytes': 1e9 } }, /1.0 GB of 100 GB are free/, true],
-  ['missing storage', { storage: { ...GOOD.storage, error: 'no such directory' } }, /cannot be read: no such/, true],
+  ['missing storage', { storage: { ...GOOD.storage, error: 'no such directory' } }, /can’t be read: no such/, true],
   ['many connections', { database: { ...GOOD.database, connections: 95 } }, /95 of 100 connections/, false],
   ['a slow database', { database: { ...GOOD.database, 'latency-ms': 500 } }, /takes 500 ms/, false],
   ['a job that waits', { queue: { ...GOOD.queue, waiting: 1, 'oldest-waiting-at': before(5) } }, /for 5 min/, false],

@@ -30,7 +30,7 @@ function storageProblems({ storage }: Health): Problem[] {
     return [
       {
         part: 'storage',
-        text: `State, logs and archives cannot be read: ${error}.`,
+        text: `State, logs and archives can’t be read: ${error}.`,
         advice:
           kind === 'disk'
             ? 'Check that the data directory is mounted and readable by the server.'
@@ -89,7 +89,7 @@ function queueProblems({ queue, 'measured-at': now }: Health): Problem[] {
     problems.push({
       part: 'queue',
       text: `${counted(queue.failed, 'job')} failed within the last day.`,
-      advice: 'Read the errors, mend the cause and retry them.',
+      advice: 'Read the errors, fix the cause, then retry them.',
       link: { to: '/app/admin/jobs', text: 'Show failed jobs' },
     })
   }

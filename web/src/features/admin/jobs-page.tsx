@@ -56,7 +56,7 @@ export function JobsPage() {
                 icon={Trash2}
                 label="Discard all"
                 title={`Discard ${all}?`}
-                consequence="Their work is not done. This cannot be undone."
+                consequence="Their work is not done. This can’t be undone."
                 action="Discard all"
                 onConfirm={async () =>
                   toast({ text: `${counted(await actOnJobs('discard', { kind }), 'job')} discarded` })
@@ -152,7 +152,7 @@ function columns(onKind: (kind: string) => void): readonly Column<FailedJob>[] {
               icon: Trash2,
               confirm: {
                 title: 'Discard the job?',
-                consequence: 'Its work is not done. This cannot be undone.',
+                consequence: 'Its work is not done. This can’t be undone.',
                 action: 'Discard job',
                 done: 'Job discarded',
                 onConfirm: async () => actOnJobs('discard', { id }),

@@ -135,7 +135,7 @@ function Deletion({ name }: { name: string }) {
         icon={Trash2}
         label="Delete organization"
         title={`Delete ${name}?`}
-        consequence="This cannot be undone. Members lose access immediately, and running plans and applies are lost."
+        consequence="This can’t be undone. Members lose access immediately, and running plans and applies are lost."
         typedName={name}
         action="Delete organization"
         onConfirm={async () => {

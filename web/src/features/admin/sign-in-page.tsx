@@ -219,7 +219,7 @@ function RemoveProvider() {
       <Confirm
         label="Remove provider"
         title="Remove the identity provider?"
-        consequence="Nobody can sign in with it any more. Open sessions and API tokens stay valid."
+        consequence="Users can no longer sign in with it. Open sessions and API tokens stay valid."
         action="Remove provider"
         done="Provider removed"
         onConfirm={async () => update.mutateAsync({ issuer: null })}
@@ -269,7 +269,7 @@ function Passwords({ settings }: { settings: SignInSettings }) {
                   : undefined
             }
             title="Disable sign-in with passwords?"
-            consequence="Users who are not known to the identity provider cannot sign in any more. API tokens and open sessions stay valid. If the provider fails, the operator enables passwords with GROUNDSTATE_PASSWORD_SIGN_IN=true."
+            consequence="Users who are not known to the identity provider can no longer sign in. API tokens and open sessions stay valid. If the provider fails, the operator enables passwords with GROUNDSTATE_PASSWORD_SIGN_IN=true."
             action="Disable passwords"
             onConfirm={async () => save(false)}
           />

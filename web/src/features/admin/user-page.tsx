@@ -125,7 +125,7 @@ function Memberships({ userId }: { userId: string }) {
     <Card title="Organizations" isFlush={memberships.length > 0}>
       {memberships.length === 0 && (
         <p className="text-dim">
-          Member of no organization. An owner <DocsLink page="sign-in">invites</DocsLink> the address of the account.
+          No organizations. An owner <DocsLink page="sign-in">invites</DocsLink> the address of the account.
         </p>
       )}
       <ul className="divide-y divide-line border-t border-line empty:hidden">
@@ -167,7 +167,7 @@ function Deletion({ user, isSelf }: { user: AdminUser; isSelf: boolean }) {
         label="Delete user"
         reason={isSelf ? 'another administrator can delete your account' : undefined}
         title={`Delete ${username}?`}
-        consequence="This cannot be undone. The user is signed out, and programs with the user’s tokens stop working."
+        consequence="This can’t be undone. The user is signed out, and programs with the user’s tokens stop working."
         typedName={username}
         action="Delete user"
         onConfirm={async () => {

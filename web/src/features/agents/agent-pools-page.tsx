@@ -104,7 +104,7 @@ function columnsOf(organization: string): readonly Column<AgentPool>[] {
       cell: ({ relationships: { workspaces } }) => <Count value={workspaces.data.length} />,
     },
     {
-      header: 'May be used by',
+      header: 'Scope',
       className: 'hidden md:table-cell',
       cell: ({ attributes }) => (attributes['organization-scoped'] ? 'all workspaces' : 'selected workspaces'),
     },

@@ -33,7 +33,7 @@ export default function NewPoolDialog({ organization, onClose }: { organization:
   return (
     <Dialog
       title="New agent pool"
-      about="Then start an agent for it: the page of the pool has the commands."
+      about="The page of the pool has the commands that start an agent."
       isOpen
       onClose={onClose}
       footer={
@@ -55,7 +55,7 @@ export default function NewPoolDialog({ organization, onClose }: { organization:
           {...CODE_INPUT}
         />
         <RadioField
-          label="May be used by"
+          label="Scope"
           name="scope"
           value={values.scope}
           onChange={(scope) => set({ scope })}

@@ -37,7 +37,7 @@ export function PoolScope({ organization, shown, mayManage }: PoolScopeProps) {
   return (
     <div className="max-w-4xl">
       <SettingsForm
-        title="May be used by"
+        title="Scope"
         readOnly={
           !mayManage && (
             <DescriptionList

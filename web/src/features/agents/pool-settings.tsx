@@ -70,7 +70,7 @@ function UsedBy({ shown: { workspaces } }: { shown: ShownPool }) {
       about="Workspaces that select the pool. Others may inherit it from their project or the organization."
     >
       {workspaces.length === 0 ? (
-        <p className="text-dim">No workspace that you can see.</p>
+        <p className="text-dim">No workspaces that you can see.</p>
       ) : (
         <ul className="flex flex-wrap gap-x-4 gap-y-1">
           {workspaces.slice(0, MAX_SHOWN).map(({ id, name }) => (
@@ -102,7 +102,7 @@ function Deletion({ organization, shown: { pool, workspaces } }: Omit<PoolSettin
         icon={Trash2}
         reason={workspaces.length > 0 ? `it is used by ${users}: select another pool there first` : undefined}
         title={`Delete ${name}?`}
-        consequence={`Its tokens stop working immediately${online > 0 ? `, and ${counted(online, 'agent')} can’t connect any more` : ''}.`}
+        consequence={`Its tokens stop working immediately${online > 0 ? `, and ${counted(online, 'agent')} can no longer connect` : ''}.`}
         typedName={name}
         action={`Delete ${name}`}
         onConfirm={async () =>

@@ -55,7 +55,7 @@ export default function StartDialog({ organization, pool, onClose }: StartDialog
     >
       <form id={form} onSubmit={submit} className="space-y-4">
         <TextField
-          label="Description of the token"
+          label="Token description"
           name="description"
           hint="Where the agent runs. It helps you to find the token when you revoke it."
           placeholder="rack 7"

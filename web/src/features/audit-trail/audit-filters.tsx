@@ -41,7 +41,7 @@ export function AuditFilters({ scope, search, events, onChange }: AuditFiltersPr
           onChange={(q) => onChange({ q: q || undefined }, { isTyping: true })}
         />
         <Picker
-          label="Person"
+          label="User"
           placeholder="Username or email"
           about={['people', scope.organization ?? '']}
           load={findPeople(scope)}
@@ -49,7 +49,7 @@ export function AuditFilters({ scope, search, events, onChange }: AuditFiltersPr
         />
         <Picker
           label="Resource"
-          placeholder="A type, or an ID such as ws-…"
+          placeholder="Type, or ID such as ws-…"
           about={['audit-types']}
           load={(text) => among(Object.entries(RESOURCE_TYPES), text)}
           freeText={(text) => (text.includes('-') ? { value: text, text: `ID ${text}` } : undefined)}
@@ -107,7 +107,7 @@ function among(options: readonly (readonly [value: string, text: string])[], tex
 function activeFilters({ actor, type, resource, action, since, until }: AuditSearch, events: readonly AuditEvent[]) {
   const nameOf = (id: string) => events.find(({ auth }) => auth.accessor_id === id)?.auth.description ?? id
   return [
-    { field: 'actor', name: 'Person', value: actor && nameOf(actor) },
+    { field: 'actor', name: 'User', value: actor && nameOf(actor) },
     { field: 'type', name: 'Type', value: type && typeText(type) },
     { field: 'resource', name: 'Resource', value: resource },
     { field: 'action', name: 'Action', value: action && actionText(action) },

@@ -89,8 +89,8 @@ function Trail({ scope, search, onSearch }: TrailProps) {
           <EmptyState
             icon={History}
             title="No events match"
-            text="Choose a longer period, or remove a filter."
-            actions={<Button label="Clear all filters" onClick={() => change(NO_FILTER)} />}
+            text="Select a longer period, or remove a filter."
+            actions={<Button label="Clear filters" onClick={() => change(NO_FILTER)} />}
           />
         ) : (
           <EmptyState icon={History} title="No events yet" text="The first change is listed here." />
@@ -115,7 +115,7 @@ function Trail({ scope, search, onSearch }: TrailProps) {
 function columnsOf(onOpen: (id: string) => void): readonly Column<AuditEvent>[] {
   return [
     { header: 'Time', cell: ({ timestamp }) => <RelativeTime at={timestamp} className="text-dim" /> },
-    { header: 'Who', cell: ({ auth }) => auth.description },
+    { header: 'User', cell: ({ auth }) => auth.description },
     {
       header: 'Event',
       cell: (event) => (

@@ -29,7 +29,7 @@ export function EventDrawer({ isOpen, onClose, event, ...props }: EventDrawerPro
       </header>
       <div className="space-y-6 px-4 py-4">
         {event === undefined && <Skeleton rows={6} />}
-        {event === null && <p>There is no such event. The retention may have deleted it.</p>}
+        {event === null && <p>Event not found. It may have been deleted after the retention period.</p>}
         {event && <EventDetails event={event} {...props} />}
       </div>
     </Drawer>
@@ -52,17 +52,17 @@ function EventDetails({
       <DescriptionList
         facts={[
           [
-            'When',
+            'Time',
             <>
               {exactTime(event.timestamp)} (<RelativeTime at={event.timestamp} />)
             </>,
           ],
-          ['Who', auth.type === 'System' ? `${auth.description} (the server itself)` : auth.description],
+          ['User', auth.type === 'System' ? `${auth.description} (the server itself)` : auth.description],
           [
-            'With',
+            'Token',
             auth.token_id === null ? auth.type === 'Client' && 'a browser session' : <Code text={auth.token_id} />,
           ],
-          ['From', auth.address && <Code text={auth.address} />],
+          ['Address', auth.address && <Code text={auth.address} />],
           ['Client', auth.user_agent && <span className="wrap-anywhere">{auth.user_agent}</span>],
           ['Request', event.request.id && <Code text={event.request.id} />],
           [

@@ -32,7 +32,7 @@ export function SourceField({ source, onChange }: SourceFieldProps) {
       onChange(await sourceOf(await read))
     } catch (cause) {
       const detail = errorOf(cause).message
-      setProblem(cause instanceof SourceError ? detail : `The selection cannot be read: ${detail}`)
+      setProblem(cause instanceof SourceError ? detail : `The selection can’t be read: ${detail}`)
     } finally {
       setIsReading(false)
     }

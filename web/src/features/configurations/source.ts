@@ -28,7 +28,7 @@ export class SourceError extends Error {
 /** Checks selected files and applies `.terraformignore`. Throws `SourceError`. */
 export async function sourceOf(selected: readonly SourceFile[]): Promise<Source> {
   const [only] = selected
-  if (only === undefined) throw new SourceError('The folder is empty, or the browser cannot read it.')
+  if (only === undefined) throw new SourceError('The folder is empty, or the browser can’t read it.')
   if (selected.length === 1 && only.file instanceof File && isArchive(only.path)) return archiveSource(only.file)
   const { name, files } = withoutTopDirectory(selected)
   const rules = files.find(({ path }) => path === '.terraformignore')
@@ -55,7 +55,7 @@ export async function sourceOf(selected: readonly SourceFile[]): Promise<Source>
 
 function isArchive(path: string) {
   if (/\.(?:zip|7z|rar|tar|tar\.(?:bz2|xz|zst))$/i.test(path))
-    throw new SourceError(`${path} cannot be read: extract it and select the folder, or pack it as a .tar.gz archive.`)
+    throw new SourceError(`${path} can’t be read: extract it and select the folder, or pack it as a .tar.gz archive.`)
   return /\.(?:tar\.gz|tgz)$/i.test(path)
 }
 

@@ -163,7 +163,7 @@ function refusal({ existing, draft, project }: TargetWorkspace) {
       ? 'the execution mode of this workspace is local: its runs execute in the CLI'
       : `the execution mode of ${project?.name} is local: runs execute in the CLI`
   if (existing && !existing.attributes.permissions['can-queue-run'])
-    return 'you do not have permission to create runs in this workspace'
+    return 'you don’t have permission to create runs in this workspace'
   return undefined
 }
 

@@ -32,7 +32,7 @@ export default function InviteDialog({ organization, onClose }: InviteDialogProp
       emails.length === 0
         ? 'Enter at least one address'
         : odd !== undefined
-          ? `“${odd}” is not an e-mail address`
+          ? `“${odd}” is not an email address`
           : emails.length > MAX_ADDRESSES
             ? `Invite up to ${MAX_ADDRESSES} people at a time`
             : undefined
@@ -72,7 +72,7 @@ export default function InviteDialog({ organization, onClose }: InviteDialogProp
   return (
     <Dialog
       title={`Invite people to ${organization}`}
-      about="People with an account become members at once. Others get a link with which they create one."
+      about="People with an account become members immediately. Others get a link to create one."
       isOpen
       onClose={onClose}
       footer={
@@ -111,7 +111,7 @@ function TeamChoice({ organization, teams, onChange }: TeamChoiceProps) {
     <fieldset className="space-y-2">
       <legend className="font-medium">Teams</legend>
       <p className="text-dim">
-        Members can do what their teams may do: without a team, almost nothing.{' '}
+        Members get the access of their teams: without a team, almost none.{' '}
         <DocsLink page="sign-in" anchor="who-may-add-people-to-a-team">
           Who may add people to a team
         </DocsLink>
@@ -164,9 +164,9 @@ function Results({ results }: { results: readonly Invited[] }) {
           <li key={email}>
             <p className="font-medium wrap-anywhere">{email}</p>
             {link && <InvitationLink link={link} />}
-            {isMember === true && <p className="text-dim">Has an account, and is a member now.</p>}
+            {isMember === true && <p className="text-dim">Has an account, and is now a member.</p>}
             {isKnown === true && (
-              <p className="text-dim">Is a member already, or invited: resend the invitation there.</p>
+              <p className="text-dim">Already a member or invited. Resend invitations in the list of members.</p>
             )}
             {error && <ErrorNote error={error} />}
           </li>
@@ -182,7 +182,7 @@ export function InvitationLink({ link }: { link: Invitation }) {
     <div className="mt-1 space-y-1">
       <CodeBlock code={link.url} label={`the link for ${link.email}`} />
       <p className="text-dim">
-        {link['is-mailed'] ? 'A mail with another link is on its way. ' : 'No mail is sent: pass the link on. '}
+        {link['is-mailed'] ? 'An email with another link is on its way. ' : 'No email is sent: send them the link. '}
         The invitation expires <RelativeTime at={link['expires-at']} />.
       </p>
     </div>

@@ -21,7 +21,7 @@ export function memberActions(
     icon: MailPlus,
     confirm: {
       title: `Create a new link for ${name}?`,
-      consequence: 'Earlier links stop working. Where the server sends mail, the address gets a new one too.',
+      consequence: 'Earlier links stop working. If the server sends email, the address gets a new one too.',
       kind: 'primary',
       action: 'Create link',
       onConfirm: async () => onLink(await resendInvitation(organization, member)),

@@ -126,7 +126,7 @@ function TeamsCard({ organization, member, isYou, mayManage }: TeamsCardProps) {
       title="Teams"
       about={
         <>
-          Members may do what their teams may do.{' '}
+          Members get the access of their teams.{' '}
           <DocsLink page="authorisation" anchor="grants-and-levels">
             How access adds up
           </DocsLink>
@@ -149,7 +149,7 @@ function TeamsCard({ organization, member, isYou, mayManage }: TeamsCardProps) {
         )
       }
     >
-      <CardList items={member.teams} none="In no team: without one, a member can do almost nothing.">
+      <CardList items={member.teams} none="No teams. Without one, a member has almost no access.">
         {(team) => (
           <li key={team.id} className="flex flex-wrap items-start gap-x-4 gap-y-2 px-4 py-3">
             <div className="min-w-0 flex-1">

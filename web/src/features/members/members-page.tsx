@@ -44,14 +44,14 @@ export function MembersPage() {
       actions={invite}
       about={
         <>
-          People of the organization. Programs use the{' '}
+          People in the organization. Programs use{' '}
           <TargetLink
             leadsTo={{ to: '/app/$organization/teams', params: { organization } }}
             className="text-accent underline"
           >
-            tokens of teams
+            team tokens
           </TargetLink>{' '}
-          instead of accounts of their own.
+          instead of user accounts.
         </>
       }
     >

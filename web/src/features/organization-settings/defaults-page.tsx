@@ -11,7 +11,7 @@ import { type Organization, useOpenOrganization, useUpdateOrganization } from '.
 export function DefaultsPage() {
   const { data, fallback } = useOpenOrganization()
   return (
-    <Page title="Defaults" about="Used by projects and workspaces that have no setting of their own.">
+    <Page title="Defaults" about="For projects and workspaces without their own settings.">
       {data ? (
         <div className="grid gap-4">
           <Execution organization={data} />
@@ -106,7 +106,7 @@ function Deletion({ organization: { id: name, attributes } }: { organization: Or
   const draft = useDraft({ 'allow-force-delete-workspaces': isAllowed })
   return (
     <SettingsForm
-      title="Deleting workspaces"
+      title="Workspace deletion"
       readOnly={
         !attributes.permissions['can-update'] &&
         (isAllowed
@@ -118,7 +118,7 @@ function Deletion({ organization: { id: name, attributes } }: { organization: Or
       onSave={async () => update.mutateAsync({ attributes: draft.changed })}
     >
       <CheckField
-        label="Workspace administrators may force-delete"
+        label="Let workspace administrators force-delete"
         hint="Deletes a workspace that still manages resources: they remain, and nothing tracks them."
         {...draft.check('allow-force-delete-workspaces')}
       />

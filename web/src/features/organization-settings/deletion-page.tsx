@@ -20,7 +20,7 @@ export function DeletionPage() {
         <Card tone="bad" title={`Delete ${name}`}>
           <div className="space-y-4">
             <div className="space-y-1">
-              <p>Deletes permanently, at once:</p>
+              <p>Deletes permanently and immediately:</p>
               <ul className="list-disc pl-5">
                 <li>
                   {workspaces === undefined ? 'all workspaces' : counted(workspaces, 'workspace')} with all states,
@@ -31,8 +31,8 @@ export function DeletionPage() {
               </ul>
             </div>
             <p>
-              The infrastructure is <strong>not</strong> destroyed: without the states, no engine manages it any more.
-              To destroy it, start destroy runs in the{' '}
+              The infrastructure is <strong>not</strong> destroyed: without the states, no engine manages it. To destroy
+              it, start destroy runs in the{' '}
               <ListLink list="workspaces" className="text-accent underline">
                 workspaces
               </ListLink>{' '}
@@ -45,7 +45,7 @@ export function DeletionPage() {
                 data.attributes.permissions['can-destroy'] ? undefined : 'only owners can delete the organization'
               }
               title={`Delete the organization ${name} and everything in it?`}
-              consequence="This cannot be undone, except from a backup of the whole server."
+              consequence="This can’t be undone, except from a backup of the whole server."
               typedName={name}
               action="Delete organization"
               done={`${name} was deleted`}

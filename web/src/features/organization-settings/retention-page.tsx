@@ -28,7 +28,7 @@ function Retention({ organization: { id: name, attributes, relationships } }: { 
   const isDirty = values.kind !== kind || (isDeleting && draft.changed.days !== undefined)
   return (
     <SettingsForm
-      title="State versions and configurations"
+      title="Data retention"
       about={
         <>
           How long old content is kept in workspaces without their own policy.{' '}

@@ -180,7 +180,7 @@ function Tokens({ organization: { id: name, attributes } }: { organization: Orga
   const isTurnedOff = !draft.values['user-tokens-enabled'] && attributes['user-tokens-enabled']
   return (
     <SettingsForm
-      title="API tokens of members"
+      title="Members’ API tokens"
       readOnly={
         !attributes.permissions['can-update'] &&
         (attributes['user-tokens-enabled'] ? 'Accepted.' : 'Rejected: programs use team tokens.')
@@ -190,13 +190,13 @@ function Tokens({ organization: { id: name, attributes } }: { organization: Orga
       onSave={async () => update.mutateAsync({ attributes: draft.changed })}
     >
       <CheckField
-        label="Accept API tokens of members"
-        hint="If off, programs and CLIs need the token of a team. Browsers are not affected."
+        label="Accept members’ API tokens"
+        hint="If off, programs and CLIs need a team token. Browsers are not affected."
         {...draft.check('user-tokens-enabled')}
       />
       {isTurnedOff && (
         <Notice tone="warn" role="status">
-          CLIs and scripts with a member’s token stop working here, also those of owners.{' '}
+          CLIs and scripts with a member’s token stop working here, including those of owners.{' '}
           <TargetLink
             leadsTo={{ to: '/app/$organization/settings/tokens', params: { organization: name } }}
             className="underline"

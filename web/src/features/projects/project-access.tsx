@@ -14,10 +14,7 @@ export function ProjectAccess({ organization, project }: { organization: string;
   const seesAll = permissions['can-read-teams']
   if (!seesAll && data.length === 0) {
     return (
-      <EmptyState
-        title="You don’t have access to the project’s teams"
-        text="An administrator of the project can grant it."
-      />
+      <EmptyState title="You don’t have access to the project’s teams" text="A project administrator can grant it." />
     )
   }
   return (
@@ -26,7 +23,7 @@ export function ProjectAccess({ organization, project }: { organization: string;
         organization={organization}
         subject={{ kind: 'project', id: project.id, name }}
         title={seesAll ? 'Teams with access' : 'Your teams'}
-        about="Access to the project includes all of its workspaces, also those created or moved here later."
+        about="Access to the project includes all of its workspaces, including those created or moved here later."
         none="No team has access to this project."
         grants={data}
         mayManage={permissions['can-manage-teams']}

@@ -53,7 +53,7 @@ export function ProjectWorkspaces({ organization, project, search, onSearch }: P
           <p>
             {permissions['can-create-workspace']
               ? `Create one, move one here, or name the project in a cloud block: workspaces { project = "${name}" }`
-              : 'Or none that you can see: an administrator of the project can give your team access.'}
+              : 'Or none that you can see: a project administrator can give your team access.'}
           </p>
         </EmptyState>
       }

@@ -28,7 +28,7 @@ export function AttachmentsTab({ task }: { task: Task }) {
         icon={Boxes}
         title={all ? 'No workspaces yet' : 'Not attached to a workspace'}
         actions={
-          !all && <Button label="Choose workspaces" icon={Plus} kind="primary" onClick={() => change({ all: true })} />
+          !all && <Button label="Select workspaces" icon={Plus} kind="primary" onClick={() => change({ all: true })} />
         }
       >
         {all ? (
@@ -62,8 +62,8 @@ export function AttachmentsTab({ task }: { task: Task }) {
       {isEmpty && (
         <EmptyState
           icon={SearchX}
-          title={page === undefined ? 'No workspaces match' : 'Page not found'}
-          actions={<Button label="Clear search" onClick={() => change({ q: undefined, page: undefined })} />}
+          title={page === undefined ? 'No workspaces match' : 'No workspaces on this page'}
+          actions={<Button label="Clear filters" onClick={() => change({ q: undefined, page: undefined })} />}
         />
       )}
       {data && !isEmpty && (

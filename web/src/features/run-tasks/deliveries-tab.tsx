@@ -58,10 +58,8 @@ export default function DeliveriesTab({ task }: { task: Task }) {
       {data && rows.length === 0 && (
         <EmptyState
           icon={SearchX}
-          title={page === undefined ? 'No deliveries match' : 'Page not found'}
-          actions={
-            <Button label="Show all deliveries" onClick={() => change({ status: undefined, page: undefined })} />
-          }
+          title={page === undefined ? 'No deliveries match' : 'No deliveries on this page'}
+          actions={<Button label="Clear filters" onClick={() => change({ status: undefined, page: undefined })} />}
         />
       )}
       {rows.length > 0 && (

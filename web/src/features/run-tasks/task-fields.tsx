@@ -91,7 +91,7 @@ type ReceiverFieldsProps = { organization: string; draft: Draft<ReceiverNames>; 
 function keyHint(hasKey: boolean): ReactNode {
   return (
     <>
-      {hasKey ? 'A key is set. It' : 'Signs each request. It'} cannot be shown again.{' '}
+      {hasKey ? 'A key is set. It' : 'Signs each request. It'} can’t be shown again.{' '}
       <DocsLink page="run-tasks" anchor="check-the-signature">
         Check the signature
       </DocsLink>

@@ -99,7 +99,7 @@ function SignatureTester({ result }: { result: TaskTest | undefined }) {
       <div className="space-y-4">
         <TextArea
           label="Body"
-          hint="Exactly as received: every byte counts, also a final line break."
+          hint="Exactly as received: every byte counts, including a final line break."
           rows={6}
           className="font-mono"
           value={body}

@@ -49,7 +49,7 @@ export function TriggerList({ organization, search, onChange }: TriggerListProps
     return (
       <EmptyState
         icon={SearchX}
-        title={search.page === undefined ? 'No run triggers match' : 'Page not found'}
+        title={search.page === undefined ? 'No run triggers match' : 'No run triggers on this page'}
         actions={<Button label="Clear filters" onClick={() => onChange({ q: undefined, project: undefined })} />}
       />
     )

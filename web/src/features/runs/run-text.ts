@@ -25,7 +25,7 @@ export const STAGE_TITLES = {
 /** The options of a run that differ from the defaults, without `is-destroy`, which has its own banner. */
 export function runOptions(run: Run['attributes']): { text: string; about: string; values: readonly string[] }[] {
   const flags = [
-    [run['plan-only'], 'plan only', 'Cannot be applied.'],
+    [run['plan-only'], 'plan only', 'Can’t be applied.'],
     [run['save-plan'], 'saved plan', 'Can be applied later and does not block other runs.'],
     [run['auto-apply'], 'auto-apply', 'Applies automatically once the plan and its mandatory tasks succeed.'],
     [run['refresh-only'], 'refresh only', 'Updates the state to match the infrastructure.'],

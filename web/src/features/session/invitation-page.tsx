@@ -60,7 +60,7 @@ function InvalidInvitation({ isIncomplete }: { isIncomplete: boolean }) {
       title="The invitation is invalid"
       about={
         isIncomplete
-          ? 'The link is incomplete: copy all of it, also what follows the #.'
+          ? 'The link is incomplete: copy all of it, including what follows the #.'
           : 'It has expired, was accepted already, or was replaced or withdrawn.'
       }
     >

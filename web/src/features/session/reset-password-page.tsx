@@ -16,7 +16,7 @@ export function ResetPasswordPage() {
   const change = useSetPassword(secret)
   const failure = failureOf(reset)
   if (secret === undefined)
-    return <InvalidLink detail="The link is incomplete: copy all of it, also what follows the #." />
+    return <InvalidLink detail="The link is incomplete: copy all of it, including what follows the #." />
   if (isNotFound(reset.error))
     return <InvalidLink detail="It has expired, was used already, or was replaced by a newer one." />
   if (failure) {

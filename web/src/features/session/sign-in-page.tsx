@@ -115,10 +115,10 @@ function PasswordForm({ target }: { target: string }) {
 function ForgotPassword({ next }: { next: string | undefined }) {
   const reset = useRequestPasswordReset()
   return (
-    <CardPage title="Reset your password" about="You get a mail with a link to set a new one.">
+    <CardPage title="Reset your password" about="You get an email with a link to set a new one.">
       {reset.isSuccess ? (
         <Notice tone="good" role="status">
-          If there is an account with this name or address, a mail is on its way to its confirmed address. The link
+          If there is an account with this name or address, an email is on its way to its confirmed address. The link
           works once, for 24 hours.
         </Notice>
       ) : (

@@ -82,9 +82,9 @@ function refusal({ attributes, relationships }: WorkspaceResource, accountId: st
   const { name, permissions, locked } = attributes
   if (relationships['current-state-version'].data)
     return `${name} has a state already; import into a workspace without one`
-  if (!permissions['can-create-state-versions']) return `you do not have permission to write the state of ${name}`
+  if (!permissions['can-create-state-versions']) return `you don’t have permission to write the state of ${name}`
   if (locked && relationships['locked-by'].data?.id !== accountId) return `${name} is locked; unlock it first`
-  return permissions['can-lock'] || locked ? undefined : `you do not have permission to lock ${name}`
+  return permissions['can-lock'] || locked ? undefined : `you don’t have permission to lock ${name}`
 }
 
 type StateFieldProps = { state: StateFile | undefined; onChange: (state: StateFile | undefined) => void }

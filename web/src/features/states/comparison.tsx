@@ -152,7 +152,7 @@ function DiffList({ diff }: { diff: Diff }) {
           the first ones.
         </Notice>
       )}
-      {rows.length === 0 && outputs.length === 0 && <Notice>No matching changes</Notice>}
+      {rows.length === 0 && outputs.length === 0 && <Notice>No changes match</Notice>}
       {rows.length > 0 && <ResourceRows rows={rows} isExpanded={diff.resources.length <= MAX_EXPANDED} />}
       {outputs.length > 0 && (
         <Card title="Outputs" isFlush>

@@ -54,7 +54,7 @@ export function useRawState({ url, size }: { url: string; size: number }) {
       }
     })
     own.addEventListener('error', () =>
-      setStatus({ kind: 'failed', detail: 'the browser cannot read the state', isMissing: false }),
+      setStatus({ kind: 'failed', detail: 'the browser can’t read the state', isMissing: false }),
     )
     send(own, { kind: 'open', ...source, url: new URL(source.url, document.baseURI).href })
     return () => {

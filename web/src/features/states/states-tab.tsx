@@ -25,7 +25,7 @@ export function StatesTab() {
   usePageTitle(`${name} · states`)
   if (!permissions['can-read-state-versions']) {
     return (
-      <EmptyState icon={Database} title="You do not have access to the states of this workspace">
+      <EmptyState icon={Database} title="You don’t have access to the states">
         <p>States contain secrets. A workspace administrator can grant your team access to them.</p>
       </EmptyState>
     )

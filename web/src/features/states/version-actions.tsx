@@ -95,9 +95,9 @@ export function RollbackPreview({ target }: { target: StateVersion }) {
           )}
         </div>
       ) : (
-        <Notice>You do not have permission to change the state of this workspace.</Notice>
+        <Notice>You don’t have permission to change the state of this workspace.</Notice>
       )}
-      {isAllowed && reason !== undefined && <p className="text-warn">Cannot roll back: {reason}.</p>}
+      {isAllowed && reason !== undefined && <p className="text-warn">Can’t roll back: {reason}.</p>}
     </div>
   )
 }
@@ -168,7 +168,7 @@ function SoftDeleted({ version }: { version: StateVersion }) {
           <Confirm
             label="Delete permanently"
             title={`Permanently delete the data of serial ${serial}?`}
-            consequence="Its resources, outputs and raw JSON cannot be recovered, and rolling back to it becomes impossible."
+            consequence="Its resources, outputs and raw JSON can’t be recovered, and rolling back to it becomes impossible."
             typedName={String(serial)}
             action="Delete permanently"
             done={`Data of serial ${serial} permanently deleted`}
@@ -212,7 +212,7 @@ export function VersionMenu({ version, has = 'all' }: { version: StateVersion; h
         permissions['can-delete-backing-data'] && {
           text: 'Delete state data',
           icon: Trash2,
-          reason: isCurrent ? 'the current state cannot be deleted because the next run starts from it' : undefined,
+          reason: isCurrent ? 'the current state can’t be deleted because the next run starts from it' : undefined,
           confirm: {
             title: `Delete the data of serial ${serial}?`,
             consequence:

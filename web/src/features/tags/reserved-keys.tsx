@@ -116,7 +116,7 @@ function KeyForm({ organization, reserved, onClose }: KeyFormProps) {
         autoComplete="off"
       />
       <CheckField
-        label="Protect values of projects"
+        label="Protect project values"
         hint="Workspaces can’t set another value for a key that their project has."
         checked={isFixed}
         onChange={({ target }) => setIsFixed(target.checked)}

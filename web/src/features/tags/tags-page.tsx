@@ -112,7 +112,7 @@ function TagMenu({ tag: { id, attributes }, onDelete }: TagMenuProps) {
           confirm: {
             title: `Delete ${label}?`,
             consequence:
-              'It is removed from every workspace that has it, also those that you can’t see. Projects keep it, and their workspaces inherit it.',
+              'It is removed from every workspace that has it, including those you can’t see. Projects keep it, and their workspaces inherit it.',
             action: 'Delete tag',
             done: `${label} deleted`,
             onConfirm: async () => onDelete(id),

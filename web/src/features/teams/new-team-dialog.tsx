@@ -10,7 +10,7 @@ type Visibility = 'organization' | 'secret'
 
 export const VISIBILITIES: readonly { value: Visibility; text: string; about: string }[] = [
   { value: 'organization', text: 'Visible', about: 'All members of the organization see the team and its members.' },
-  { value: 'secret', text: 'Secret', about: 'Only its members and those who manage teams see it.' },
+  { value: 'secret', text: 'Secret', about: 'Only its members and users who manage teams see it.' },
 ]
 
 export default function NewTeamDialog({ organization, onClose }: { organization: string; onClose: () => void }) {

@@ -17,7 +17,7 @@ const route = getRouteApi('/frame/app/$organization/teams/$team')
 const KINDS = {
   project: {
     title: 'Projects',
-    about: 'Access to a project includes all of its workspaces, also those created or moved there later.',
+    about: 'Access to a project includes all of its workspaces, including those created or moved there later.',
     none: 'No access to single projects.',
     pageParam: 'projects',
   },

@@ -35,7 +35,7 @@ export function TeamPermissions({ organization, team }: { organization: string; 
       title="Permissions in the organization"
       about={
         <>
-          They apply to the whole organization, also to what is created later.{' '}
+          They apply to the whole organization, including what is created later.{' '}
           <DocsLink page="authorisation" anchor="grants-and-levels">
             How access adds up
           </DocsLink>

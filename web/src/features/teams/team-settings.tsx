@@ -38,8 +38,8 @@ function General({ organization, team }: TeamSettingsProps) {
         [
           'Member tokens',
           attributes['allow-member-token-management']
-            ? 'Members manage the tokens of the team.'
-            : 'Only those who manage teams manage the tokens of the team.',
+            ? 'Members manage the team’s tokens.'
+            : 'Only users who manage teams manage its tokens.',
         ],
       ]}
     />
@@ -98,7 +98,7 @@ function Deletion({ organization, team }: TeamSettingsProps) {
         label="Delete team"
         icon={Trash2}
         title={`Delete the team ${name}?`}
-        consequence="Pipelines that use its tokens stop working at once. This can’t be undone."
+        consequence="Pipelines that use its tokens stop working immediately. This can’t be undone."
         typedName={name}
         action="Delete team"
         done={`${name} deleted`}

@@ -30,7 +30,7 @@ export function TeamsPage() {
       actions={create}
       about={
         <>
-          A team gives its members access. Its tokens are the accounts of pipelines and other programs.{' '}
+          A team gives its members access. Pipelines and other programs use its tokens.{' '}
           <DocsLink page="authorisation" anchor="grants-and-levels">
             How access works
           </DocsLink>
@@ -43,7 +43,7 @@ export function TeamsPage() {
         search={search}
         onSearch={(change, replace) => void navigate({ search: (before) => ({ ...before, ...change }), replace })}
         empty={
-          <EmptyState icon={UsersRound} title="No teams" actions={create}>
+          <EmptyState icon={UsersRound} title="No teams yet" actions={create}>
             <p>You see teams that are visible to the organization, and your own.</p>
           </EmptyState>
         }
@@ -82,7 +82,7 @@ function TeamTable({ organization, teams }: { organization: string; teams: reado
         ),
       },
       {
-        header: 'In the organization',
+        header: 'Permissions',
         className: 'max-md:hidden',
         cell: (team) => organizationAccessText(team) || <span className="text-dim">none</span>,
       },
@@ -98,5 +98,5 @@ function TeamTable({ organization, teams }: { organization: string; teams: reado
 }
 
 export function SecretBadge() {
-  return <Badge icon={EyeOff} text="secret" title="Seen by its members and by those who manage teams" />
+  return <Badge icon={EyeOff} text="secret" title="Visible to its members and to users who manage teams" />
 }

@@ -78,7 +78,7 @@ export const ORGANIZATION_ACCESS = {
     text: 'Manage organization access',
     about: 'Change these permissions of teams, and manage teams.',
   },
-  'access-secret-teams': { text: 'See secret teams', about: 'Also those to which they do not belong.' },
+  'access-secret-teams': { text: 'See secret teams', about: 'Including those to which they don’t belong.' },
 } as const satisfies Partial<Record<OrganizationAccess, { text: string; about: string }>>
 
 export const ACCESS_NAMES = Object.keys(ORGANIZATION_ACCESS) as (keyof typeof ORGANIZATION_ACCESS)[]

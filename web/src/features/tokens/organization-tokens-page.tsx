@@ -19,7 +19,7 @@ export function OrganizationTokensPage() {
   const { organization } = route.useParams()
   const permissions = useOrganizationPermissions(organization)
   return (
-    <Page title="Tokens" about="What programs use to act in this organization without a person's account.">
+    <Page title="Tokens" about="For programs that act in this organization without a user account.">
       <div className="grid gap-4">
         {permissions && (
           <TokensCard
@@ -98,7 +98,7 @@ function TeamTokens({ organization }: { organization: string }) {
         />
         {!data && fallback}
         {data?.rows.length === 0 && (
-          <p className="text-dim">{q === undefined ? 'No team has a token.' : `No team token matches “${q}”.`}</p>
+          <p className="text-dim">{q === undefined ? 'No team tokens yet.' : `No team token matches “${q}”.`}</p>
         )}
         {data && data.rows.length > 0 && (
           <div>

@@ -13,7 +13,7 @@ import { type ShownSet, owningProject, scopeText, useVariableSet } from './varia
 
 const route = getRouteApi('/frame/app/$organization/variable-sets/$set')
 
-const TABS = { variables: 'Variables', workspaces: 'Where it applies', settings: 'Settings' } as const
+const TABS = { variables: 'Variables', workspaces: 'Scope', settings: 'Settings' } as const
 
 export function VariableSetPage() {
   const { set: id } = route.useParams()
@@ -72,7 +72,7 @@ function OpenSet({ shown }: { shown: ShownSet }) {
                 <p>
                   {permissions['can-update']
                     ? 'Add one, or import a .tfvars or .env file.'
-                    : 'Or none that you can see: its variables are shown to those who manage the set, and where it applies to a workspace that you see.'}
+                    : 'Or none that you can see: they are shown to users who manage the set or see a workspace to which it applies.'}
                 </p>
               </EmptyState>
             }

@@ -163,7 +163,7 @@ export function scopeOptions(isOfProject: boolean) {
     {
       value: 'global',
       text: isOfProject ? 'All workspaces of the project' : 'All workspaces',
-      about: `Every workspace of the ${isOfProject ? 'project' : 'organization'}, also those created later.`,
+      about: `Every workspace of the ${isOfProject ? 'project' : 'organization'}, including those created later.`,
     },
     {
       value: 'selected',

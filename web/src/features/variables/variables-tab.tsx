@@ -16,7 +16,7 @@ export function VariablesTab() {
   if (!permissions['can-read-variable']) {
     return (
       <EmptyState icon={VariableIcon} title="You don’t have access to the variables">
-        <p>An administrator of the workspace can grant it.</p>
+        <p>A workspace administrator can grant it.</p>
       </EmptyState>
     )
   }

@@ -24,7 +24,7 @@ function tagObstacle({ attributes }: ListedWorkspace) {
 export const LOCK: WorkspaceAction = {
   label: 'Lock',
   icon: Lock,
-  about: 'Until they are unlocked, no runs start and others cannot change the state.',
+  about: 'Until they are unlocked, no runs start and others can’t change the state.',
   fields: [
     {
       kind: 'text',
@@ -86,7 +86,7 @@ export const START_RUN: WorkspaceAction = {
       name: 'kind',
       label: 'Run type',
       options: [
-        { value: 'plan', text: 'Plan only', about: 'Previews the changes. Cannot be applied.' },
+        { value: 'plan', text: 'Plan only', about: 'Previews the changes. Can’t be applied.' },
         {
           value: 'apply',
           text: 'Plan and apply',

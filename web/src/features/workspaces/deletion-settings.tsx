@@ -22,7 +22,7 @@ export function DeletionSettings() {
   const resources = counted(count, 'resource')
   const common = { icon: Trash2, kind: 'danger', typedName: name, action: `Delete ${name}` } as const
 
-  if (!permissions['can-destroy']) return <Notice>You do not have permission to delete this workspace.</Notice>
+  if (!permissions['can-destroy']) return <Notice>You don’t have permission to delete this workspace.</Notice>
   if (count === 0)
     return (
       <Card

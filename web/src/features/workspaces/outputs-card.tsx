@@ -67,7 +67,7 @@ function OutputsError({ error, onRetry }: { error: Error; onRetry: () => void })
   return (
     <div className="flex flex-wrap items-center gap-3 text-dim">
       Processing the state…
-      <Button label="Retry" size="small" onClick={onRetry} />
+      <Button label="Try again" size="small" onClick={onRetry} />
     </div>
   )
 }

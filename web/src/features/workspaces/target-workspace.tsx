@@ -99,7 +99,7 @@ export function TargetWorkspaceFields({ target, error }: { target: TargetWorkspa
           {
             value: 'new',
             text: 'New workspace',
-            reason: mayCreate ? undefined : 'You do not have permission to create workspaces.',
+            reason: mayCreate ? undefined : 'You don’t have permission to create workspaces.',
           },
           { value: 'existing', text: 'Existing workspace' },
         ]}

@@ -148,7 +148,7 @@ function Layout() {
 /** Why the user cannot start a run. */
 function runRefusal({ permissions, 'execution-mode': mode }: WorkspaceAttributes) {
   if (!permissions['can-queue-run'])
-    return 'you can’t start runs here: a workspace admin can grant your team plan access'
+    return 'you can’t start runs here: a workspace administrator can grant your team plan access'
   return mode === 'local' ? 'execution mode is local: runs execute in the CLI' : undefined
 }
 

@@ -139,10 +139,10 @@ function NoMatch({ isBeyond, onChange }: { isBeyond: boolean; onChange: ChangeSe
   return (
     <EmptyState
       icon={SearchX}
-      title={isBeyond ? 'Page not found' : 'No workspaces match'}
+      title={isBeyond ? 'No workspaces on this page' : 'No workspaces match'}
       actions={
         <Button
-          label={isBeyond ? 'Go to first page' : 'Clear filters'}
+          label={isBeyond ? 'First page' : 'Clear filters'}
           onClick={() => onChange(isBeyond ? { page: undefined } : NO_FILTER)}
         />
       }

@@ -191,7 +191,7 @@ function RerunAction({ document: { run, workspace, configuration } }: { document
             {options.length > 0 && `: ${options.join(', ')}`}.
           </p>
           <p>{isAutoApplied ? 'Applied automatically.' : attributes['plan-only'] ? 'Plan only.' : 'Needs approval.'}</p>
-          {!permissions['can-read-variable'] && <p>Run variables are not repeated because you cannot read them.</p>}
+          {!permissions['can-read-variable'] && <p>Run variables are not repeated because you can’t read them.</p>}
         </>
       }
       typedName={isDestroy && isAutoApplied ? name : undefined}

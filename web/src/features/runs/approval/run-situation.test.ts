@@ -38,7 +38,7 @@ test.each([
   { run: { status: 'planning' }, text: /It needs approval if the plan has changes/ },
   { run: { status: 'planning', 'plan-only': true }, text: /It is plan-only/ },
   { run: { status: 'planning', 'force-cancel-available-at': at(9) }, text: /^Cancellation requested/ },
-  { run: { status: 'planned_and_finished', 'plan-only': true }, text: /plan-only and cannot be applied/ },
+  { run: { status: 'planned_and_finished', 'plan-only': true }, text: /plan-only and can’t be applied/ },
   { run: { status: 'planned_and_finished' }, text: /^No changes/ },
   { run: { status: 'pending' }, text: /^The run is queued/ },
 ] as const)('the situation of $run is $text', ({ run, text }) => {
@@ -48,7 +48,7 @@ test.each([
 test('a mandatory task that stopped a run cannot be overridden', () => {
   const stages = [stageWith({ stage: 'post_plan', status: 'failed' })]
 
-  expect(runSituation(documentOf({ status: 'errored' }, { stages }))).toContain('cannot be overridden')
+  expect(runSituation(documentOf({ status: 'errored' }, { stages }))).toContain('can’t be overridden')
 })
 
 test('a result that stops the run is reported before the run has ended', () => {

@@ -42,14 +42,14 @@ export function runSituation({ run, workspace, plan, stages }: RunDocument): str
       : next
   }
   if (stoppingStage(status, stages) !== undefined) {
-    return 'A mandatory task failed and cannot be overridden. Re-run once the task passes, or have a user who manages the workspace’s run tasks make it advisory.'
+    return 'A mandatory task failed and can’t be overridden. Re-run once the task passes, or have a user who manages the workspace’s run tasks make it advisory.'
   }
   if (stages.some(stopsRun) && !isEnded(status)) return 'A mandatory task failed: the run is about to stop.'
   const { summary } = RUN_STATUS_TABLE[status]
   if (summary !== undefined) return summary
   if (status === 'planned_and_finished') {
     return attributes['plan-only']
-      ? 'This run is plan-only and cannot be applied.'
+      ? 'This run is plan-only and can’t be applied.'
       : 'No changes: the infrastructure matches the configuration.'
   }
   return `${progress(run, stages)} ${nextStep(run, plan)}`.trim()
@@ -65,7 +65,7 @@ function progress({ attributes: { status } }: RunDocument['run'], stages: readon
     )
     return isMandatory && stage.attributes.stage !== 'post_apply'
       ? 'Waiting for run tasks. A mandatory task that fails stops the run.'
-      : 'Waiting for run tasks, which cannot stop the run.'
+      : 'Waiting for run tasks, which can’t stop the run.'
   }
   return status === 'applying' ? 'Applying the changes.' : 'The run is in progress.'
 }

@@ -156,7 +156,7 @@ function PlannedChanges({ document, plan, model, diagnostics }: PlannedChangesPr
       )}
       {!isEmpty && shown.length + outputs.length === 0 && (
         <EmptyState
-          title="No matching changes"
+          title="No changes match"
           actions={<Button label="Clear filters" onClick={() => setSearch({ q: undefined, only: undefined })} />}
         />
       )}

@@ -143,7 +143,7 @@ test('each resource of a real plan has its kind and notes', () => {
       'terraform_data.first',
       'replace',
       'the replacement is created before the old object is destroyed',
-      'an attribute cannot be updated in place',
+      'an attribute can’t be updated in place',
     ],
     ['terraform_data.leaves', 'forget', 'removed from the state but not destroyed', 'not in the configuration'],
     ['terraform_data.new_name', 'none', 'moved from terraform_data.old_name'],

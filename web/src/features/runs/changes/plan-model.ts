@@ -108,7 +108,7 @@ function once<T>(compute: () => T) {
 /** Texts for `action_reason` in the plan JSON. */
 const REASONS: Record<string, string> = {
   replace_because_tainted: 'tainted: its creation failed',
-  replace_because_cannot_update: 'an attribute cannot be updated in place',
+  replace_because_cannot_update: 'an attribute can’t be updated in place',
   replace_by_request: 'replacement requested by the run',
   replace_by_triggers: 'triggered by replace_triggered_by',
   delete_because_no_resource_config: 'not in the configuration',

@@ -138,7 +138,7 @@ function RunsList({ scope, workspace, search, onSearch, children }: RunsListProp
       {isEmpty && (
         <EmptyState
           icon={SearchX}
-          title={isPastEnd ? 'No such page' : 'No matching runs'}
+          title={isPastEnd ? 'No runs on this page' : 'No runs match'}
           actions={<Button label={isPastEnd ? 'First page' : 'Clear filters'} onClick={reset} />}
         >
           {!isPastEnd && <p>The search matches words of the message, or the full run ID.</p>}

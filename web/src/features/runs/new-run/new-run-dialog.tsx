@@ -72,7 +72,7 @@ function refusal({ attributes }: WorkspaceResource) {
   if (attributes['execution-mode'] === 'local')
     return 'The execution mode of this workspace is local: the CLI plans and applies on your machine.'
   if (!attributes.permissions['can-queue-run'])
-    return 'You do not have permission to create runs in this workspace. A workspace administrator can grant your team plan access.'
+    return 'You don’t have permission to create runs in this workspace. A workspace administrator can grant your team plan access.'
   return undefined
 }
 
@@ -163,14 +163,12 @@ function kindOptions({ attributes }: WorkspaceResource) {
   const { permissions } = attributes
   const isAutoApplied = attributes['auto-apply'] && permissions['can-queue-apply']
   const apply = isAutoApplied ? 'Applied automatically.' : 'Applied once the plan is approved.'
-  const plan = 'Previews the changes. Does not wait in the queue and cannot be applied.'
+  const plan = 'Previews the changes. Does not wait in the queue and can’t be applied.'
   const refresh = 'Updates the state to match the infrastructure, which is not changed.'
   const disabled = attributes['allow-destroy-plan']
     ? undefined
     : 'Destroy plans are disabled in the workspace settings.'
-  const reason = permissions['can-queue-destroy']
-    ? disabled
-    : 'You do not have permission to destroy in this workspace.'
+  const reason = permissions['can-queue-destroy'] ? disabled : 'You don’t have permission to destroy in this workspace.'
   return [
     { value: 'apply', text: 'Plan and apply', about: apply },
     { value: 'plan', text: 'Plan only', about: plan },
