@@ -3,7 +3,7 @@ import type { Wire, errorsDocument } from '@groundstate/contract/responses'
 import { serverPath } from './base.ts'
 
 /** One error of a response; `pointer` locates it in the request body: `/data/attributes/otp`. */
-export type Refusal = { detail: string; pointer: string | undefined }
+type Refusal = { detail: string; pointer: string | undefined }
 
 /** An error response of the API. The message has one detail per line. */
 export class ApiError extends Error {

@@ -14,7 +14,7 @@ export type BulkField = { name: string; label: string; hint?: string } & (
       load: (text: string, signal: AbortSignal) => Promise<readonly Choice[]>
     }
 )
-export type BulkValues = Readonly<Record<string, string>>
+type BulkValues = Readonly<Record<string, string>>
 
 /** An action on several items of a list, with an independent request for each. */
 export type BulkAction<Item> = {

@@ -1,4 +1,3 @@
-import { Pencil } from 'lucide-react'
 import { type ReactNode, useRef, useState } from 'react'
 import { Button } from './button.tsx'
 import { FieldMessage, FormErrors } from './form.tsx'
@@ -59,34 +58,17 @@ export function useInlineForm() {
   return { isOpen, opener, open: () => setIsOpen(true), close }
 }
 
-type EditableRowProps = {
-  title: ReactNode
-  editLabel: string
-  mayEdit: boolean
-  remove: ReactNode
-  renderForm: (close: (done?: string) => void) => ReactNode
-  children: ReactNode
-}
-
-export function EditableRow({ title, editLabel, mayEdit, remove, renderForm, children }: EditableRowProps) {
-  const { isOpen, opener, open, close } = useInlineForm()
-  return (
-    <li className="space-y-3 px-4 py-3">
-      <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
-        <div className="min-w-0 flex-1 basis-64">
-          <h3 className="flex flex-wrap items-center gap-2 font-medium">{title}</h3>
-          {children}
-        </div>
-        {mayEdit && !isOpen && (
-          <div className="flex flex-wrap gap-2">
-            <Button label="Edit" ref={opener} size="small" icon={Pencil} aria-label={editLabel} onClick={open} />
-            {remove}
-          </div>
-        )}
-      </div>
-      {isOpen && renderForm(close)}
-    </li>
-  )
+/** As `useInlineForm`, for a form that the menu of a row opens; `place` is the element with the menu. */
+export function useRowForm() {
+  const [isOpen, setIsOpen] = useState(false)
+  const place = useRef<HTMLDivElement>(null)
+  function close(done?: string) {
+    setIsOpen(false)
+    if (done !== undefined) toast({ text: done })
+    // The menu is rendered again only after this update.
+    requestAnimationFrame(() => place.current?.querySelector('button')?.focus())
+  }
+  return { isOpen, place, open: () => setIsOpen(true), close }
 }
 
 /** An error below a field that does not show its own. */

@@ -15,7 +15,7 @@ export const USER_FILTERS = {
   unconfirmed: { text: 'Unconfirmed address', query: { 'filter[unconfirmed]': 'true' } },
   'no-two-factor': { text: 'Without two-factor', query: { 'filter[two-factor]': 'false' } },
 } as const
-export type UserFilter = keyof typeof USER_FILTERS
+type UserFilter = keyof typeof USER_FILTERS
 
 export function readFilter(text: string | undefined) {
   return text !== undefined && text in USER_FILTERS ? (text as UserFilter) : undefined
@@ -69,7 +69,7 @@ export async function updateUser(id: string, attributes: { username?: string; em
   await invalidate(['admin-users'], ['session'])
 }
 
-export type UserAction = 'suspend' | 'unsuspend' | 'grant_admin' | 'revoke_admin' | 'disable_two_factor'
+type UserAction = 'suspend' | 'unsuspend' | 'grant_admin' | 'revoke_admin' | 'disable_two_factor'
 
 export async function actOnUser(id: string, action: UserAction) {
   await request('POST', `/admin/users/${id}/actions/${action}`)

@@ -58,7 +58,7 @@ export type ShownPool = NonNullable<ReturnType<typeof useAgentPool>['data']>
 export type ScopeName = keyof ShownPool['scope']
 
 /** Statuses of agents that are shown by default: exited ones remain for a month. */
-export const PRESENT: readonly AgentStatus[] = ['idle', 'busy', 'unknown', 'errored']
+const PRESENT: readonly AgentStatus[] = ['idle', 'busy', 'unknown', 'errored']
 
 type AgentSearch = ListSearch & { status?: string | undefined }
 

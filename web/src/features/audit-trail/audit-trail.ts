@@ -10,7 +10,7 @@ import type { Target } from '../../components/links.tsx'
 import type { Choice } from '../../components/picker.tsx'
 import type { AuditSearch } from './audit-search.ts'
 
-export type AuditTrail = Wire<typeof auditTrailResponse>
+type AuditTrail = Wire<typeof auditTrailResponse>
 export type AuditEvent = AuditTrail['data'][number]
 
 /** Whose trail a page shows: an organization's, or the whole server's if undefined. */

@@ -128,7 +128,7 @@ function Code({ text }: { text: string }) {
 /** The server's mark of a value that it does not record. */
 const SECRET = '(changed)'
 
-export function settingChanges(before: unknown, after: unknown): AttributeChange[] {
+function settingChanges(before: unknown, after: unknown): AttributeChange[] {
   if (!isRecord(before) || !isRecord(after)) return []
   return Object.keys(after).map((path) => ({ path, before: sideOf(before[path]), after: sideOf(after[path]) }))
 }

@@ -26,7 +26,7 @@ export type Schema = {
 }
 type Content = Record<string, { schema: Schema }>
 export type ApiResponse = { $ref?: string; description?: string; content?: Content }
-export type Parameter = { name: string; in: 'path' | 'query'; required?: boolean; description?: string; schema: Schema }
+type Parameter = { name: string; in: 'path' | 'query'; required?: boolean; description?: string; schema: Schema }
 type OperationOnWire = {
   operationId: string
   summary: string

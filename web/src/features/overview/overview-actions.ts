@@ -7,7 +7,7 @@ import type { OrganizationPermissions } from '../organizations/organizations.ts'
 import { setGuideChoice } from './guide-choice.ts'
 
 /** `id` has the text and search terms. */
-export type OverviewAction = { id: string; icon: LucideIcon; text: string; link: Target; onSelect?: () => void }
+type OverviewAction = { id: string; icon: LucideIcon; text: string; link: Target; onSelect?: () => void }
 
 /** The actions of an organization that start something new, for the palette. */
 export function overviewActions(

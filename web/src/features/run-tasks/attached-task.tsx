@@ -1,10 +1,10 @@
 import { useParams } from '@tanstack/react-router'
 import { Pencil, Unplug } from 'lucide-react'
-import { type ComponentProps, useRef, useState } from 'react'
+import { type ComponentProps, useState } from 'react'
 import { CheckField, RadioField, SelectField, fieldError } from '../../components/form.tsx'
-import { FieldAlert, InlineForm } from '../../components/inline-form.tsx'
+import { FieldAlert, InlineForm, useRowForm } from '../../components/inline-form.tsx'
 import { TargetLink } from '../../components/links.tsx'
-import { attempt, toast } from '../../components/overlay-hosts.tsx'
+import { attempt } from '../../components/overlay-hosts.tsx'
 import { type RowAction, RowMenu } from '../../components/row-menu.tsx'
 import { Badge } from '../../components/status.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
@@ -85,19 +85,6 @@ export function AttachedTask({ attachment, task }: AttachedTaskProps) {
       )}
     </li>
   )
-}
-
-/** State of a form that the menu of a row opens. `close` shows a toast and returns the focus to the menu's button. */
-function useRowForm() {
-  const [isOpen, setIsOpen] = useState(false)
-  const place = useRef<HTMLDivElement>(null)
-  function close(done?: string) {
-    setIsOpen(false)
-    if (done !== undefined) toast({ text: done })
-    // The button is rendered again only after this update.
-    requestAnimationFrame(() => place.current?.querySelector('button')?.focus())
-  }
-  return { isOpen, open: () => setIsOpen(true), close, place }
 }
 
 /** The name of a task, linked to its page in the organization. */

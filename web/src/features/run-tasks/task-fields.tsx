@@ -12,7 +12,7 @@ type Draft<Names extends keyof TaskValues> = ReturnType<typeof useDraft<Pick<Tas
 export const POOL_POINTER = /^\/data\/relationships\/agent-pool/
 export const GLOBAL_POINTER = /^\/data\/attributes\/global-configuration/
 
-export type GeneralNames = 'name' | 'description'
+type GeneralNames = 'name' | 'description'
 
 export function GeneralFields({ draft }: { draft: Draft<GeneralNames> }) {
   return (
@@ -23,7 +23,7 @@ export function GeneralFields({ draft }: { draft: Draft<GeneralNames> }) {
   )
 }
 
-export type ReceiverNames = 'url' | 'key' | 'isKeyRemoved' | 'certificate' | 'poolId'
+type ReceiverNames = 'url' | 'key' | 'isKeyRemoved' | 'certificate' | 'poolId'
 
 /** The receiver's address and how requests reach it. `children` follow the key. */
 export function ReceiverFields({ organization, draft, hasKey = false }: ReceiverFieldsProps) {
@@ -99,7 +99,7 @@ function keyHint(hasKey: boolean): ReactNode {
   )
 }
 
-export type GlobalNames = 'isGlobal' | 'level' | (typeof STAGE_NAMES)[number]
+type GlobalNames = 'isGlobal' | 'level' | (typeof STAGE_NAMES)[number]
 
 export function GlobalFields({ draft }: { draft: Draft<GlobalNames> }) {
   const { isGlobal, level } = draft.values

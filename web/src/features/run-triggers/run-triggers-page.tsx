@@ -26,7 +26,7 @@ const GraphView = lazy(async () => import('./graph-view.tsx'))
 const VIEWS = { graph: 'Graph', list: 'List' } as const
 type View = keyof typeof VIEWS
 
-export type ChangeTriggers = (changes: TriggersSearch, options?: { replace?: boolean }) => void
+type ChangeTriggers = (changes: TriggersSearch, options?: { replace?: boolean }) => void
 
 /** The run triggers of an organization, as a graph or as an equivalent list. */
 export function RunTriggersPage() {

@@ -71,7 +71,7 @@ export function TriggersLink({ workspace }: { workspace: string }) {
   return <WorkspaceLink workspace={workspace} tab="triggers" className="min-w-0 flex-1 font-medium hover:underline" />
 }
 
-export function TriggerMenu({ trigger }: { trigger: ListedTrigger }) {
+function TriggerMenu({ trigger }: { trigger: ListedTrigger }) {
   const { 'sourceable-name': source, 'workspace-name': destination, permissions } = trigger.attributes
   return (
     <RowMenu

@@ -23,7 +23,7 @@ export function useInvitationSecret() {
   return secret ?? sessionStorage.getItem(KEPT_SECRET) ?? undefined
 }
 
-export function forgetInvitation() {
+function forgetInvitation() {
   sessionStorage.removeItem(KEPT_SECRET)
 }
 

@@ -4,7 +4,7 @@ import { Button } from '../../components/button.tsx'
 import { Card, CardList } from '../../components/card.tsx'
 import { loaded } from '../../components/feedback.tsx'
 import { CheckField, TextField, fieldError } from '../../components/form.tsx'
-import { InlineForm } from '../../components/inline-form.tsx'
+import { InlineForm, useRowForm } from '../../components/inline-form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
 import { Badge } from '../../components/status.tsx'
@@ -48,12 +48,12 @@ export function ReservedKeys({ organization, mayManage, isNew, onNew }: Reserved
 type KeyRowProps = { organization: string; mayManage: boolean; reserved: ReservedTagKey }
 
 function KeyRow({ organization, mayManage, reserved }: KeyRowProps) {
-  const [isEditing, setIsEditing] = useState(false)
+  const { isOpen, open, close, place } = useRowForm()
   const { key, 'disable-overrides': isFixed } = reserved.attributes
   return (
     <li className="px-4 py-2">
-      {isEditing ? (
-        <KeyForm organization={organization} reserved={reserved} onClose={() => setIsEditing(false)} />
+      {isOpen ? (
+        <KeyForm organization={organization} reserved={reserved} onClose={close} />
       ) : (
         <div className="flex flex-wrap items-center gap-2">
           <Badge text={key} />
@@ -61,23 +61,25 @@ function KeyRow({ organization, mayManage, reserved }: KeyRowProps) {
             {isFixed ? 'Workspaces use the value of their project.' : 'Workspaces may set another value.'}
           </span>
           {mayManage && (
-            <RowMenu
-              label={`Actions for ${key}`}
-              actions={[
-                { text: 'Edit', icon: Pencil, onSelect: () => setIsEditing(true) },
-                {
-                  text: 'Remove',
-                  icon: Trash2,
-                  confirm: {
-                    title: `Remove the reservation of ${key}?`,
-                    consequence: 'Tags with this key remain, and workspaces may set their own value.',
-                    action: 'Remove reservation',
-                    done: `${key} is no longer reserved`,
-                    onConfirm: async () => removeReservedKey(organization, reserved.id),
+            <div ref={place}>
+              <RowMenu
+                label={`Actions for ${key}`}
+                actions={[
+                  { text: 'Edit', icon: Pencil, onSelect: open },
+                  {
+                    text: 'Remove',
+                    icon: Trash2,
+                    confirm: {
+                      title: `Remove the reservation of ${key}?`,
+                      consequence: 'Tags with this key remain, and workspaces may set their own value.',
+                      action: 'Remove reservation',
+                      done: `${key} is no longer reserved`,
+                      onConfirm: async () => removeReservedKey(organization, reserved.id),
+                    },
                   },
-                },
-              ]}
-            />
+                ]}
+              />
+            </div>
           )}
         </div>
       )}

@@ -1,6 +1,7 @@
 import { Pencil, Plus, UserMinus } from 'lucide-react'
-import { type ReactNode, useId, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Card, CardList } from '../../components/card.tsx'
+import { useRowForm } from '../../components/inline-form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { type Choice, Picker } from '../../components/picker.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
@@ -81,17 +82,10 @@ export function GrantsCard<Kind extends GrantKind>(props: GrantsCardProps<Kind>)
 function GrantRow<Kind extends GrantKind>({ grant, ...props }: GrantsCardProps<Kind> & { grant: Grant<Kind> }) {
   const { subject, mayManage } = props
   const { id, team, attributes } = grant
-  const [isEditing, setIsEditing] = useState(false)
-  const rowId = useId()
+  const { isOpen, open, close, place } = useRowForm()
   const save = useSaveGrant(subject)
-  function close(done?: string) {
-    setIsEditing(false)
-    if (done !== undefined) toast({ text: done })
-    // The menu is rendered again only after this update.
-    requestAnimationFrame(() => document.getElementById(rowId)?.querySelector('button')?.focus())
-  }
   return (
-    <li id={rowId} className="space-y-3 px-4 py-3">
+    <li className="space-y-3 px-4 py-3">
       <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
         <div className="min-w-0 flex-1">
           <h3 className="flex flex-wrap items-center gap-2 font-medium">
@@ -100,27 +94,29 @@ function GrantRow<Kind extends GrantKind>({ grant, ...props }: GrantsCardProps<K
           </h3>
           <p className="text-dim">{props.textOf(attributes)}</p>
         </div>
-        {mayManage && !isEditing && (
-          <RowMenu
-            label={`Actions for ${team}`}
-            actions={[
-              { text: 'Edit access', icon: Pencil, onSelect: () => setIsEditing(true) },
-              {
-                text: 'Remove',
-                icon: UserMinus,
-                confirm: {
-                  title: `Remove ${team} from ${subject.name}?`,
-                  consequence: props.remaining,
-                  action: `Remove ${team}`,
-                  done: `${team} removed`,
-                  onConfirm: async () => removeGrant(subject, id),
+        {mayManage && !isOpen && (
+          <div ref={place}>
+            <RowMenu
+              label={`Actions for ${team}`}
+              actions={[
+                { text: 'Edit access', icon: Pencil, onSelect: open },
+                {
+                  text: 'Remove',
+                  icon: UserMinus,
+                  confirm: {
+                    title: `Remove ${team} from ${subject.name}?`,
+                    consequence: props.remaining,
+                    action: `Remove ${team}`,
+                    done: `${team} removed`,
+                    onConfirm: async () => removeGrant(subject, id),
+                  },
                 },
-              },
-            ]}
-          />
+              ]}
+            />
+          </div>
         )}
       </div>
-      {isEditing &&
+      {isOpen &&
         props.renderForm({
           saved: attributes,
           action: 'Save',

@@ -1,9 +1,9 @@
 import { Pencil, Trash2 } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode } from 'react'
 import { Card } from '../../components/card.tsx'
 import { loaded } from '../../components/feedback.tsx'
+import { useRowForm } from '../../components/inline-form.tsx'
 import { TargetLink, WorkspaceLink } from '../../components/links.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
 import { Badge } from '../../components/status.tsx'
@@ -54,7 +54,7 @@ export function GrantsTable({ organization, kind, holder, search, onPage, none, 
 type GrantRowProps = { organization: string; grant: TeamGrant; isOfTeam: boolean }
 
 function GrantRow({ organization, grant, isOfTeam }: GrantRowProps) {
-  const [isEditing, setIsEditing] = useState(false)
+  const { isOpen, open, close, place } = useRowForm()
   const { id, team, subject, access } = grant
   const kind = 'workspace' in access ? 'workspace' : 'project'
   const save = useSaveGrant({ kind, ...subject })
@@ -65,17 +65,9 @@ function GrantRow({ organization, grant, isOfTeam }: GrantRowProps) {
   const form = {
     action: 'Save',
     mutation: save,
-    onCancel: () => setIsEditing(false),
+    onCancel: () => close(),
     onSubmit: (attributes: object) =>
-      save.mutate(
-        { id, attributes },
-        {
-          onSuccess: () => {
-            toast({ text: `Access to ${subject.name} saved` })
-            setIsEditing(false)
-          },
-        },
-      ),
+      save.mutate({ id, attributes }, { onSuccess: () => close(`Access to ${subject.name} saved`) }),
   }
   return (
     <li className="space-y-3 px-4 py-3">
@@ -91,28 +83,30 @@ function GrantRow({ organization, grant, isOfTeam }: GrantRowProps) {
             </p>
           )}
         </div>
-        {isOfTeam && subject.mayManage && !isEditing && (
-          <RowMenu
-            label={`Actions for ${subject.name}`}
-            actions={[
-              { text: 'Edit access', icon: Pencil, onSelect: () => setIsEditing(true) },
-              {
-                text: 'Remove access',
-                icon: Trash2,
-                confirm: {
-                  title: `Remove the access of ${team.name} to ${subject.name}?`,
-                  consequence: 'Its members keep access granted in other ways.',
-                  action: 'Remove access',
-                  done: 'Access removed',
-                  onConfirm: async () => removeGrant({ kind, ...subject }, id),
+        {isOfTeam && subject.mayManage && !isOpen && (
+          <div ref={place}>
+            <RowMenu
+              label={`Actions for ${subject.name}`}
+              actions={[
+                { text: 'Edit access', icon: Pencil, onSelect: open },
+                {
+                  text: 'Remove access',
+                  icon: Trash2,
+                  confirm: {
+                    title: `Remove the access of ${team.name} to ${subject.name}?`,
+                    consequence: 'Its members keep access granted in other ways.',
+                    action: 'Remove access',
+                    done: 'Access removed',
+                    onConfirm: async () => removeGrant({ kind, ...subject }, id),
+                  },
                 },
-              },
-            ]}
-          />
+              ]}
+            />
+          </div>
         )}
       </div>
-      {isEditing && 'workspace' in access && <WorkspaceAccessForm saved={access.workspace} {...form} />}
-      {isEditing && 'project' in access && <ProjectAccessForm saved={access.project} {...form} />}
+      {isOpen && 'workspace' in access && <WorkspaceAccessForm saved={access.workspace} {...form} />}
+      {isOpen && 'project' in access && <ProjectAccessForm saved={access.project} {...form} />}
     </li>
   )
 }

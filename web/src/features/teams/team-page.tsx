@@ -30,7 +30,7 @@ export function TeamPage() {
   return query.data ? <OpenTeam organization={organization} team={query.data} /> : <Skeleton rows={8} />
 }
 
-export type TeamTabProps = { organization: string; team: Team }
+type TeamTabProps = { organization: string; team: Team }
 
 function OpenTeam({ organization, team }: TeamTabProps) {
   const { tab } = route.useSearch()

@@ -6,7 +6,7 @@ import { keepWithin, sendAndRefetch, useChange } from '../../api/queries.ts'
 import { capitalized } from '../../components/numbers.ts'
 
 export type Team = Wire<typeof teamSchema>
-export type OrganizationAccess = keyof Team['attributes']['organization-access']
+type OrganizationAccess = keyof Team['attributes']['organization-access']
 
 export function useTeams(organization: string, { q, page = 1 }: { q?: string | undefined; page?: number | undefined }) {
   const query = queryString({ q, 'page[size]': 50, 'page[number]': page })

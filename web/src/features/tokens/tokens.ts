@@ -46,7 +46,7 @@ export function useTokens(owner: ListOwner, page: number) {
   })
 }
 
-export type TeamTokenFilter = { q: string | undefined; page: number }
+type TeamTokenFilter = { q: string | undefined; page: number }
 
 /** The tokens of all teams of an organization that the user may see. */
 export function useTeamTokens(organization: string, { q, page }: TeamTokenFilter) {
@@ -78,7 +78,7 @@ export function useSingleToken(organization: string, kind: SingleKind) {
   })
 }
 
-export type NewToken = { description?: string | undefined; 'expired-at'?: string | null }
+type NewToken = { description?: string | undefined; 'expired-at'?: string | null }
 
 /** Creates a token. Its secret is in the response only, which is dropped when the page is left. */
 function useCreate(path: string, owner: string) {

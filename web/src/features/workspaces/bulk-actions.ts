@@ -55,7 +55,7 @@ export const UNLOCK: WorkspaceAction = {
   act: async ({ id }) => request('POST', `/workspaces/${id}/actions/unlock`, {}),
 }
 
-export const ADD_TAG: WorkspaceAction = {
+const ADD_TAG: WorkspaceAction = {
   label: 'Add tag',
   icon: TagIcon,
   about: 'Replaces the value of an existing tag with the same key.',
@@ -66,7 +66,7 @@ export const ADD_TAG: WorkspaceAction = {
     request('POST', `/workspaces/${id}/tag-bindings`, { data: [tagLinkage(readTag(tag))] }),
 }
 
-export const REMOVE_TAG: WorkspaceAction = {
+const REMOVE_TAG: WorkspaceAction = {
   label: 'Remove tag',
   icon: Tags,
   about: 'Tags inherited from a project remain.',

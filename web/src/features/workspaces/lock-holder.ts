@@ -5,7 +5,7 @@ import { includedOf } from '../../api/queries.ts'
 import type { WorkspaceDocument, WorkspaceResource } from './workspace.ts'
 
 /** The holder of a lock. A deleted user, or a team not visible to the user, has no name. */
-export type LockHolder = { kind: 'user' | 'team' | 'run'; id: string; name: string }
+type LockHolder = { kind: 'user' | 'team' | 'run'; id: string; name: string }
 
 const KINDS = { users: 'user', teams: 'team', runs: 'run' } as const
 
