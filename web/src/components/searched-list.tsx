@@ -10,7 +10,7 @@ type Search = { q?: string | undefined; page?: number | undefined }
 type SearchedListProps<Row> = {
   /** Plural: `projects`. */
   noun: string
-  /** What the search compares; `Search projects` by default. */
+  /** Hint in the search field; `Search projects` by default. */
   placeholder?: string
   query: {
     data: { data: readonly Row[]; meta: { pagination: Pagination } } | undefined

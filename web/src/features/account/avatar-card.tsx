@@ -27,7 +27,7 @@ export function AvatarCard({ url }: { url: string }) {
 
   async function choose({ target }: ChangeEvent<HTMLInputElement>) {
     const [file] = target.files ?? []
-    // The same file may be chosen again.
+    // The same file may be selected again.
     target.value = ''
     if (!file) return
     setUnreadable(undefined)

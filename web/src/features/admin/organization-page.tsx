@@ -86,7 +86,7 @@ function Plan({ organization, sets }: { organization: SiteOrganization; sets: re
     await updateSiteOrganization(name, {
       ...(set && { plan: set.attributes.identifier }),
       ...(concurrency !== undefined && {
-        // What is no number is rejected by the server, with the reason at the field.
+        // The server rejects text that is not a number, with the reason at the field.
         'run-concurrency': concurrency.trim() === '' ? null : Number(concurrency) || (concurrency as never),
       }),
     })

@@ -21,7 +21,7 @@ import { TrialCard } from './trial-card.tsx'
 
 const route = getRouteApi('/frame/app/admin/sign-in')
 
-/** How users sign in to this server. `trial` in the address is the trial sign-in that is shown. */
+/** Sign-in to this server. `trial` in the address is the trial sign-in that is shown. */
 export function SiteSignInPage() {
   const { data: settings, fallback } = loaded(useSignInSettings(), { rows: 8 })
   const { trial } = route.useSearch()
