@@ -5,7 +5,7 @@ import { tooManyRequests } from '../../../errors.ts'
 import * as store from './store.ts'
 
 /** Failed attempts allowed within `windowMs`. `pair` is an account from one address: attempts from elsewhere cannot lock its user out. */
-export const ATTEMPT_LIMITS = { pair: 10, account: 100, address: 100, codes: 10, resets: 5, windowMs: 15 * 60_000 }
+export const ATTEMPT_LIMITS = { pair: 10, account: 100, address: 100, codes: 10, mails: 5, windowMs: 15 * 60_000 }
 
 /** Period for which an address with a successful sign-in is a known address of the user. */
 export const KNOWN_ADDRESS_TTL_MS = 30 * 24 * 60 * 60_000
@@ -58,9 +58,15 @@ export async function countUnknownLink(ctx: Ctx) {
 
 /** Counts a request to reset the password of a login, whether or not it exists. Throws `too-many-requests`. */
 export async function countResetRequest(ctx: Ctx, login: string) {
-  const counters = [{ key: `reset:${digestOf(login)}`, limit: ATTEMPT_LIMITS.resets }]
+  const counters = [{ key: `reset:${digestOf(login)}`, limit: ATTEMPT_LIMITS.mails }]
   if (ctx.request) counters.push(await usableAddress(ctx, ctx.request.address))
   await count(ctx, counters)
+}
+
+/** Counts an invitation that is to be mailed; false above the limit. */
+export async function mayMailInvitation(ctx: Ctx, email: string) {
+  const attempt = { key: `invitation:${digestOf(email)}`, now: ctx.now(), windowMs: ATTEMPT_LIMITS.windowMs }
+  return (await store.countAttempt(ctx.db, attempt)).count <= ATTEMPT_LIMITS.mails
 }
 
 /** After a new password: guesses of the previous one must not block the user. */
