@@ -17,7 +17,7 @@ import {
   PHONE,
   watchFaults,
 } from './web-page.ts'
-import { button, openTab, region } from './workspace-page.ts'
+import { button, region } from './workspace-page.ts'
 
 const STATE = {
   version: 4,
@@ -115,7 +115,8 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first run in the browser', as
     const { data } = await server.api('GET', '/organizations/main/workspaces/infra')
     const current = data.relationships['current-configuration-version'].data.id
 
-    await openTab(page, server, 'infra', '?upload=true')
+    await page.goto(`${server.url}/app/main/workspaces/infra?upload=true`)
+    await dialog.waitFor()
     await dropDirectory(
       page,
       'Configuration',
@@ -195,7 +196,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first run in the browser', as
     await page.getByText('terraform_data.one').first().waitFor()
     const { data } = await server.api('GET', '/organizations/main/workspaces/imported')
     const { data: version } = await server.api('GET', `/workspaces/${data.id}/current-state-version`)
-    await openTab(page, server, 'imported', '?import=true')
+    await page.goto(`${server.url}/app/main/workspaces/imported?import=true`)
     await dialog.getByLabel('File', { exact: true }).setInputFiles(file({ ...STATE, serial: 8 }))
     await dialog.getByText('This is not possible: imported has a state already').waitFor()
 

@@ -141,7 +141,7 @@ function CreatedDialog({ organization, name, isLocal, onClose }: CreatedDialogPr
   return (
     <Dialog
       title={`${name} is ready`}
-      about="Run a plan from the CLI to create the first run."
+      about="Create the first run from the CLI, or upload a configuration."
       isOpen
       onClose={onClose}
       width="max-w-2xl"
@@ -149,6 +149,9 @@ function CreatedDialog({ organization, name, isLocal, onClose }: CreatedDialogPr
         <>
           <WorkspaceLink workspace={name} tab="variables" className={buttonClass()}>
             Set variables
+          </WorkspaceLink>
+          <WorkspaceLink workspace={name} search={{ upload: true }} className={buttonClass()}>
+            Upload configuration
           </WorkspaceLink>
           <WorkspaceLink workspace={name} className={buttonClass({ kind: 'primary' })}>
             Open {name}
