@@ -85,10 +85,10 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
 }
 
 /** Names that are pages of the web UI: `/app/admin` cannot be an organization. */
-const RESERVED_NAMES: readonly string[] = ['admin', 'invitation', 'reset-password', 'settings', 'sign-in']
+const RESERVED_NAMES = new Set(['admin', 'invitation', 'reset-password', 'settings', 'sign-in'])
 
 function checkNotReserved(name: string) {
-  if (!RESERVED_NAMES.includes(name)) return
+  if (!RESERVED_NAMES.has(name)) return
   throw invalid(`Name ${JSON.stringify(name)} is reserved for a page of the web UI`, '/data/attributes/name')
 }
 
