@@ -54,7 +54,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the output of a run', async () =>
   if (!hasBrowser || !hasTerraform) return
   const server = await bootWebServer()
   const page = await openAdminPage(server, '/app/main/workspaces')
-  const faults = watchFaults(page)
+  const faults = watchFaults(page, [/404 GET .*errored-state/])
 
   async function open(workspace: string, run: string, search: string, on: Page = page) {
     await on.goto(`${server.url}/app/main/workspaces/${workspace}/runs/${run}${search}`)
@@ -275,12 +275,17 @@ resource "terraform_data" "after" {
     const found = await accessFaults(page)
     await card.getByRole('button', { name: /^Show all/ }).click()
     heights.push(await page.evaluate<number>('document.body.scrollHeight'))
+    const configuration = page.getByRole('link', { name: 'Download configuration' })
+    const archive = await page.request.get(new URL((await configuration.getAttribute('href')) ?? '', server.url).href)
+    await page.getByRole('button', { name: 'Recover unsaved state' }).click()
+    await page.getByText('the engine stored its state').waitFor()
     await page.goto(`${server.url}/app/main`)
     const failed = page.getByRole('list', { name: 'Failed (last 24 hours)' }).getByRole('listitem')
     await failed.filter({ hasText: 'verbose' }).getByText('local-exec provisioner error (main.tf line 2)').waitFor()
 
     expect(Math.max(...heights)).toBeLessThan(2500)
     expect(found).toEqual([])
+    expect(archive.headers()['content-type']).toContain('gzip')
   })
 
   test('a log of 20,000 lines is searchable, and each line has a URL', async () => {

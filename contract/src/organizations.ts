@@ -17,13 +17,6 @@ export const resourceName = (noun: string, max = 90) =>
         `${noun} may only contain letters, numbers, underscores and hyphens: it is ${JSON.stringify(input)}`,
     })
 
-/** Names that are pages of the web UI: `/app/admin` cannot be an organization. */
-const RESERVED_NAMES = new Set(['admin', 'invitation', 'reset-password', 'settings', 'sign-in'])
-
-const organizationName = resourceName('Name').refine((name) => !RESERVED_NAMES.has(name), {
-  error: ({ input }) => `Name ${JSON.stringify(input)} is reserved for a page of the web UI`,
-})
-
 export const AUTH_POLICIES = ['password', 'two_factor_mandatory'] as const
 
 /** The largest value that the database can store. */
@@ -34,7 +27,7 @@ function setByAdmins(name: string) {
 }
 
 const attributes = z.object({
-  name: organizationName,
+  name: resourceName('Name'),
   email: z.email().max(254),
   'collaborator-auth-policy': z.enum(AUTH_POLICIES).optional(),
   'session-timeout': minutes.nullish(),

@@ -15,12 +15,30 @@ describe('the texts of a sensitive variable', () => {
     [hcl('["swordfish", "b", 1234567]'), ['["swordfish", "b", 1234567]', 'swordfish', '1234567']],
     [hcl('{ "username" = "ada lovelace", token: "a\\"b\\u0041$${c}" }'), ['ada lovelace', 'a"bA${c}']],
     [text('{"username": "ada lovelace"}'), ['{"username": "ada lovelace"}', 'ada lovelace']],
-    [hcl('<<-EOT\nline one\nline two\nEOT\n'), ['line one\nline two']],
+    [hcl('<<EOT\n  line one\nline two\nEOT\n'), ['  line one\nline two', '  line one\nline two\n']],
+    [
+      hcl('{ a = <<-EOT\n    line one\n      two\n    EOT\n b = 1234567 }'),
+      ['line one\n  two', 'line one\n  two\n', '1234567'],
+    ],
+    [hcl('["swordfish", "not closed\\'), ['swordfish', 'not closed\\']],
   ])('%j are %j', (variable, texts) => {
     const found = [...sensitiveTexts([variable])]
 
     expect(found).toEqual(expect.arrayContaining(texts))
     expect(found.filter((one) => one !== variable.value)).toEqual(texts.filter((one) => one !== variable.value))
+  })
+
+  test.each([
+    '<<A\n'.repeat(40_000),
+    `<<A\n${'\n'.repeat(200_000)}`,
+    `"${'\\"'.repeat(100_000)}\\`,
+    '"'.repeat(200_000),
+    `${'9'.repeat(200_000)}a`,
+  ])('are found in linear time, case %#', (value) => {
+    const started = performance.now()
+    sensitiveTexts([hcl(value)])
+
+    expect(performance.now() - started).toBeLessThan(1000)
   })
 
   test('are found as whole values, at any depth and with all digits', () => {

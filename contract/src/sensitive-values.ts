@@ -7,8 +7,8 @@ export type SensitiveTexts = ReadonlySet<string>
 /** Shorter values, such as `true`, `1` or `prod`, are too common: masking them would make a diff useless. */
 const MIN_LENGTH = 6
 
-/** A quoted string, which may be the key of an object, or a heredoc, in an HCL expression. */
-const HCL_STRING = /"((?:\\.|[^"\\])*)"(\s*[=:])?|<<-?(\w+)\n([^]*?)\n\s*\3/g
+/** A quoted string, which may be the key of an object, or the start of a heredoc. One that is not closed ends with the text: no part is read twice. */
+const HCL_TEXT = /"((?:\\[^]?|[^"\\])*)(?:"(\s*[=:])?|$)|<<(-?)(\w+)\n/g
 const HCL_NUMBER = /(?<![\w.-])-?\d[\d.]*(?![\w.])/g
 
 /** The texts of the values of sensitive variables: each whole value, and the strings and numbers in an HCL expression. */
@@ -17,13 +17,47 @@ export function sensitiveTexts(values: Iterable<{ value: string; hcl: boolean }>
   for (const { value, hcl } of values) {
     texts.add(value)
     // The engine reads a variable of a list or object type as HCL in any case.
-    if (!hcl && !/^\s*[[{]/.test(value)) continue
-    for (const [, quoted, isKey, , heredoc] of value.matchAll(HCL_STRING)) {
-      if (isKey === undefined) texts.add(heredoc ?? unquoted(quoted ?? ''))
-    }
-    for (const [number] of value.replaceAll(HCL_STRING, '').matchAll(HCL_NUMBER)) texts.add(number)
+    if (hcl || /^\s*[[{]/.test(value)) addExpression(value, texts)
   }
   return new Set([...texts].filter((text) => text.length >= MIN_LENGTH))
+}
+
+function addExpression(expression: string, texts: Set<string>) {
+  const pattern = new RegExp(HCL_TEXT)
+  let rest = ''
+  let from = 0
+  for (let match = pattern.exec(expression); match; match = pattern.exec(expression)) {
+    const [, quoted, isKey, flush, delimiter] = match
+    rest += expression.slice(from, match.index)
+    if (delimiter !== undefined) {
+      const { lines, end } = readHeredoc(expression, delimiter, pattern.lastIndex)
+      const text = (flush ? withoutIndent(lines) : lines).join('\n')
+      // The engine keeps the last line break, and a configuration often removes it.
+      texts.add(text).add(`${text}\n`)
+      pattern.lastIndex = end
+    } else if (isKey === undefined) texts.add(unquoted(quoted ?? ''))
+    from = pattern.lastIndex
+  }
+  for (const [number] of (rest + expression.slice(from)).matchAll(HCL_NUMBER)) texts.add(number)
+}
+
+/** The lines of a heredoc up to its delimiter, and where it ends. */
+function readHeredoc(text: string, delimiter: string, start: number) {
+  const lines: string[] = []
+  for (let from = start; from < text.length;) {
+    const next = text.indexOf('\n', from)
+    const end = next === -1 ? text.length : next
+    const line = text.slice(from, end)
+    if (line.trim() === delimiter) return { lines, end }
+    lines.push(line)
+    from = end + 1
+  }
+  return { lines, end: text.length }
+}
+
+function withoutIndent(lines: readonly string[]) {
+  const indent = lines.reduce((least, line) => Math.min(least, line.search(/[^ ]|$/)), Infinity)
+  return lines.map((line) => line.slice(indent))
 }
 
 const ESCAPES: Record<string, string> = { n: '\n', r: '\r', t: '\t' }

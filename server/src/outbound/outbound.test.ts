@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { localCertificate } from '../tls/authority.ts'
-import { createOutbound, MAX_BODY_BYTES, type OutboundOptions } from './outbound.ts'
+import { createOutbound, MAX_BODY_BYTES, OutboundError, type OutboundOptions } from './outbound.ts'
 
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
@@ -31,6 +31,24 @@ async function listen(server: Server | TcpServer, host = '127.0.0.1') {
 const serve = async (listener: RequestListener) => `http://127.0.0.1:${await listen(createServer(listener))}/`
 
 const request = { headers: { 'content-type': 'application/json' }, body: Buffer.from('{}'), timeoutMs: 2000 }
+
+test.each([
+  [204, ''],
+  [205, ''],
+  [418, 'teapot'],
+])('a fetch returns a response of status %i', async (status, text) => {
+  const url = await serve((_, response) => response.writeHead(status).end(text))
+
+  const response = await outbound().fetch(url, { method: 'GET', headers: {} })
+
+  expect([response.status, await response.text()]).toEqual([status, text])
+})
+
+test('a fetch rejects a status that HTTP does not have', async () => {
+  const url = await serve((_, response) => response.writeHead(999).end())
+
+  await expect(outbound().fetch(url, { method: 'GET', headers: {} })).rejects.toThrow(OutboundError)
+})
 
 describe('a request', () => {
   test('returns status, headers, body and duration of its response', async () => {

@@ -130,9 +130,9 @@ export function createOutbound(options: OutboundOptions) {
     post: async (request: OutboundRequest) => exchange(request, { method: 'POST', maxBytes: MAX_BODY_BYTES }),
 
     /** As the global `fetch`, for documents of up to 1 MB. Follows no redirects, and throws an `OutboundError` for the user. */
-    async fetch(url: string, { method, headers, body = null }: FetchOptions): Promise<Response> {
+    async fetch(url: string, { method, headers, body: sent = null }: FetchOptions): Promise<Response> {
       const { response, error } = await exchange(
-        { url, headers, body, timeoutMs: FETCH_TIMEOUT_MS },
+        { url, headers, body: sent, timeoutMs: FETCH_TIMEOUT_MS },
         { method, maxBytes: MAX_DOCUMENT_BYTES },
       )
       if (!response) throw new OutboundError(error)
@@ -140,8 +140,10 @@ export function createOutbound(options: OutboundOptions) {
       const lines = Object.entries(response.headers).flatMap(([name, values]) =>
         [values].flat().map((value): [string, string] => [name, value]),
       )
-      const isEmpty = response.status === 204 || response.status === 304
-      return new Response(isEmpty ? null : new Uint8Array(response.body), { status: response.status, headers: lines })
+      const { status, body } = response
+      if (status > 599) throw new OutboundError(`the response has the status ${status}`)
+      const isEmpty = [204, 205, 304].includes(status)
+      return new Response(isEmpty ? null : new Uint8Array(body), { status, headers: lines })
     },
 
     async [Symbol.asyncDispose]() {

@@ -19,8 +19,15 @@ function maskedChange(change: AttributeChange, texts: SensitiveTexts): Attribute
   return isMasked ? { path, action, sensitive: true } : change
 }
 
-/** Whether a long list or object, of which a diff has the beginning of the JSON, contains a sensitive text. */
+/** A string in JSON, or the beginning of one that is cut off. */
+const STRING = /"((?:\\.|[^"\\])*)("|…$)/g
+
+/** Whether a long list or object, of which a diff has the beginning of the JSON, contains a sensitive text or the beginning of one. */
 function isCutOff(side: unknown, texts: SensitiveTexts) {
   if (typeof side !== 'string' || !/^[[{]/.test(side) || !side.endsWith('…')) return false
-  return [...texts].some((text) => side.includes(JSON.stringify(text)))
+  return [...side.matchAll(STRING)].some(([, text = '', end]) =>
+    end === '"'
+      ? texts.has(String(JSON.parse(`"${text}"`)))
+      : text !== '' && [...texts].some((one) => JSON.stringify(one).startsWith(`"${text}`)),
+  )
 }

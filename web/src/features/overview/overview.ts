@@ -22,6 +22,7 @@ export type Sample = Wire<typeof sampleSchema>
 type Included = typeof planSchema | typeof applySchema | typeof userSchema | typeof workspaceSchema
 
 const COLUMN_SIZE = 20
+const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /** Counts and setup progress of an organization, and its sample project if it has one. */
@@ -125,7 +126,8 @@ export function useFailedRuns(organization: string) {
     queryFn: async ({ signal }): Promise<ColumnRuns<FailedRun>> => {
       const query = queryString({
         'filter[status]': 'errored',
-        'filter[since]': new Date(Date.now() - DAY_MS).toISOString(),
+        // Without seconds, so that a refetch can get "not modified".
+        'filter[since]': new Date(Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - DAY_MS).toISOString(),
         'page[size]': COLUMN_SIZE,
         include: 'workspace,created_by,plan,apply',
       })

@@ -4,6 +4,7 @@ import { createBrowser } from '../../../testing/browser.ts'
 import { type TestUser, createUser } from '../../../testing/factories.ts'
 import { type TestMailServer, startMailServer } from '../../../testing/mail-server.ts'
 import { freePort } from '../../../testing/ports.ts'
+import { ATTEMPT_LIMITS } from '../sessions/count-attempts.ts'
 import { totpCode } from '../sessions/totp.ts'
 
 const [OLD, NEW] = ['the old password', 'the new password']
@@ -192,6 +193,15 @@ test('guessing links is limited like guessing passwords', async () => {
     statuses.add((await post('/password-resets/actions/show', { secret: `guess-${count}` }, guessing)).status)
 
   expect([...statuses]).toEqual([404, 429])
+})
+
+test('an exhausted address adds no counter for a new login', async () => {
+  const counters = async () => app.db.selectFrom('sign_in_attempts').select('key').execute()
+  for (let index = 0; index <= ATTEMPT_LIMITS.address; index += 1) await show('guess')
+  const before = await counters()
+
+  expect((await forget('another-login')).status).toBe(429)
+  expect(await counters()).toHaveLength(before.length)
 })
 
 test('without a mail server or passwords, the sign-in methods offer no reset, and there is none', async () => {

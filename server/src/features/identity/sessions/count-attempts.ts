@@ -5,7 +5,7 @@ import { tooManyRequests } from '../../../errors.ts'
 import * as store from './store.ts'
 
 /** Failed attempts allowed within `windowMs`. `pair` is an account from one address: attempts from elsewhere cannot lock its user out. */
-export const ATTEMPT_LIMITS = { pair: 10, account: 100, address: 100, codes: 10, resets: 5, windowMs: 15 * 60_000 }
+export const ATTEMPT_LIMITS = { pair: 10, account: 100, address: 100, codes: 10, mails: 5, windowMs: 15 * 60_000 }
 
 /** Period for which an address with a successful sign-in is a known address of the user. */
 export const KNOWN_ADDRESS_TTL_MS = 30 * 24 * 60 * 60_000
@@ -39,12 +39,7 @@ export async function countAttempt(ctx: Ctx, account: string): Promise<CountedAt
     return { place, pair, shared: [] }
   }
 
-  const address = addressCounter(ctx.request.address)
-  // An exhausted address must not add a row for each name that it tries.
-  const used = await store.findAttempts(ctx.db, address.key)
-  if (used && used.count >= address.limit && used.startedAt.getTime() + ATTEMPT_LIMITS.windowMs > ctx.now().getTime())
-    throw tooManyAttempts(ctx, used.startedAt)
-  const shared = [everywhere, address]
+  const shared = [everywhere, await usableAddress(ctx, ctx.request.address)]
   await count(ctx, [pair, ...shared])
   return { place, pair, shared }
 }
@@ -63,8 +58,15 @@ export async function countUnknownLink(ctx: Ctx) {
 
 /** Counts a request to reset the password of a login, whether or not it exists. Throws `too-many-requests`. */
 export async function countResetRequest(ctx: Ctx, login: string) {
-  await count(ctx, [{ key: `reset:${digestOf(login)}`, limit: ATTEMPT_LIMITS.resets }])
-  await countUnknownLink(ctx)
+  const counters = [{ key: `reset:${digestOf(login)}`, limit: ATTEMPT_LIMITS.mails }]
+  if (ctx.request) counters.push(await usableAddress(ctx, ctx.request.address))
+  await count(ctx, counters)
+}
+
+/** Counts an invitation that is to be mailed; false above the limit. */
+export async function mayMailInvitation(ctx: Ctx, email: string) {
+  const attempt = { key: `invitation:${digestOf(email)}`, now: ctx.now(), windowMs: ATTEMPT_LIMITS.windowMs }
+  return (await store.countAttempt(ctx.db, attempt)).count <= ATTEMPT_LIMITS.mails
 }
 
 /** After a new password: guesses of the previous one must not block the user. */
@@ -72,6 +74,15 @@ export async function forgetAttempts(ctx: Ctx, userId: string) {
   const digest = digestOf(userId)
   await store.deleteAttempts(ctx.db, `everywhere:${digest}`)
   if (ctx.request) await store.deleteAttempts(ctx.db, pairKey(digest, network(ctx.request.address, CLIENT_PARTS)))
+}
+
+/** The counter of an address. Throws if it is exhausted: the address must not add a row for each name that it tries. */
+async function usableAddress(ctx: Ctx, address: string) {
+  const counter = addressCounter(address)
+  const used = await store.findAttempts(ctx.db, counter.key)
+  if (used && used.count >= counter.limit && used.startedAt.getTime() + ATTEMPT_LIMITS.windowMs > ctx.now().getTime())
+    throw tooManyAttempts(ctx, used.startedAt)
+  return counter
 }
 
 function addressCounter(address: string): Counter {

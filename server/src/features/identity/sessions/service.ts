@@ -15,7 +15,7 @@ import { verifyPassword } from '../../../secrets/passwords.ts'
 import { userAudit } from '../users/resource.ts'
 import { type UserRow, findUserByLogin } from '../users/store.ts'
 import { countAttempt, resetAttempts, ATTEMPT_LIMITS, KNOWN_ADDRESS_TTL_MS } from './count-attempts.ts'
-import { signInMethods } from './sign-in-settings.ts'
+import { TRIAL_KEPT_MS, signInMethods } from './sign-in-settings.ts'
 import * as store from './store.ts'
 import { consumeCode } from './two-factor.ts'
 
@@ -163,6 +163,10 @@ export const sessionJobs = [jobHandler(sweepSessionsJob, async (ctx) => sweepSes
 async function sweepSessions(ctx: Ctx) {
   const now = ctx.now()
   const ago = (ms: number) => new Date(now.getTime() - ms)
-  const outdated = { now, attemptsBefore: ago(ATTEMPT_LIMITS.windowMs), placesBefore: ago(KNOWN_ADDRESS_TTL_MS) }
-  await store.deleteOutdated(ctx.db, outdated)
+  await store.deleteOutdated(ctx.db, {
+    now,
+    attemptsBefore: ago(ATTEMPT_LIMITS.windowMs),
+    placesBefore: ago(KNOWN_ADDRESS_TTL_MS),
+    trialsBefore: ago(TRIAL_KEPT_MS),
+  })
 }

@@ -30,6 +30,9 @@ export type SignInSettings = {
 /** Context in which the client secret is sealed. */
 export const CLIENT_SECRET = 'sign-in-settings/client-secret'
 
+/** Time after which a trial sign-in is deleted. Until then it proves that an administrator can sign in with the provider. */
+export const TRIAL_KEPT_MS = 24 * 60 * 60_000
+
 /** The settings in effect. They are read at each sign-in, so every replica follows a change at once. */
 export async function readSignInSettings({ db, config, secrets }: Ctx): Promise<SignInSettings> {
   const row = await findSignInSettings(db)

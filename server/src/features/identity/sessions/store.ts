@@ -110,13 +110,14 @@ export async function recordSignInPlace(db: Db, row: Insertable<Schema['sign_in_
     .execute()
 }
 
-type Outdated = { now: Date; attemptsBefore: Date; placesBefore: Date }
+type Outdated = Record<'now' | 'attemptsBefore' | 'placesBefore' | 'trialsBefore', Date>
 
-export async function deleteOutdated(db: Db, { now, attemptsBefore, placesBefore }: Outdated) {
+export async function deleteOutdated(db: Db, { now, attemptsBefore, placesBefore, trialsBefore }: Outdated) {
   await db.deleteFrom('sessions').where('expires_at', '<=', now).execute()
   await db.deleteFrom('password_resets').where('expires_at', '<=', now).execute()
   await db.deleteFrom('sign_in_attempts').where('started_at', '<', attemptsBefore).execute()
   await db.deleteFrom('sign_in_places').where('last_at', '<', placesBefore).execute()
+  await db.deleteFrom('sign_in_trials').where('created_at', '<', trialsBefore).execute()
 }
 
 export type TwoFactorRow = Selectable<Schema['two_factor_secrets']>

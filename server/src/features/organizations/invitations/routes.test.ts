@@ -66,6 +66,16 @@ const membership = async (id: string) =>
   (await send('GET', `/organization-memberships/${id}`, undefined, owner.token)).json().data
 
 describe('an invitation', () => {
+  test('is mailed five times in 15 minutes', async () => {
+    const { id } = await invite('often@example.com')
+    const isMailed = async () => (await resend(id)).json().data.attributes['is-mailed']
+    const mailed = []
+    for (let count = 0; count < 5; count += 1) mailed.push(await isMailed())
+    app.clock.advance(16 * 60_000)
+
+    expect([...mailed, await isMailed()]).toEqual([true, true, true, true, false, true])
+  })
+
   test('shows its link once, and mails another', async () => {
     const { response, id, link, shown, mailed } = await invite('links@example.com')
 

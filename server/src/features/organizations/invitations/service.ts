@@ -29,7 +29,7 @@ export async function acceptInvitation(ctx: Ctx, secret: string) {
   const user = await requirePerson(ctx)
   const invitation = await requireInvitation(ctx, secret)
   return transact(ctx, async (ctx) => {
-    await join(ctx, user, invitation)
+    await join(ctx, user, { ...invitation, secret })
     const { email, confirms_email: confirms } = invitation
     if (!confirms || user.email !== null || (await findUserByLogin(ctx.db, email))) return invitation
     await updateUser(ctx, user.id, { email })
@@ -54,13 +54,17 @@ export async function register(ctx: Ctx, { secret, username, password }: Registe
     // The request is anonymous; the audit trail names the user.
     const asUser = { ...ctx, actor: userActor(user) }
     await recordAudit(asUser, userAudit('create', user, { via: 'invitation' }))
-    await join(asUser, user, invitation)
+    await join(asUser, user, { ...invitation, secret })
     if (confirms) await acceptInvitations(asUser, user.id)
     return openSession(asUser, user)
   })
 }
 
-async function join(ctx: TransactionCtx, user: UserRow, { id, organization_name: name }: OpenInvitation) {
-  if ((await acceptInvitations(ctx, user.id, id)) === 0)
-    throw conflict(`${user.username} is a member of ${name} already`)
+type UsedLink = Pick<OpenInvitation, 'organization_name'> & { secret: string }
+
+/** The link may have been replaced in the meantime, since its invitation now gives more access. */
+async function join(ctx: TransactionCtx, user: UserRow, { secret, organization_name: name }: UsedLink) {
+  if ((await acceptInvitations(ctx, user.id, tokenHash(secret))) > 0) return
+  await requireInvitation(ctx, secret)
+  throw conflict(`${user.username} is a member of ${name} already`)
 }

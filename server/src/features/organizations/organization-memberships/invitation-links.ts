@@ -1,6 +1,7 @@
 import { type Ctx, type TransactionCtx } from '../../../app.ts'
 import { newLinkSecret, tokenHash } from '../../../auth/tokens.ts'
-import { enqueueMail } from '../../../mail/mail.ts'
+import { type Mail, enqueueMail, sendsMail } from '../../../mail/mail.ts'
+import { mayMailInvitation } from '../../identity/sessions/count-attempts.ts'
 import type { InvitationLink } from './resource.ts'
 import { updateMembership } from './store.ts'
 
@@ -19,7 +20,7 @@ export async function createInvitationLinks(
   const [shown, mailed] = [newLinkSecret(), newLinkSecret()]
   const expiresAt = new Date(ctx.now().getTime() + INVITATION_TTL_MS)
   const urlOf = (secret: string) => `${ctx.baseUrl}/app/invitation#${secret}`
-  const isMailed = await enqueueMail(ctx, {
+  const isMailed = await mailInvited(ctx, {
     to: email,
     subject: `Invitation to ${organizationName} on Groundstate`,
     text:
@@ -37,12 +38,17 @@ export async function createInvitationLinks(
 
 /** Informs a person with an account, who is a member already. */
 export async function mailNewMember(ctx: TransactionCtx, { email, organizationName }: Omit<Invited, 'id'>) {
-  await enqueueMail(ctx, {
+  await mailInvited(ctx, {
     to: email,
     subject: `You are a member of ${organizationName} on Groundstate`,
     text: `${inviter(ctx)} added you to the organization ${organizationName}.`,
     link: { label: `Open ${organizationName}`, url: `${ctx.baseUrl}/app/${organizationName}` },
   })
+}
+
+/** Anyone can own an organization and invite any address, so an address gets few mails. Returns whether this is one. */
+async function mailInvited(ctx: TransactionCtx, mail: Mail) {
+  return sendsMail(ctx) && (await mayMailInvitation(ctx, mail.to)) && (await enqueueMail(ctx, mail))
 }
 
 function inviter({ actor }: Ctx) {

@@ -166,8 +166,8 @@ export async function listTeamMemberships(
  * Makes a user a member of the organizations that invited the user's address, which must be confirmed; or of that of one invitation, whose link
  * the user has. Returns their number.
  */
-export async function acceptInvitations(ctx: TransactionCtx, userId: string, membershipId?: string) {
-  const memberships = await store.acceptInvitations(ctx.db, { userId, membershipId, now: ctx.now() })
+export async function acceptInvitations(ctx: TransactionCtx, userId: string, linkHash?: Buffer) {
+  const memberships = await store.acceptInvitations(ctx.db, { userId, linkHash, now: ctx.now() })
   for (const { teams, ...membership } of memberships) {
     await recordAudit(ctx, membershipAudit(membership, 'update', { status: 'active' }))
     announce(ctx, ...teams.map((team) => ({ organization: membership.organization_id, ...teamNotice(team) })))

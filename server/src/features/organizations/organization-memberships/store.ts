@@ -128,13 +128,16 @@ export async function insertUserMembership(db: Db, membership: UserMembership) {
     on conflict (organization_id, user_id) do nothing`.execute(db)
 }
 
-/** Without the id of a membership, the invitations of the user's address: of one organization, or of all. */
-type InvitedUser = { userId: string; organizationId?: string; membershipId?: string | undefined; now: Date }
+/** Without the hash of a link, the invitations of the user's address: of one organization, or of all. */
+type InvitedUser = { userId: string; organizationId?: string; linkHash?: Buffer | undefined; now: Date }
 type AcceptedInvitation = { id: string; organization_id: string; teams: Pick<TeamRow, 'id' | 'visibility'>[] }
 
 /** Turns invitations into memberships of a user, and adds the user to their teams. */
-export async function acceptInvitations(tx: Tx, { userId, organizationId, membershipId, now }: InvitedUser) {
-  const isTheirs = membershipId === undefined ? sql`lower(m.email) = lower(u.email)` : sql`m.id = ${membershipId}`
+export async function acceptInvitations(tx: Tx, { userId, organizationId, linkHash, now }: InvitedUser) {
+  const isTheirs =
+    linkHash === undefined
+      ? sql`lower(m.email) = lower(u.email)`
+      : sql`(m.invitation_hash = ${linkHash} or m.mailed_invitation_hash = ${linkHash})`
   const { rows } = await sql<AcceptedInvitation>`
     with accepted as (
       update organization_memberships m set status = 'active', user_id = u.id, placeholder_id = null,

@@ -53,6 +53,19 @@ test.each([
   expect(res.json().errors[0].detail).toContain(detail)
 })
 
+test('an organization that has a reserved name keeps it until it is renamed', async () => {
+  const { name } = await createOrganization(app, owner)
+  await app.db.updateTable('organizations').set({ name: 'admin' }).where('name', '=', name).execute()
+
+  const kept = await patch('admin', { name: 'admin', email: 'new@acme.test' })
+  const renamed = await patch('admin', { name: 'sign-in' })
+
+  expect(kept.status).toBe(200)
+  expect(kept.json().data.attributes).toMatchObject({ name: 'admin', email: 'new@acme.test' })
+  expect(renamed.status).toBe(422)
+  expect(renamed.json().errors[0].source.pointer).toBe('/data/attributes/name')
+})
+
 test('a name is unique, case-insensitively', async () => {
   await create({ name: 'taken', email: 'a@b.test' })
 

@@ -25,6 +25,7 @@ export async function createOrganization(ctx: Ctx, input: CreateOrganization): P
     const detail = "Default agent pool must be specified when using 'agent' execution mode: create an agent pool first"
     throw invalid(detail, POOL)
   }
+  checkNotReserved(input.name)
   return rejectTakenName({ constraint: 'organizations_name_key' }, async () =>
     transact(ctx, async (ctx) => {
       const now = ctx.now()
@@ -55,6 +56,8 @@ const POOL = '/data/relationships/default-agent-pool'
 export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOrganization): Promise<Organization> {
   const organization = await requireOrganization(ctx, name, 'organization:update')
   const { attributes, relationships } = input
+  // Clients also send an unchanged name, which may be older than the page.
+  if (attributes.name !== undefined && attributes.name !== organization.name) checkNotReserved(attributes.name)
   const mode = attributes['default-execution-mode'] ?? organization.default_execution_mode
   const related = relationships['default-agent-pool']
   const named = related && (related.data?.id ?? null)
@@ -79,6 +82,14 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
       return showChangedOrganization(ctx, organization.id, organization.access)
     }),
   )
+}
+
+/** Names that are pages of the web UI: `/app/admin` cannot be an organization. */
+const RESERVED_NAMES = new Set(['admin', 'invitation', 'reset-password', 'settings', 'sign-in'])
+
+function checkNotReserved(name: string) {
+  if (!RESERVED_NAMES.has(name)) return
+  throw invalid(`Name ${JSON.stringify(name)} is reserved for a page of the web UI`, '/data/attributes/name')
 }
 
 export async function deleteOrganization(ctx: Ctx, name: string) {

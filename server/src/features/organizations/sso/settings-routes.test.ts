@@ -4,6 +4,7 @@ import { createOrganization, createUser, type TestUser } from '../../../testing/
 import { cookiesOf, createIdentityProvider } from '../../../testing/identity-provider.ts'
 import { createReplica } from '../../../testing/replica.ts'
 import { createTeam } from '../../../testing/teams.ts'
+import { sweepSessionsJob } from '../../identity/sessions/service.ts'
 
 const SETTINGS = '/admin/sign-in-settings'
 let provider: Awaited<ReturnType<typeof createIdentityProvider>>
@@ -218,6 +219,19 @@ describe('a test', () => {
     expect(literal.status).toBe(422)
     expect(named.body.checks[0].detail).toContain('GROUNDSTATE_ALLOW_PRIVATE_URLS')
   })
+})
+
+test('a trial is deleted after a day', async () => {
+  const { id } = (await send('POST', '/admin/sign-in-trials', complete)).body.data
+  const sweep = async () => {
+    await app.jobs.enqueue(app.db, sweepSessionsJob, {})
+    await app.runJobs()
+    return (await send('GET', `/admin/sign-in-trials/${id}`)).status
+  }
+
+  expect(await sweep()).toBe(200)
+  app.clock.advance(24 * 3_600_000 + 1)
+  expect(await sweep()).toBe(404)
 })
 
 describe('a trial', () => {

@@ -8,14 +8,12 @@ import {
   CLIENT_SECRET,
   type Provider,
   type SignInSettings,
+  TRIAL_KEPT_MS,
   readSignInSettings,
 } from '../../identity/sessions/sign-in-settings.ts'
 import { findSignInSettings } from '../../identity/sessions/store.ts'
 import { type Draft, type ShownSettings, fingerprintOf, mergeDraft, pointerTo } from './draft.ts'
 import * as store from './store.ts'
-
-/** Time for which a trial proves that an administrator can sign in with the provider. */
-const PROOF_TTL_MS = 24 * 60 * 60_000
 
 export async function showSignInSettings(ctx: Ctx): Promise<ShownSettings> {
   checkSiteAdmin(ctx)
@@ -93,6 +91,6 @@ async function checkSignInPossible(ctx: Ctx, before: SignInSettings, { provider,
 }
 
 async function findProof(ctx: Ctx, provider: Provider) {
-  const since = new Date(ctx.now().getTime() - PROOF_TTL_MS)
+  const since = new Date(ctx.now().getTime() - TRIAL_KEPT_MS)
   return store.findProof(ctx.db, fingerprintOf(ctx, provider), since)
 }

@@ -115,10 +115,6 @@ export async function finishTrial(
   return numUpdatedRows > 0n
 }
 
-export async function deleteTrials(db: Db, before: Date) {
-  await db.deleteFrom('sign_in_trials').where('created_at', '<', before).execute()
-}
-
 /** When an administrator last signed in with these settings, since `since`. */
 export async function findProof(db: Db, fingerprint: string, since: Date) {
   const row = await db

@@ -6,7 +6,7 @@ import type { Ctx } from '../../../app.ts'
 import { userActor } from '../../../auth/actor.ts'
 import { canReadRuns, readAccess } from '../../../auth/workspace-access.ts'
 import { invalid, noLongerKept, notFound, unavailable } from '../../../errors.ts'
-import { withWhole } from '../../states/state-versions/content.ts'
+import { LARGE_BYTES, withWhole } from '../../states/state-versions/content.ts'
 import { readSensitiveTexts } from '../../workspaces/variable-sets/sensitive-values.ts'
 import { requirePhase } from './access.ts'
 import * as artifacts from './artifact.ts'
@@ -33,12 +33,25 @@ export async function openRedactedPlan(ctx: Ctx, planId: string, signal: AbortSi
   ])
   const texts = textsOf(run.workspace_id)
   if (!content || texts.size === 0) return content
-  // The size of a document is unknown.
-  return withWhole(Infinity, async () => {
-    const outcome = await ctx.workers.maskPlan(await buffer(content), texts)
+  const { start, size } = await readStart(content)
+  return withWhole(size, async () => {
+    const rest = size > LARGE_BYTES ? [await buffer(content)] : []
+    const outcome = await ctx.workers.maskPlan(Buffer.concat([...start, ...rest]), texts)
     if (!outcome.ok) throw invalid(outcome.reason)
     return Buffer.from(outcome.value)
   })
+}
+
+/** Reads until the end, or until it is certain that the content is large. */
+async function readStart(content: Readable) {
+  const start: Buffer[] = []
+  let size = 0
+  for await (const chunk of content.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    start.push(chunk)
+    size += chunk.length
+    if (size > LARGE_BYTES) break
+  }
+  return { start, size }
 }
 
 /** The state that the engine could not store at the end of an apply. Throws `not-found` if there is none. */

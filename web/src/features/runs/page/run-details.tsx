@@ -1,6 +1,11 @@
+import { useMutation } from '@tanstack/react-query'
+import { Download, LifeBuoy } from 'lucide-react'
+import { apiPath } from '../../../api/client.ts'
+import { Button, buttonClass } from '../../../components/button.tsx'
 import { Card, DescriptionList } from '../../../components/card.tsx'
 import { CopyCurl } from '../../../components/copy-curl.tsx'
 import { CopyButton } from '../../../components/copy.tsx'
+import { toast } from '../../../components/overlay-hosts.tsx'
 import { exactTime } from '../../../components/time.tsx'
 import type { RunDocument } from '../run.ts'
 
@@ -23,6 +28,17 @@ export function RunDetails({ document: { run, plan, apply, configuration } }: { 
         ]}
       />
       <div className="mt-2 -ml-3">
+        {configuration?.attributes.status === 'uploaded' && (
+          <a
+            href={apiPath(`/configuration-versions/${configuration.id}/download`)}
+            download={`${configuration.id}.tar.gz`}
+            className={buttonClass({ kind: 'quiet' })}
+          >
+            <Download size={16} />
+            Download configuration
+          </a>
+        )}
+        {apply?.attributes.status === 'errored' && <ErroredState applyId={apply.id} />}
         <CopyCurl path={`/runs/${run.id}`} />
       </div>
     </Card>
@@ -35,5 +51,31 @@ function Identifier({ id }: { id: string }) {
       <code className="min-w-0 text-xs">{id}</code>
       <CopyButton text={id} label={`Copy ${id}`} />
     </span>
+  )
+}
+
+/** Downloads the state that the engine could not store. The API does not say in advance whether there is one. */
+function ErroredState({ applyId }: { applyId: string }) {
+  const download = useMutation({
+    mutationFn: async () => {
+      const response = await fetch(apiPath(`/applies/${applyId}/errored-state`))
+      if (response.status === 404) return toast({ text: 'Nothing to recover: the engine stored its state.' })
+      if (!response.ok) throw new Error(`The server responded with status ${response.status}.`)
+      const link = document.createElement('a')
+      link.href = URL.createObjectURL(await response.blob())
+      link.download = 'errored.tfstate'
+      link.click()
+      return URL.revokeObjectURL(link.href)
+    },
+    onError: ({ message }) => toast({ text: message, tone: 'bad' }),
+  })
+  return (
+    <Button
+      kind="quiet"
+      icon={LifeBuoy}
+      label="Recover unsaved state"
+      isPending={download.isPending}
+      onClick={() => download.mutate()}
+    />
   )
 }
