@@ -282,7 +282,7 @@ describe.skipIf(!hasBrowser)('an organization', () => {
     const layout = await layoutFaults()
     await button(page, 'Delete organization').click()
     const confirm = page.getByRole('group').getByRole('button', { name: 'Delete organization' })
-    await confirm.click()
+    await confirm.click({ force: true })
     await server.api('GET', '/organizations/pilot', undefined, { token: ADMIN_TOKEN, expect: 200 })
     await page.getByLabel('to confirm').fill('pilot')
     await confirm.click()
