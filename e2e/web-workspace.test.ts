@@ -111,7 +111,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a workspace', () => {
     expect(newRun).toContain('you can’t start runs here')
     expect(fields).toBe(0)
     expect(actions).toBe(0)
-    expect(tabs).toEqual(['Overview', 'Runs', 'States', 'Variables', 'Tasks', 'Triggers', 'Access', 'Settings'])
+    expect(tabs).toEqual(['Overview', 'Runs', 'States', 'Variables', 'Run tasks', 'Run triggers', 'Access', 'Settings'])
     expect(ritasFaults).toEqual([])
   })
 

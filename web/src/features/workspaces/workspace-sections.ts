@@ -10,8 +10,8 @@ export const WORKSPACE_TABS: readonly [
   ['Runs', '/runs', 'can-read-run'],
   ['States', '/states', 'can-read-state-versions'],
   ['Variables', '/variables', 'can-read-variable'],
-  ['Tasks', '/tasks'],
-  ['Triggers', '/triggers', 'can-read-run'],
+  ['Run tasks', '/tasks'],
+  ['Run triggers', '/triggers', 'can-read-run'],
   ['Access', '/access'],
   ['Settings', '/settings', 'can-read-settings'],
 ]
