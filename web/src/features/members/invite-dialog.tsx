@@ -32,7 +32,7 @@ export default function InviteDialog({ organization, onClose }: InviteDialogProp
       emails.length === 0
         ? 'Enter at least one address'
         : odd !== undefined
-          ? `“${odd}” is not an e-mail address`
+          ? `“${odd}” is not an email address`
           : emails.length > MAX_ADDRESSES
             ? `Invite up to ${MAX_ADDRESSES} people at a time`
             : undefined
@@ -95,7 +95,10 @@ export default function InviteDialog({ organization, onClose }: InviteDialogProp
           rows={4}
           value={text}
           error={error}
-          onChange={({ target }) => setText(target.value)}
+          onChange={({ target }) => {
+            setText(target.value)
+            setError(undefined)
+          }}
           autoFocus
         />
         <TeamChoice organization={organization} teams={teams} onChange={setTeams} />
@@ -166,7 +169,9 @@ function Results({ results }: { results: readonly Invited[] }) {
             {link && <InvitationLink link={link} />}
             {isMember === true && <p className="text-dim">Has an account, and is a member now.</p>}
             {isKnown === true && (
-              <p className="text-dim">Is a member already, or invited: resend the invitation there.</p>
+              <p className="text-dim">
+                Already a member or invited. To make a new link, resend the invitation in the list of members.
+              </p>
             )}
             {error && <ErrorNote error={error} />}
           </li>
