@@ -9,9 +9,13 @@ import { useAgentPools } from '../workspaces/new-workspace.ts'
 import { type Organization, useOpenOrganization, useUpdateOrganization } from './organization-settings.ts'
 
 export function DefaultsPage() {
-  const { data, fallback } = useOpenOrganization()
+  const { name, data, fallback } = useOpenOrganization()
   return (
-    <Page title="Defaults" about="Used by projects and workspaces that have no setting of their own.">
+    <Page
+      title="Defaults"
+      documentTitle={`Defaults · ${name}`}
+      about="Used by projects and workspaces that have no setting of their own."
+    >
       {data ? (
         <div className="grid gap-4">
           <Execution organization={data} />

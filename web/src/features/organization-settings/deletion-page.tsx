@@ -14,7 +14,7 @@ export function DeletionPage() {
   const workspaces = useOverview(name).data?.overview.workspaces.total
   const navigate = useNavigate()
   return (
-    <Page title="Delete organization">
+    <Page title="Delete organization" documentTitle={`Delete organization · ${name}`}>
       {!data && fallback}
       {data && (
         <Card tone="bad" title={`Delete ${name}`}>

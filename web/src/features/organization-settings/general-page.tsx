@@ -19,7 +19,11 @@ import {
 export function GeneralPage() {
   const { name, data, fallback } = useOpenOrganization()
   return (
-    <Page title="General" actions={<CopyCurl path={`/organizations/${name}`} />}>
+    <Page
+      title="General"
+      documentTitle={`General settings · ${name}`}
+      actions={<CopyCurl path={`/organizations/${name}`} />}
+    >
       {data ? (
         <div className="grid gap-4">
           <Name organization={data} />

@@ -20,7 +20,11 @@ export function QuotasPage() {
   const { data, fallback } = loaded(useOverview(name))
   const plan = organization?.attributes['plan-identifier']
   return (
-    <Page title="Quotas" about={plan && `What the plan of the organization allows. Plan: ${plan}.`}>
+    <Page
+      title="Quotas"
+      documentTitle={`Quotas · ${name}`}
+      about={plan && `What the plan of the organization allows. Plan: ${plan}.`}
+    >
       {!data && fallback}
       {data && (
         <div className="grid gap-4">

@@ -8,8 +8,12 @@ import { DAYS, policyText, useRetention, useSetRetention } from '../workspaces/r
 import { type Organization, useOpenOrganization } from './organization-settings.ts'
 
 export function RetentionPage() {
-  const { data, fallback } = useOpenOrganization()
-  return <Page title="Retention">{data ? <Retention organization={data} /> : fallback}</Page>
+  const { name, data, fallback } = useOpenOrganization()
+  return (
+    <Page title="Retention" documentTitle={`Retention · ${name}`}>
+      {data ? <Retention organization={data} /> : fallback}
+    </Page>
+  )
 }
 
 const SERVER = {

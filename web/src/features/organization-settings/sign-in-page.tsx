@@ -18,9 +18,9 @@ import {
 const LINK = 'text-accent underline'
 
 export function OrganizationSignInPage() {
-  const { data, fallback } = useOpenOrganization()
+  const { name, data, fallback } = useOpenOrganization()
   return (
-    <Page title="Sign-in">
+    <Page title="Sign-in" documentTitle={`Sign-in · ${name}`}>
       {data ? (
         <div className="grid gap-4">
           <TwoFactor organization={data} />

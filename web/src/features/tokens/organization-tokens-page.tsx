@@ -19,7 +19,11 @@ export function OrganizationTokensPage() {
   const { organization } = route.useParams()
   const permissions = useOrganizationPermissions(organization)
   return (
-    <Page title="Tokens" about="What programs use to act in this organization without a person's account.">
+    <Page
+      title="Tokens"
+      documentTitle={`Tokens · ${organization}`}
+      about="What programs use to act in this organization without a person's account."
+    >
       <div className="grid gap-4">
         {permissions && (
           <TokensCard
