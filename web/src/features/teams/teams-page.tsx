@@ -2,6 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { EyeOff, Plus, UsersRound } from 'lucide-react'
 import { Suspense, lazy, useMemo } from 'react'
 import { Button } from '../../components/button.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState } from '../../components/feedback.tsx'
 import { TargetLink } from '../../components/links.tsx'
@@ -28,7 +29,12 @@ export function TeamsPage() {
     <Page
       title="Teams"
       documentTitle={`Teams · ${organization}`}
-      actions={create}
+      actions={
+        <>
+          <CopyCurl path={`/organizations/${organization}/teams`} />
+          {create}
+        </>
+      }
       about={
         <>
           A team gives its members access. Its tokens are the accounts of pipelines and other programs.{' '}
