@@ -120,7 +120,7 @@ function Trail({ scope, search, onSearch }: TrailProps) {
 function columnsOf(onOpen: (id: string) => void): readonly Column<AuditEvent>[] {
   return [
     { header: 'Time', cell: ({ timestamp }) => <RelativeTime at={timestamp} className="text-dim" /> },
-    { header: 'Who', cell: ({ auth }) => auth.description },
+    { header: 'Who', className: 'min-w-24', cell: ({ auth }) => auth.description },
     {
       header: 'Event',
       cell: (event) => (
