@@ -31,12 +31,13 @@ const siteRoute = getRouteApi('/frame/app/admin/audit-trail')
 
 export function AuditTrailPage() {
   const { organization } = route.useParams()
+  const search = route.useSearch()
   const permissions = useOrganizationPermissions(organization)
   const navigate = route.useNavigate()
   const scope = useMemo(() => ({ organization }), [organization])
   if (permissions && !permissions['can-manage-auditing'])
     return <NotFoundPage title="Audit trail not found">Only owners see this page.</NotFoundPage>
-  return <Trail scope={scope} search={route.useSearch()} onSearch={(options) => void navigate(options)} />
+  return <Trail scope={scope} search={search} onSearch={(options) => void navigate(options)} />
 }
 
 const SITE: Scope = { organization: undefined }
