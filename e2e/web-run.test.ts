@@ -93,7 +93,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
 
     await open(workspace, run)
     const title = await page.title()
-    const banner = await page.getByText('This run destroys all resources in old.').count()
+    const banner = await page.getByText('This run destroys all resources of old.').count()
     await approvalOf(page).getByRole('button', { name: 'Confirm & apply' }).click()
     const question = approvalOf(page).getByRole('group', { name: 'Apply the plan to old?' })
     await question.getByText('terraform_data.node[1]').waitFor()

@@ -35,7 +35,7 @@ export const changePasswordBody = requestBody(
     })
     .refine((body) => body.password_confirmation === undefined || body.password_confirmation === body.password, {
       path: ['password_confirmation'],
-      error: "password_confirmation doesn't match the password",
+      error: "the confirmation doesn't match the password",
     }),
 )
 export type ChangePassword = z.infer<typeof changePasswordBody>['data']['attributes']

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { counted } from './numbers.ts'
+import { WrappedName } from './wrapped-name.tsx'
 
 export type Side =
   | { kind: 'absent' }
@@ -42,7 +43,7 @@ export function AttributeDiff({ label, changes, unknownText = 'known after apply
           // An index may occur twice: one item moves away from it, another is added.
           <tr key={`${path} ${movedTo ?? ''}`} className="border-t border-line align-top first:border-0 max-sm:block">
             <th scope="row" className="w-[28%] px-3 py-1 text-left font-normal max-sm:block max-sm:w-auto">
-              {path}{' '}
+              <WrappedName text={path} />{' '}
               {movedTo !== undefined && <span className="ml-1 font-sans text-xs text-dim">moves to {movedTo}</span>}
               {isFormattingOnly && <span className="ml-1 font-sans text-xs text-dim">formatting only</span>}
               {forcesReplacement && (

@@ -43,7 +43,7 @@ export function CodeBlock({ code, label }: { code: string; label: string }) {
       >
         {code}
       </pre>
-      <div className="absolute top-1 right-1 rounded-md bg-ground">
+      <div className="absolute top-px right-px rounded-md bg-ground p-0.5">
         <CopyButton text={code} label={`Copy ${label}`} />
       </div>
     </div>

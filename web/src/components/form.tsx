@@ -131,7 +131,13 @@ export function RadioField({ label, name, value, options, onChange }: RadioField
 export function fieldError(error: Error | null, name: string) {
   if (!(error instanceof ApiError)) return undefined
   const own = error.refusals.filter(({ pointer }) => pointer === `/data/attributes/${name}`)
-  return own.length === 0 ? undefined : own.map(({ detail }) => detail).join('\n')
+  return own.length === 0 ? undefined : own.map(({ detail }) => ruleOf(detail)).join('\n')
+}
+
+/** `url is "": URL can't be blank` without the attribute and the value, which the field shows. */
+export function ruleOf(detail: string) {
+  const [, rule] = /^[\w-]+ is (?:"(?:[^"\\]|\\.)*"|invalid \(value not shown\))[:;] ([^]*)$/.exec(detail) ?? []
+  return rule === undefined ? detail : `${rule.charAt(0).toUpperCase()}${rule.slice(1)}`
 }
 
 /** The errors that no field shows. The fields show those of the attributes `names`, and those with a matching pointer. */

@@ -42,7 +42,7 @@ export default function ToastHost({ toasts }: { toasts: readonly ToastOptions[] 
   }, [toasts])
   return (
     <Toast.Provider toastManager={manager}>
-      <Toast.Viewport className="fixed right-4 bottom-4 z-50 max-md:bottom-20 flex w-80 max-w-[calc(100vw-2rem)] flex-col gap-2">
+      <Toast.Viewport className="fixed right-4 bottom-4 z-50 flex w-80 max-w-[calc(100vw-2rem)] flex-col gap-2 max-lg:bottom-20">
         <List />
       </Toast.Viewport>
     </Toast.Provider>

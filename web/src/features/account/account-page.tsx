@@ -67,13 +67,17 @@ function Profile({ account }: { account: AccountAttributes }) {
           { label: 'Email', name: 'email', type: 'email', autoComplete: 'email', defaultValue: shown, required: true },
         ]}
         action="Save"
+        kind="primary"
         mutation={update}
         onSubmit={onSubmit}
       />
       {update.isSuccess && <Done>Saved.</Done>}
       {unconfirmed !== null && (
         <p className="mt-3 text-dim">
-          {unconfirmed} must be confirmed by an administrator. Until then, your address is {account.email}.
+          {unconfirmed} must be confirmed by an administrator.{' '}
+          {account.email === null
+            ? 'Until then, sign in with your username.'
+            : `Until then, your address is ${account.email}.`}
         </p>
       )}
     </Card>
@@ -91,6 +95,7 @@ function Password() {
           passwordField('Confirm new password', 'password_confirmation', 'new-password'),
         ]}
         action="Change password"
+        kind="primary"
         mutation={change}
       />
       {change.isSuccess && <Done>Password changed.</Done>}

@@ -2,6 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { Bot, CircleCheck, CircleX, Plus } from 'lucide-react'
 import { Suspense, lazy } from 'react'
 import { Button } from '../../components/button.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState } from '../../components/feedback.tsx'
 import { TargetLink } from '../../components/links.tsx'
@@ -31,7 +32,12 @@ export function AgentPoolsPage() {
     <Page
       title="Agents"
       about="Agents execute runs in your own networks. They belong to a pool, which workspaces, projects or the organization select."
-      actions={create}
+      actions={
+        <>
+          <CopyCurl path={`/organizations/${organization}/agent-pools`} />
+          {create}
+        </>
+      }
     >
       <BuiltInPool organization={organization} />
       <SearchedList

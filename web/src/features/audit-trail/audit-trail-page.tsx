@@ -4,12 +4,13 @@ import { useMemo } from 'react'
 import { Button } from '../../components/button.tsx'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
-import { EmptyState, loaded } from '../../components/feedback.tsx'
+import { EmptyState, NotFoundPage, loaded } from '../../components/feedback.tsx'
 import { Menu } from '../../components/menu.tsx'
 import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
+import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { AuditFilters } from './audit-filters.tsx'
 import { type AuditSearch, NO_FILTER, isFiltered } from './audit-search.ts'
 import {
@@ -30,9 +31,13 @@ const siteRoute = getRouteApi('/frame/app/admin/audit-trail')
 
 export function AuditTrailPage() {
   const { organization } = route.useParams()
+  const search = route.useSearch()
+  const permissions = useOrganizationPermissions(organization)
   const navigate = route.useNavigate()
   const scope = useMemo(() => ({ organization }), [organization])
-  return <Trail scope={scope} search={route.useSearch()} onSearch={(options) => void navigate(options)} />
+  if (permissions && !permissions['can-manage-auditing'])
+    return <NotFoundPage title="Audit trail not found">Only owners see this page.</NotFoundPage>
+  return <Trail scope={scope} search={search} onSearch={(options) => void navigate(options)} />
 }
 
 const SITE: Scope = { organization: undefined }
@@ -63,6 +68,7 @@ function Trail({ scope, search, onSearch }: TrailProps) {
   return (
     <Page
       title="Audit trail"
+      documentTitle={`Audit trail · ${scope.organization ?? 'Administration'}`}
       about={
         <>
           {about} <DocsLink page="audit">What is recorded</DocsLink>
@@ -115,7 +121,7 @@ function Trail({ scope, search, onSearch }: TrailProps) {
 function columnsOf(onOpen: (id: string) => void): readonly Column<AuditEvent>[] {
   return [
     { header: 'Time', cell: ({ timestamp }) => <RelativeTime at={timestamp} className="text-dim" /> },
-    { header: 'User', cell: ({ auth }) => auth.description },
+    { header: 'User', className: 'min-w-24', cell: ({ auth }) => auth.description },
     {
       header: 'Event',
       cell: (event) => (
@@ -140,7 +146,7 @@ function columnsOf(onOpen: (id: string) => void): readonly Column<AuditEvent>[] 
     },
     {
       header: 'Address',
-      className: 'hidden md:table-cell',
+      className: 'hidden md:table-cell min-w-32',
       cell: ({ auth }) => <span className="numeric text-dim">{auth.address}</span>,
     },
   ]

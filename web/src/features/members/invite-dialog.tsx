@@ -95,7 +95,10 @@ export default function InviteDialog({ organization, onClose }: InviteDialogProp
           rows={4}
           value={text}
           error={error}
-          onChange={({ target }) => setText(target.value)}
+          onChange={({ target }) => {
+            setText(target.value)
+            setError(undefined)
+          }}
           autoFocus
         />
         <TeamChoice organization={organization} teams={teams} onChange={setTeams} />

@@ -2,6 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { UserPlus, UserRound } from 'lucide-react'
 import { Suspense, lazy, useMemo } from 'react'
 import { Button } from '../../components/button.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState, NotFoundPage } from '../../components/feedback.tsx'
 import { ActiveFilters, FilterChips } from '../../components/filters.tsx'
@@ -41,7 +42,12 @@ export function MembersPage() {
   return (
     <Page
       title="Members"
-      actions={invite}
+      actions={
+        <>
+          <CopyCurl path={`/organizations/${organization}/organization-memberships`} />
+          {invite}
+        </>
+      }
       about={
         <>
           People in the organization. Programs use{' '}

@@ -168,7 +168,10 @@ export function addressesIn(text: string) {
   const bracketed = [...text.matchAll(/<([^<>\s]+@[^<>\s]+)>/g)].map(([, address = '']) => address)
   const rest = text.replaceAll(/(?:"[^"]*"|[^,;\n<]*)<[^<>]*>/g, ' ')
   const plain = rest.split(/[\s,;]+/).filter((word) => word !== '')
-  return [...new Set([...bracketed, ...plain])]
+  // Addresses are the same in upper and lower case.
+  return [
+    ...new Map([...bracketed, ...plain].toReversed().map((email) => [email.toLowerCase(), email])).values(),
+  ].toReversed()
 }
 
 /** The reasons why the removal would be rejected, as far as the page knows them. */

@@ -78,7 +78,7 @@ function OrganizationTile({ organization, hasCounts }: OrganizationTileProps) {
       className="block h-full space-y-1.5 rounded-lg border border-line bg-paper p-4 no-underline hover:border-accent"
     >
       <span className="flex flex-wrap items-center gap-2">
-        <span className="min-w-0 text-base font-medium">{name}</span>
+        <span className="min-w-0 text-base font-semibold">{name}</span>
         <Badge text={permissions['can-destroy'] ? 'owner' : 'member'} />
       </span>
       <span className="flex min-h-6 flex-wrap items-center gap-2">

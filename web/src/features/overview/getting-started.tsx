@@ -10,10 +10,16 @@ import type { Overview } from './overview.ts'
 
 const WORKSPACE = 'my-first-workspace'
 
-type GettingStartedProps = { organization: string; overview: Overview; mayCreate: boolean; onHide: () => void }
+type GettingStartedProps = {
+  organization: string
+  overview: Overview
+  mayCreate: boolean
+  mayManageTasks: boolean
+  onHide: () => void
+}
 
 /** Checklist from a new server to the first run. A step is done however it was achieved. */
-export function GettingStarted({ organization, overview, mayCreate, onHide }: GettingStartedProps) {
+export function GettingStarted({ organization, overview, mayCreate, mayManageTasks, onHide }: GettingStartedProps) {
   const id = useId()
   const host = cliHost(document.baseURI)
   const steps: readonly StepProps[] = [
@@ -41,10 +47,16 @@ export function GettingStarted({ organization, overview, mayCreate, onHide }: Ge
           </p>
         </>
       ) : (
-        <p>
-          You can’t create workspaces in {organization}. Ask an owner to create one, then add its cloud block to your
-          configuration.
-        </p>
+        <>
+          <p>
+            You can’t create workspaces in {organization}. Ask an owner to create one, then add its cloud block to your
+            configuration:
+          </p>
+          <CodeBlock
+            label="the cloud block"
+            code={cloudBlock({ host: host.name, organization, workspace: 'the-workspace' })}
+          />
+        </>
       ),
     },
     {
@@ -68,12 +80,6 @@ export function GettingStarted({ organization, overview, mayCreate, onHide }: Ge
               Import state
             </ListLink>
           </p>
-          {!mayCreate && (
-            <CodeBlock
-              label="the cloud block"
-              code={cloudBlock({ host: host.name, organization, workspace: 'the-workspace' })}
-            />
-          )}
         </>
       ),
     },
@@ -88,10 +94,14 @@ export function GettingStarted({ organization, overview, mayCreate, onHide }: Ge
             <DocsLink page="run-tasks">Run tasks</DocsLink>). Create one with the URL of the service, then attach it to
             workspaces.
           </p>
-          <ListLink list="run-tasks" search={{ new: true }} className={buttonClass({ size: 'small' })}>
-            <Plus size={16} />
-            New run task
-          </ListLink>
+          {mayManageTasks ? (
+            <ListLink list="run-tasks" search={{ new: true }} className={buttonClass({ size: 'small' })}>
+              <Plus size={16} />
+              New run task
+            </ListLink>
+          ) : (
+            <p>You can’t create run tasks in {organization}: ask an owner.</p>
+          )}
         </>
       ),
     },
@@ -104,7 +114,7 @@ export function GettingStarted({ organization, overview, mayCreate, onHide }: Ge
     <section aria-labelledby={id} className="min-w-0 rounded-lg border border-line bg-paper">
       <header className="flex flex-wrap items-start gap-x-3 gap-y-1 px-4 pt-3 pb-3">
         <div className="min-w-0 flex-1">
-          <h2 id={id} className="text-base font-medium">
+          <h2 id={id} className="text-base font-semibold">
             {isComplete ? 'Setup complete' : 'Get started'}
           </h2>
           <p role="status" className="mt-0.5 text-dim">

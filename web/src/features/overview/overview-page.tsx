@@ -65,6 +65,7 @@ function Content({ organization, overview, sample }: ContentProps) {
             organization={organization}
             overview={overview}
             mayCreate={permissions?.['can-create-workspace'] ?? false}
+            mayManageTasks={permissions?.['can-manage-run-tasks'] ?? false}
             onHide={() => setGuideChoice(organization, 'hidden')}
           />
         )}

@@ -2,6 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { Folder, Plus } from 'lucide-react'
 import { Suspense, lazy } from 'react'
 import { Button } from '../../components/button.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState } from '../../components/feedback.tsx'
 import { ListLink, ProjectLink } from '../../components/links.tsx'
@@ -32,7 +33,12 @@ export function ProjectsPage() {
     <Page
       title="Projects"
       about="A project groups workspaces: it gives teams access to all of them, and settings, tags and variable sets."
-      actions={create}
+      actions={
+        <>
+          <CopyCurl path={`/organizations/${organization}/projects`} />
+          {create}
+        </>
+      }
     >
       <SearchedList
         noun="projects"

@@ -123,17 +123,18 @@ const LEVEL_TONES = { advisory: 'text-warn', mandatory: 'text-bad' } as const
 function Cell({ task, row: { workspace, attachment }, stage }: CellProps) {
   const { name, permissions } = workspace.attributes
   const attributes = attachment?.attributes
+  const mayChange = permissions['can-manage-run-tasks']
   const level = attributes?.stages.includes(stage) ? attributes['enforcement-level'] : undefined
   const Icon = level && LEVEL_ICONS[level]
   const look = (
     <>
       {Icon && <Icon size={15} />}
-      {level ? LEVELS[level].text : '—'}
+      {level ? LEVELS[level].text : mayChange ? <Plus size={15} /> : '—'}
     </>
   )
   const tone = level ? LEVEL_TONES[level] : 'text-dim'
   const place = `${name}, ${STAGES[stage].text}`
-  if (!permissions['can-manage-run-tasks'])
+  if (!mayChange)
     return (
       <span className={`inline-flex items-center gap-1.5 ${tone}`}>
         {look}

@@ -69,7 +69,8 @@ function NoRunTasks({ create }: { create: React.ReactNode }) {
         continue. A failed mandatory task stops the run, an advisory one only warns.
       </p>
       <p>
-        <DocsLink page="run-tasks">Write a receiver</DocsLink>, or start from the example in the documentation.
+        <DocsLink page="run-tasks">Write a receiver</DocsLink>, or start from{' '}
+        <DocsLink page="run-task-receiver">the example</DocsLink>.
         {create === false && ' Creating a run task requires the permission to manage run tasks.'}
       </p>
     </EmptyState>
@@ -80,9 +81,13 @@ type TasksTableProps = { organization: string; rows: readonly ShownTask[]; mayMa
 
 function TasksTable({ organization, rows, mayManage }: TasksTableProps) {
   const columns: readonly Column<ShownTask>[] = [
-    { header: 'Name', className: 'min-w-48', cell: (row) => <Name organization={organization} row={row} /> },
+    { header: 'Name', className: 'min-w-36', cell: (row) => <Name organization={organization} row={row} /> },
     { header: 'Last 50 requests', cell: ({ health }) => <HealthLine health={health} /> },
-    { header: 'Workspaces', className: 'whitespace-nowrap', cell: (row) => <Workspaces row={row} /> },
+    {
+      header: 'Workspaces',
+      className: 'whitespace-nowrap hidden sm:table-cell',
+      cell: (row) => <Workspaces row={row} />,
+    },
     {
       header: 'Agent pool',
       className: 'hidden lg:table-cell',

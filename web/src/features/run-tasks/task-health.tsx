@@ -1,3 +1,4 @@
+import { counted } from '../../components/numbers.ts'
 import { Badge } from '../../components/status.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import type { TaskHealth } from './run-tasks.ts'
@@ -55,7 +56,7 @@ export function HealthSummary({ health }: { health: TaskHealth | undefined }) {
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
         <HealthBars recent={health.recent} />
         <span className="numeric">
-          {health.succeeded} of the last {health.recent.length} requests delivered
+          {health.succeeded} of the last {counted(health.recent.length, 'request')} delivered
         </span>
         {median !== null && slow !== null && (
           <span className="numeric text-dim">

@@ -31,7 +31,7 @@ export function RunAuthorName({ run, author }: { run: { source: Source }; author
   const [Icon, text] = run.source === 'tfe-run-trigger' ? [Zap, 'run trigger'] : [Bot, 'a token']
   const { username = text, 'avatar-url': avatar } = author?.attributes ?? {}
   return (
-    <span className="inline-flex min-w-0 items-center gap-1.5">
+    <span className="inline-flex min-w-0 items-center gap-1.5 align-bottom">
       {avatar === undefined ? (
         <Icon size={16} className="shrink-0 text-dim" />
       ) : (

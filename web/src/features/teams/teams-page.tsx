@@ -2,6 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { EyeOff, Plus, UsersRound } from 'lucide-react'
 import { Suspense, lazy, useMemo } from 'react'
 import { Button } from '../../components/button.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState } from '../../components/feedback.tsx'
 import { TargetLink } from '../../components/links.tsx'
@@ -27,7 +28,12 @@ export function TeamsPage() {
   return (
     <Page
       title="Teams"
-      actions={create}
+      actions={
+        <>
+          <CopyCurl path={`/organizations/${organization}/teams`} />
+          {create}
+        </>
+      }
       about={
         <>
           A team gives its members access. Pipelines and other programs use its tokens.{' '}

@@ -40,7 +40,7 @@ export function SetWorkspaces({ organization, shown, search, onSearch }: SetWork
         </div>
       )}
       <section aria-labelledby="effective" className="space-y-2">
-        <h2 id="effective" className="text-base font-medium">
+        <h2 id="effective" className="text-base font-semibold">
           Workspaces
         </h2>
         <p className="max-w-3xl text-dim">

@@ -2,6 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { Braces, Plus } from 'lucide-react'
 import { Suspense, lazy } from 'react'
 import { Button } from '../../components/button.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState } from '../../components/feedback.tsx'
 import { FilterChips } from '../../components/filters.tsx'
@@ -39,7 +40,12 @@ export function VariableSetsPage() {
     <Page
       title="Variable sets"
       about="Variables for many workspaces: for all of them, for projects, or for selected workspaces."
-      actions={create}
+      actions={
+        <>
+          <CopyCurl path={`/organizations/${organization}/varsets`} />
+          {create}
+        </>
+      }
     >
       <SearchedList
         noun="variable sets"

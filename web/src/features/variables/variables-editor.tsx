@@ -82,7 +82,7 @@ export function VariablesEditor({ owner, mayChange, search, onSearch, empty }: V
         const rows = shown.filter(({ variable }) => variable.attributes.category === category)
         return rows.length === 0 ? null : (
           <section key={category} aria-label={CATEGORIES[category].title}>
-            <h2 className="text-base font-medium">{CATEGORIES[category].title}</h2>
+            <h2 className="text-base font-semibold">{CATEGORIES[category].title}</h2>
             <p className="mb-2 text-dim">{CATEGORIES[category].about}</p>
             <ul className="divide-y divide-line rounded-lg border border-line bg-paper">
               {rows.map((one) => (

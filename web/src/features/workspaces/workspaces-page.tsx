@@ -63,7 +63,7 @@ export function WorkspacesPage() {
         </>
       }
     >
-      <WorkspaceList organization={organization} search={search} onChange={change}>
+      <WorkspaceList organization={organization} search={search} mayCreate={!projects || mayCreate} onChange={change}>
         {create}
         {upload}
         <Button label="Import state" icon={FileInput} onClick={() => open('import')} />
@@ -87,12 +87,13 @@ const CHANGES = ['workspaces', 'runs', 'overview', 'projects', 'tags']
 type WorkspaceListProps = {
   organization: string
   search: WorkspaceSearch
+  mayCreate: boolean
   onChange: ChangeSearch
   /** The actions of the empty list. */
   children: ReactNode
 }
 
-function WorkspaceList({ organization, search, onChange, children }: WorkspaceListProps) {
+function WorkspaceList({ organization, search, mayCreate, onChange, children }: WorkspaceListProps) {
   const { data, fallback } = loaded(useWorkspaces(organization, search), { rows: 12 })
   const rows = data?.rows ?? []
   const actions = useMemo(() => workspaceActions(organization), [organization])
@@ -102,7 +103,17 @@ function WorkspaceList({ organization, search, onChange, children }: WorkspaceLi
   const isEmpty = data?.rows.length === 0
   const addTag = useCallback((tag: string) => onChange({ tag: withTag(search.tag, tag) }), [onChange, search.tag])
 
-  if (isEmpty && !isFiltered && !isBeyond) return <NoWorkspaces organization={organization} actions={children} />
+  if (isEmpty && !isFiltered && !isBeyond) {
+    return mayCreate ? (
+      <NoWorkspaces organization={organization} actions={children} />
+    ) : (
+      <EmptyState
+        icon={Boxes}
+        title="No workspaces that you can see"
+        text="An owner of the organization can give your team access to some, or the permission to create them."
+      />
+    )
+  }
   return (
     <>
       <WorkspacesFilters organization={organization} search={search} rows={rows} onChange={onChange} />

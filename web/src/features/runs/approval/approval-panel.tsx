@@ -107,7 +107,10 @@ function Counts({ plan, apply }: Pick<RunDocument, 'plan' | 'apply'>) {
   const applied = apply?.attributes
   if (applied && applied['resource-additions'] !== null && applied.status !== 'pending') {
     const { 'resource-additions': added, 'resource-changes': changed, 'resource-destructions': destroyed } = applied
-    return <span className="numeric text-dim">{`${added} added, ${changed} changed, ${destroyed} destroyed`}</span>
+    const made = Object.entries({ added, changed, destroyed }).flatMap(([text, count]) =>
+      count ? `${count} ${text}` : [],
+    )
+    return <span className="numeric text-dim">{made.join(', ') || 'no changes'}</span>
   }
   if (!plan) return null
   const counts = <PlanCounts plan={plan} />

@@ -155,7 +155,7 @@ function DestroyBanner({ document: { run, plan } }: { document: RunDocument }) {
     const scope = targets.length === 0 ? 'all resources' : counted(targets.length, 'target')
     return (
       <p className="-mt-1 mb-3 rounded-md bg-bad px-3 py-2 font-medium text-on-bad">
-        {isEnded(status) ? `Destroy run: ${scope} in ${workspace}.` : `This run destroys ${scope} in ${workspace}.`}
+        {isEnded(status) ? `Destroy run: ${scope} of ${workspace}.` : `This run destroys ${scope} of ${workspace}.`}
       </p>
     )
   }
