@@ -4,12 +4,13 @@ import { useMemo } from 'react'
 import { Button } from '../../components/button.tsx'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
-import { EmptyState, loaded } from '../../components/feedback.tsx'
+import { EmptyState, NotFoundPage, loaded } from '../../components/feedback.tsx'
 import { Menu } from '../../components/menu.tsx'
 import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
+import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { AuditFilters } from './audit-filters.tsx'
 import { type AuditSearch, NO_FILTER, isFiltered } from './audit-search.ts'
 import {
@@ -32,7 +33,10 @@ export function AuditTrailPage() {
   const { organization } = route.useParams()
   const navigate = route.useNavigate()
   const scope = useMemo(() => ({ organization }), [organization])
-  return <Trail scope={scope} search={route.useSearch()} onSearch={(options) => void navigate(options)} />
+  const search = route.useSearch()
+  if (useOrganizationPermissions(organization)?.['can-manage-auditing'] === false)
+    return <NotFoundPage title="Audit trail not found">Only owners see this page.</NotFoundPage>
+  return <Trail scope={scope} search={search} onSearch={(options) => void navigate(options)} />
 }
 
 const SITE: Scope = { organization: undefined }
