@@ -1,15 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { startReceiver } from '../server/src/testing/receiver.ts'
 import { hasBrowser, openPage } from './browser.ts'
+import { document, ORGANIZATION, permittedActions, type Probe } from './permitted-actions.ts'
 import { remoteWorkspace, startRun } from './remote-workspaces.ts'
 import { readRun, until } from './run-progress.ts'
 import { rawState, storeState } from './stored-states.ts'
 import { hasTerraform } from './terraform.ts'
 import { bootWebServer, createPerson, DESK, PASSWORD } from './web-page.ts'
-
-/** A request that an action sends, with a body that changes nothing; of a GET, the body is a permission that the response must have. */
-type Probe = readonly [method: string, path: string, body?: unknown]
-const permission = (path: string, name: string): Probe => ['GET', path, name]
 
 /** What a page shows: its heading, its controls with the reason why one is disabled, its fields and links. */
 type Shown = {
@@ -84,7 +81,6 @@ describe.skipIf(!hasBrowser)('each member sees and can do what the API lets them
     attributes: object,
     related: Record<string, [string, string]> = {},
   ) => (await api('POST', path, { data: document(type, attributes, related) })).data
-  const ORGANIZATION = '/organizations/main'
 
   // Everything that a member may be permitted to use.
   const project = await create(`${ORGANIZATION}/projects`, 'projects', { name: 'payments' })
@@ -93,7 +89,8 @@ describe.skipIf(!hasBrowser)('each member sees and can do what the API lets them
   const other = await create(`${ORGANIZATION}/workspaces`, 'workspaces', { name: 'unrelated' })
   await create(`/workspaces/${ledger.id}/vars`, 'vars', { key: 'region', value: 'eu', category: 'terraform' })
   const outputs = { address: { value: 'db.example.com', type: 'string' } }
-  const state = await storeState(server, ledger.id, rawState({ serial: 1, resources: [], outputs }))
+  const state = { id: await storeState(server, ledger.id, rawState({ serial: 1, resources: [], outputs })) }
+  const defaultProject = (await api('GET', ORGANIZATION)).data.relationships['default-project'].data
   const set = await create(`${ORGANIZATION}/varsets`, 'varsets', { name: 'shared', global: false })
   const owned = await create(
     `${ORGANIZATION}/varsets`,
@@ -184,251 +181,21 @@ describe.skipIf(!hasBrowser)('each member sees and can do what the API lets them
     },
   }
 
-  const W = `/workspaces/${ledger.id}`
-  const P = `/projects/${project.id}`
-  const createIn = (id: string): Probe => [
-    'POST',
-    `${ORGANIZATION}/workspaces`,
-    { data: document('workspaces', { name: 'unrelated' }, { project: ['projects', id] }) },
-  ]
-  const named = (path: string, type: string, name: string, attributes = {}): Probe => [
-    'POST',
-    `${ORGANIZATION}/${path}`,
-    { data: document(type, { name, ...attributes }) },
-  ]
-  const unchanged = (path: string, type: string, id: string): Probe => [
-    'PATCH',
-    path,
-    { data: { id, type, attributes: {} } },
-  ]
-  const grant = (kind: 'workspace' | 'project', id: string): Probe => [
-    'POST',
-    `/team-${kind}s`,
-    {
-      data: document(`team-${kind}s`, { access: 'read' }, { team: ['teams', granted.id], [kind]: [`${kind}s`, id] }),
-    },
-  ]
-  const defaultProject = (await api('GET', ORGANIZATION)).data.relationships['default-project'].data.id
-  const trigger = (id: string): Probe => [
-    'POST',
-    `/workspaces/${id}/run-triggers`,
-    { data: document('run-triggers', {}, { sourceable: ['workspaces', id] }) },
-  ]
-
-  /** Of the sidebar: what its page lists. */
-  const NAVIGATION: Record<string, readonly Probe[]> = {
-    Workspaces: [['GET', `${ORGANIZATION}/workspaces`]],
-    Projects: [['GET', `${ORGANIZATION}/projects`]],
-    'Variable sets': [['GET', `${ORGANIZATION}/varsets`]],
-    'Run tasks': [['GET', `${ORGANIZATION}/tasks`]],
-    Agents: [['GET', `${ORGANIZATION}/agent-pools`]],
-    Members: [['GET', `${ORGANIZATION}/organization-memberships`]],
-    Teams: [['GET', `${ORGANIZATION}/teams`]],
-    'Audit trail': [['GET', `${ORGANIZATION}/audit-trail`]],
-    Administration: [['GET', '/admin/users']],
-  }
-  /** Pages, the request that reads what they show, and their controls (`field:` and `link:` are others than buttons) with requests of which one must be accepted. */
-  const PAGES: [path: string, read: Probe, controls: Record<string, readonly Probe[]>][] = [
-    ['workspaces', ['GET', ORGANIZATION], { 'New workspace': [createIn(project.id), createIn(defaultProject)] }],
-    ['projects', ['GET', ORGANIZATION], { 'New project': [named('projects', 'projects', 'payments')] }],
-    ['variable-sets', ['GET', ORGANIZATION], { 'New variable set': [named('varsets', 'varsets', 'shared')] }],
-    [
-      'run-tasks',
-      ['GET', ORGANIZATION],
-      { 'New run task': [named('tasks', 'tasks', 'scanner', { url: 'http://127.0.0.1:9', category: 'task' })] },
-    ],
-    ['run-triggers', ['GET', ORGANIZATION], { 'New run trigger': [trigger(ledger.id), trigger(other.id)] }],
-    ['agents', ['GET', ORGANIZATION], { 'New agent pool': [named('agent-pools', 'agent-pools', 'pool')] }],
-    [
-      'members',
-      ['GET', `${ORGANIZATION}/organization-memberships`],
-      {
-        'Invite people': [
-          [
-            'POST',
-            `${ORGANIZATION}/organization-memberships`,
-            { data: document('organization-memberships', { email: 'admin@example.com' }) },
-          ],
-        ],
-      },
-    ],
-    [
-      'teams',
-      ['GET', ORGANIZATION],
-      { 'New team': [named('teams', 'teams', 'visible')], 'link:secret': [['GET', `/teams/${secret.id}`]] },
-    ],
-    ['audit-trail', ['GET', `${ORGANIZATION}/audit-trail`], { Export: [['GET', `${ORGANIZATION}/audit-trail`]] }],
-    ['settings', ['GET', ORGANIZATION], { 'field:Email': [unchanged(ORGANIZATION, 'organizations', 'main')] }],
-    [
-      'settings/defaults',
-      ['GET', ORGANIZATION],
-      { 'field:Remote': [unchanged(ORGANIZATION, 'organizations', 'main')] },
-    ],
-    [
-      'settings/tokens',
-      ['GET', ORGANIZATION],
-      { 'Create token: organization token': [permission(ORGANIZATION, 'can-update-api-token')] },
-    ],
-    [
-      'settings/tags',
-      ['GET', ORGANIZATION],
-      {
-        'Reserve key': [
-          ['POST', `${ORGANIZATION}/reserved-tag-keys`, { data: document('reserved-tag-keys', { key: 'team' }) }],
-        ],
-      },
-    ],
-    [
-      'workspaces/ledger',
-      ['GET', W],
-      {
-        Lock: [['POST', `${W}/actions/lock`, {}]],
-        'New run': [['POST', '/runs', { data: document('runs', {}, { workspace: ['workspaces', ledger.id] }) }]],
-        'link:Runs': [['GET', `${W}/runs`]],
-        'link:States': [['GET', `/state-versions/${state}`]],
-        'link:Variables': [['GET', `${W}/vars`]],
-        'Add description': [unchanged(W, 'workspaces', ledger.id)],
-      },
-    ],
-    [
-      'workspaces/ledger/variables',
-      ['GET', W],
-      {
-        'Add variable': [['POST', `${W}/vars`, { data: document('vars', { key: 'region', category: 'terraform' }) }]],
-      },
-    ],
-    [
-      'workspaces/ledger/tasks',
-      ['GET', W],
-      {
-        'Attach run task': [
-          [
-            'POST',
-            `${W}/tasks`,
-            {
-              data: document(
-                'workspace-tasks',
-                { 'enforcement-level': 'advisory' },
-                { task: ['tasks', 'task-missing'] },
-              ),
-            },
-          ],
-        ],
-      },
-    ],
-    ['workspaces/ledger/settings/delete', ['GET', W], { 'Delete workspace': [permission(W, 'can-destroy')] }],
-    ['settings/delete', ['GET', ORGANIZATION], { 'Delete organization': [permission(ORGANIZATION, 'can-destroy')] }],
-    ['workspaces/ledger/triggers', ['GET', W], { 'Add source workspace': [trigger(ledger.id)] }],
-    ['workspaces/ledger/access', ['GET', W], { 'Add team': [grant('workspace', ledger.id)] }],
-    ['workspaces/ledger/settings', ['GET', W], { 'field:Name': [unchanged(W, 'workspaces', ledger.id)] }],
-    ['workspaces/ledger/settings/tags', ['GET', W], { 'Add tag': [['PATCH', `${W}/tag-bindings`, { data: [] }]] }],
-    [
-      'workspaces/ledger/settings/execution',
-      ['GET', W],
-      { 'field:Working directory': [unchanged(W, 'workspaces', ledger.id)] },
-    ],
-    [`projects/${project.id}`, ['GET', P], { 'link:New workspace': [createIn(project.id)] }],
-    [
-      `projects/${project.id}?tab=variable-sets`,
-      ['GET', P],
-      {
-        'link:New variable set': [
-          [
-            'POST',
-            `${ORGANIZATION}/varsets`,
-            {
-              data: document('varsets', { name: 'of-payments', global: false }, { parent: ['projects', project.id] }),
-            },
-          ],
-        ],
-      },
-    ],
-    [`projects/${project.id}?tab=access`, ['GET', P], { 'Add team': [grant('project', project.id)] }],
-    [
-      `projects/${project.id}?tab=settings`,
-      ['GET', P],
-      {
-        'field:Name': [unchanged(P, 'projects', project.id)],
-        'Add tag': [['PATCH', `${P}/tag-bindings`, { data: [] }]],
-      },
-    ],
-    ...[set, owned].flatMap(({ id }): typeof PAGES => [
-      [
-        `variable-sets/${id}?tab=settings`,
-        ['GET', `/varsets/${id}`],
-        { 'field:Name': [unchanged(`/varsets/${id}`, 'varsets', id)] },
-      ],
-    ]),
-    [
-      `agents/${pool.id}`,
-      ['GET', `/agent-pools/${pool.id}`],
-      { 'Start an agent': [['GET', `/agent-pools/${pool.id}/authentication-tokens`]] },
-    ],
-    [
-      `agents/${pool.id}?tab=settings`,
-      ['GET', `/agent-pools/${pool.id}`],
-      {
-        'field:Name': [unchanged(`/agent-pools/${pool.id}`, 'agent-pools', pool.id)],
-        'Delete agent pool': [unchanged(`/agent-pools/${pool.id}`, 'agent-pools', pool.id)],
-      },
-    ],
-    [
-      `run-tasks/${task.id}?tab=settings`,
-      ['GET', `/tasks/${task.id}`],
-      {
-        Enable: [unchanged(`/tasks/${task.id}`, 'tasks', task.id)],
-        'Delete run task': [unchanged(`/tasks/${task.id}`, 'tasks', task.id)],
-      },
-    ],
-    ...[team, secret].flatMap(({ id }): typeof PAGES => [
-      [
-        `teams/${id}`,
-        ['GET', `/teams/${id}`],
-        {
-          'Add member': [
-            ['POST', `/teams/${id}/relationships/users`, { data: [{ type: 'users', id: 'nobody-here' }] }],
-          ],
-        },
-      ],
-      [
-        `teams/${id}?tab=permissions`,
-        ['GET', `/teams/${id}`],
-        {
-          'field:Manage run tasks': [permission(`/teams/${id}`, 'can-update-organization-access')],
-        },
-      ],
-      [
-        `teams/${id}?tab=settings`,
-        ['GET', `/teams/${id}`],
-        {
-          'field:Name': [
-            [
-              'PATCH',
-              `/teams/${id}`,
-              { data: { id, type: 'teams', attributes: { visibility: id === team.id ? 'organization' : 'secret' } } },
-            ],
-          ],
-          'Delete team': [
-            [
-              'PATCH',
-              `/teams/${id}`,
-              { data: { id, type: 'teams', attributes: { visibility: id === team.id ? 'organization' : 'secret' } } },
-            ],
-          ],
-        },
-      ],
-    ]),
-  ]
-  if (run !== undefined) {
-    PAGES.push([
-      `workspaces/deployments/runs/${run}`,
-      ['GET', `/runs/${run}`],
-      {
-        'Confirm & apply': [permission(`/runs/${run}`, 'can-apply')],
-        'Discard run': [permission(`/runs/${run}`, 'can-discard')],
-      },
-    ])
-  }
+  const { navigation, pages } = permittedActions({
+    project,
+    defaultProject,
+    ledger,
+    other,
+    state,
+    set,
+    owned,
+    task,
+    pool,
+    team,
+    secret,
+    granted,
+    run,
+  })
 
   const page = await openPage()
   await page.addInitScript(COUNT_REQUESTS)
@@ -450,8 +217,8 @@ describe.skipIf(!hasBrowser)('each member sees and can do what the API lets them
   async function acceptedOf(token: string) {
     const probes = new Map(
       [
-        ...Object.values(NAVIGATION).flat(),
-        ...PAGES.flatMap(([, read, controls]) => [read, ...Object.values(controls).flat()]),
+        ...Object.values(navigation).flat(),
+        ...pages.flatMap(([, read, controls]) => [read, ...Object.values(controls).flat()]),
       ].map((probe) => [JSON.stringify(probe), probe]),
     )
     const accepted = new Set<string>()
@@ -466,7 +233,8 @@ describe.skipIf(!hasBrowser)('each member sees and can do what the API lets them
       const isRefused = [401, 403, 404].includes(response.status) || /there is no (project|workspace) /.test(text)
       const isPermitted = typeof body !== 'string' || JSON.parse(text).data?.attributes.permissions[body] === true
       if (!isRefused && isPermitted) accepted.add(key)
-      if (path.endsWith('/actions/lock') && response.ok) await api('POST', `${W}/actions/force-unlock`, {})
+      if (path.endsWith('/actions/lock') && response.ok)
+        await api('POST', `/workspaces/${ledger.id}/actions/force-unlock`, {})
     }
     return (options: readonly Probe[]) => options.some((probe) => accepted.has(JSON.stringify(probe)))
   }
@@ -484,13 +252,13 @@ describe.skipIf(!hasBrowser)('each member sees and can do what the API lets them
       )
     }
     const unseen = new Set<Probe[1]>()
-    for (const [path, read, controls] of PAGES) {
+    for (const [path, read, controls] of pages) {
       // One page of a hidden resource is enough.
       if (unseen.has(read[1])) continue
       const shown = await page.evaluate<Shown>(`(${VISIT})(${JSON.stringify(`/app/main/${path}`)})`)
       const isFound = !/not found/i.test(shown.title)
       if (path === 'workspaces')
-        for (const [text, options] of Object.entries(NAVIGATION))
+        for (const [text, options] of Object.entries(navigation))
           compare(`navigation: ${text}`, shown.navigation.includes(text), options)
       compare(path, isFound, [read])
       if (!isFound && !isAccepted([read])) {
@@ -509,13 +277,6 @@ function isShown({ controls, fields, links }: Shown, name: string) {
   if (kind === 'field') return fields.some((label) => label.startsWith(text))
   if (kind === 'link') return links.some((link) => link.startsWith(text))
   return controls[name] === null
-}
-
-function document(type: string, attributes: object, related: Record<string, [string, string]> = {}) {
-  const relationships = Object.fromEntries(
-    Object.entries(related).map(([name, [kind, id]]) => [name, { data: { type: kind, id } }]),
-  )
-  return { type, attributes, relationships }
 }
 
 function perKey<T>(keys: readonly string[], prefix: string, member: (key: string) => Promise<T>) {
