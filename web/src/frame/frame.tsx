@@ -7,12 +7,8 @@ import { Drawer } from '../components/dialog.tsx'
 import { ErrorNote } from '../components/feedback.tsx'
 import { useGo } from '../components/links.tsx'
 import { LazyPopup, OverlayHosts } from '../components/overlay-hosts.tsx'
-import { organizationPages } from '../features/organizations/organization-pages.ts'
-import {
-  useOrganization,
-  useOrganizationPermissions,
-  useOrganizations,
-} from '../features/organizations/organizations.ts'
+import { useOrganizationPages } from '../features/organizations/organization-pages.ts'
+import { useOrganization, useOrganizations } from '../features/organizations/organizations.ts'
 import { useSession } from '../features/session/session.ts'
 import { SkipLink, useFocusOnNavigation, usePlace } from './places.tsx'
 import { useShortcuts } from './shortcuts.ts'
@@ -43,8 +39,7 @@ export function Frame() {
 function SignedIn({ account }: { account: Parameters<typeof TopBar>[0]['account'] }) {
   const { organization } = useParams({ strict: false })
   const lastOrganization = useLastOrganization(organization)
-  const permissions = useOrganizationPermissions(organization ?? lastOrganization)
-  const pages = organizationPages(organization ?? lastOrganization, permissions)
+  const pages = useOrganizationPages(organization ?? lastOrganization)
   const [open, setOpen] = useState<'menu' | 'palette' | 'shortcuts'>()
   const goTo = useGo()
   const followed = isNotFound(useOrganization(organization).error) ? undefined : organization

@@ -4,8 +4,8 @@ import { useState } from 'react'
 import { TargetLink } from '../components/links.tsx'
 import { Menu } from '../components/menu.tsx'
 import { Mark } from '../components/page.tsx'
-import { type Destination, organizationPages } from '../features/organizations/organization-pages.ts'
-import { useOrganizationPermissions, useOrganizations } from '../features/organizations/organizations.ts'
+import { type Destination, useOrganizationPages } from '../features/organizations/organization-pages.ts'
+import { useOrganizations } from '../features/organizations/organizations.ts'
 import { useSession } from '../features/session/session.ts'
 import { ADMIN_PAGES, USER_PAGES } from './navigation.ts'
 
@@ -14,7 +14,7 @@ const ITEM =
 
 /** The main navigation. On phones it is in a drawer, which `onNavigate` closes. */
 export function Sidebar({ organization, onNavigate }: { organization: string | undefined; onNavigate?: () => void }) {
-  const permissions = useOrganizationPermissions(organization)
+  const pagesOfOrganization = useOrganizationPages(organization)
   const { data: account } = useSession()
   const administration = account?.attributes['is-site-admin'] ? ADMIN_PAGES.slice(0, 1) : []
   return (
@@ -32,7 +32,7 @@ export function Sidebar({ organization, onNavigate }: { organization: string | u
       </Link>
       <OrganizationSwitcher current={organization} />
       <nav aria-label="Main" className="flex flex-1 flex-col gap-4">
-        {[...Map.groupBy(organizationPages(organization, permissions), ({ group }) => group)].map(([group, pages]) => (
+        {[...Map.groupBy(pagesOfOrganization, ({ group }) => group)].map(([group, pages]) => (
           <div key={group ?? ''}>
             {group !== undefined && <p className="px-2.5 pb-1 text-xs font-medium text-dim">{group}</p>}
             <Destinations destinations={pages} />

@@ -13,8 +13,9 @@ import {
   UsersRound,
   Waypoints,
 } from 'lucide-react'
+import { isNotFound } from '../../api/client.ts'
 import type { Target } from '../../components/links.tsx'
-import type { OrganizationPermissions } from './organizations.ts'
+import { type OrganizationPermissions, useOrganization } from './organizations.ts'
 
 export type Destination = {
   text: string
@@ -103,6 +104,12 @@ export function organizationPages(
       link: { to: `/app/$organization${path}`, params: { organization } },
     }),
   )
+}
+
+/** The pages for navigation; none of an organization that the user may not see. */
+export function useOrganizationPages(organization: string | undefined) {
+  const { data, error } = useOrganization(organization)
+  return organizationPages(isNotFound(error) ? undefined : organization, data?.attributes.permissions)
 }
 
 const MAX_DISTANCE = 2

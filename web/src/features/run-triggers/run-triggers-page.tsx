@@ -18,6 +18,7 @@ import {
   cyclesOf,
   triggersRoute,
   useDependencyGraph,
+  useMayAddTriggers,
 } from './run-triggers.ts'
 import { TriggerList } from './trigger-list.tsx'
 
@@ -38,7 +39,15 @@ export function RunTriggersPage() {
   const change: ChangeTriggers = (changes, { replace = false } = {}) =>
     void navigate({ search: (before) => ({ ...before, page: undefined, ...changes }), replace, resetScroll: false })
   const setNew = (isOpen: boolean) => change({ new: isOpen || undefined }, { replace: true })
-  const create = <Button label="New run trigger" kind="primary" icon={Plus} onClick={() => setNew(true)} />
+  const create = (
+    <Button
+      label="New run trigger"
+      kind="primary"
+      icon={Plus}
+      reason={useMayAddTriggers(organization) === false ? 'requires admin access to a workspace' : undefined}
+      onClick={() => setNew(true)}
+    />
+  )
   const failure = failureOf(graph)
   return (
     <Page
