@@ -8,11 +8,11 @@ import { fileURLToPath } from 'node:url'
  */
 
 const LIMITS = {
-  'source lines of contract, server, agent and web': 96_000,
+  'source lines of contract, server, agent and web': 95_500,
   'source files in server/src/features': 300,
   'of them with 20 lines or fewer': 15,
   'source files with more than 400 lines': 0,
-  'lines with wording that reads like a translation': 40,
+  'lines with wording that reads like a translation': 20,
   'words in docs/ARCHITECTURE.md': 1500,
 } as const
 

@@ -68,7 +68,9 @@ export function useMayAddTriggers(organization: string) {
     queryFn: async ({ signal }) => {
       const path = `/organizations/${organization}/workspaces?page[size]=100`
       const { data, meta } = await get<PageOnWire<typeof workspaceSchema>>(path, signal)
-      return meta.pagination['next-page'] !== null || data.some(({ attributes }) => attributes.permissions['can-update'])
+      return (
+        meta.pagination['next-page'] !== null || data.some(({ attributes }) => attributes.permissions['can-update'])
+      )
     },
   }).data
 }
