@@ -1,4 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { endOf } from './server.ts'
@@ -76,4 +77,27 @@ export function bootAgent({
   }
   whenFileEnds(() => agent.stop('SIGKILL'))
   return agent
+}
+
+/** Runs the commands that the web UI shows to install and start an agent, in `directory`; all their processes end with the file. */
+export async function runShownCommands(directory: string, commands: string, name: string) {
+  const script = join(directory, 'start.sh')
+  await writeFile(script, commands)
+  const agent = spawn('sh', ['-e', script], {
+    cwd: directory,
+    env: {
+      PATH: `${directory}/bin:/usr/local/bin:/usr/bin:/bin`,
+      HOME: directory,
+      npm_config_prefix: directory,
+      npm_config_cache: join(directory, 'cache'),
+      GROUNDSTATE_WORK_DIR: join(directory, 'work'),
+      GROUNDSTATE_NAME: name,
+      GROUNDSTATE_ENGINE_DOWNLOADS: 'off',
+    },
+    stdio: 'ignore',
+    detached: true,
+  })
+  whenFileEnds(() => {
+    if (agent.pid !== undefined) execFileSync('sh', ['-c', `kill -KILL -${agent.pid} || true`])
+  })
 }

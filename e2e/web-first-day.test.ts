@@ -1,4 +1,3 @@
-import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,6 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { createIdentityProvider } from '../server/src/testing/identity-provider.ts'
 import { startReceiver } from '../server/src/testing/receiver.ts'
+import { runShownCommands } from './agent.ts'
 import { hasBrowser, openPage } from './browser.ts'
 import { hasTerraform } from './terraform.ts'
 import { DESK, PASSWORD, bootWebServer, signIn, watchFaults } from './web-page.ts'
@@ -114,25 +114,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first day of a team of twelve
     await page.getByLabel('Token description').fill('rack 7')
     await button('Create token').click()
     const commands = await page.getByRole('region', { name: 'the commands for Node.js' }).innerText()
-    const script = join(directory, 'start.sh')
-    writeFileSync(script, commands)
-    const agent = spawn('sh', ['-e', script], {
-      cwd: directory,
-      env: {
-        PATH: `${directory}/bin:/usr/local/bin:/usr/bin:/bin`,
-        HOME: directory,
-        npm_config_prefix: directory,
-        npm_config_cache: join(directory, 'cache'),
-        GROUNDSTATE_WORK_DIR: join(directory, 'work'),
-        GROUNDSTATE_NAME: 'rack-7',
-        GROUNDSTATE_ENGINE_DOWNLOADS: 'off',
-      },
-      stdio: 'ignore',
-      detached: true,
-    })
-    whenFileEnds(() => {
-      if (agent.pid !== undefined) execFileSync('sh', ['-c', `kill -KILL -${agent.pid} || true`])
-    })
+    await runShownCommands(directory, commands, 'rack-7')
     await page.getByText('rack-7 is connected').waitFor({ timeout: 30_000 })
     await button('Close').last().click()
     await page.getByRole('row').filter({ hasText: 'rack-7' }).getByText('Idle').waitFor()

@@ -1,11 +1,11 @@
-import { execFileSync, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { runShownCommands } from './agent.ts'
 import { hasBrowser } from './browser.ts'
 import {
   accessFaults,
@@ -226,25 +226,7 @@ describe.skipIf(!hasBrowser)('resources that workspaces share', async () => {
       await page.getByText('Waiting for the agent to connect').waitFor()
       const dialog = await accessFaults(page)
       const commands = await page.getByRole('region', { name: 'the commands for Node.js' }).innerText()
-      const script = join(directory, 'start.sh')
-      await writeFile(script, commands)
-      const agent = spawn('sh', ['-e', script], {
-        cwd: directory,
-        env: {
-          PATH: `${directory}/bin:/usr/local/bin:/usr/bin:/bin`,
-          HOME: directory,
-          npm_config_prefix: directory,
-          npm_config_cache: join(directory, 'cache'),
-          GROUNDSTATE_WORK_DIR: join(directory, 'work'),
-          GROUNDSTATE_NAME: 'rack-7',
-          GROUNDSTATE_ENGINE_DOWNLOADS: 'off',
-        },
-        stdio: 'ignore',
-        detached: true,
-      })
-      whenFileEnds(() => {
-        if (agent.pid !== undefined) execFileSync('sh', ['-c', `kill -KILL -${agent.pid} || true`])
-      })
+      await runShownCommands(directory, commands, 'rack-7')
       await page.getByText('rack-7 is connected').waitFor()
       await button('Close').last().click()
       const row = page.getByRole('row').filter({ hasText: 'rack-7' })
