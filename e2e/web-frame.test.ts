@@ -64,7 +64,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
       return page
     }
 
-    await go('/app/main/workspaces/shop', 'sharing', /Remote state sharing/)
+    await go('/app/main/workspaces/shop', 'sharing', /State sharing/)
     await page.waitForURL('**/app/main/workspaces/shop/settings/sharing')
     await go('/app/main/workspaces/shop', 'new run', 'New run')
     await page.getByRole('dialog', { name: /run/i }).waitFor()
@@ -184,7 +184,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     await page.keyboard.press('?')
     const shortcuts = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
     await shortcuts.getByText('Audit trail').waitFor()
-    await shortcuts.getByText('Confirm & apply the open run').waitFor()
+    await shortcuts.getByText('Confirm & apply…').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.keyboard.press('/')

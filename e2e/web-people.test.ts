@@ -93,7 +93,7 @@ describe.skipIf(!hasBrowser)('people', async () => {
     const invitation = await faultsOf(page)
     await page.getByLabel('New password').fill(PASSWORD)
     await page.getByRole('button', { name: 'Create account and join' }).click()
-    await page.getByRole('link', { name: 'Workspaces', exact: true }).click()
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Workspaces' }).click()
     await page.getByRole('link', { name: 'visible' }).waitFor()
     const sidebar = await page.getByRole('navigation', { name: 'main' }).or(page.locator('aside')).first().innerText()
 

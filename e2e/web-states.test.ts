@@ -195,7 +195,7 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     const bob = await createMember(server, 'bob', { workspaceId: shop, access: 'admin' })
     await server.api('POST', `/workspaces/${shop}/actions/lock`, { reason: 'maintenance' }, { token: bob.token })
     await open(`?version=${version(2)}&show=rollback`)
-    await page.getByText(/Cannot roll back: locked by bob since .*: maintenance/).waitFor()
+    await page.getByText(/Can’t roll back: locked by bob since .*: maintenance/).waitFor()
     const isDisabled = await button(page, 'Roll back to serial 2').getAttribute('aria-disabled')
     await button(page, 'Roll back to serial 2').press('Enter')
     await server.api('POST', `/workspaces/${shop}/actions/unlock`, {}, { token: bob.token })
