@@ -172,11 +172,11 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
   })
 
   test('a workspace is deleted after typing its name, and the dialog lists remaining resources', async () => {
-    await openTab(page, server, 'kafka', '/settings')
+    await openTab(page, server, 'kafka', '/settings/delete')
     await button(page, 'Force-delete workspace').click()
     await page.getByText('30 resources will continue to exist').waitFor()
     await button(page, 'Cancel').click()
-    await openTab(page, server, 'after', '/settings')
+    await openTab(page, server, 'after', '/settings/delete')
     await button(page, 'Delete workspace').click()
     const act = button(page, 'Delete after')
     const untyped = await act.getAttribute('data-tooltip')
