@@ -90,7 +90,7 @@ function TagButtons({ tags, onTag }: TagButtonsProps) {
   return (
     <span className="flex flex-wrap gap-1">
       {tags.map((tag) => (
-        <button key={tag.key} type="button" className="min-h-6 cursor-pointer" onClick={() => onTag(tagText(tag))}>
+        <button key={tag.key} type="button" className="min-h-6 min-w-6 cursor-pointer" onClick={() => onTag(tagText(tag))}>
           <Badge>
             <span className="sr-only">Filter by tag </span>
             {tagLabel(tag)}
@@ -118,7 +118,7 @@ function Name({ row, onTag }: { row: Row; onTag: TagButtonsProps['onTag'] }) {
       </span>
       {/* The column of tags is hidden on narrow screens. */}
       {row.tags.length > 0 && (
-        <span className="mt-0.5 block lg:hidden">
+        <span className="mt-1.5 block lg:hidden">
           <TagButtons tags={row.tags} onTag={onTag} />
         </span>
       )}
