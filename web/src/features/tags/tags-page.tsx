@@ -1,5 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { Tags, Trash2 } from 'lucide-react'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { EmptyState } from '../../components/feedback.tsx'
 import { ListLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
@@ -55,6 +56,7 @@ export function TagsPage() {
   return (
     <Page
       title="Tags"
+      actions={<CopyCurl path={`/organizations/${organization}/tag-values`} />}
       about="Tags of workspaces and projects. Set them in the settings of a workspace or project, or in a cloud block."
     >
       <div className="space-y-6">

@@ -3,6 +3,7 @@ import { Boxes, FileInput, Plus, SearchX, Upload } from 'lucide-react'
 import { type ReactNode, Suspense, lazy, useCallback, useMemo } from 'react'
 import { BulkBar, useSelection } from '../../components/bulk-bar.tsx'
 import { Button } from '../../components/button.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState, loaded } from '../../components/feedback.tsx'
 import { Page } from '../../components/page.tsx'
@@ -57,6 +58,7 @@ export function WorkspacesPage() {
       title="Workspaces"
       actions={
         <>
+          <CopyCurl path={`/organizations/${organization}/workspaces`} />
           <RowMenu label="More actions" actions={[more]} />
           {upload}
           {create}

@@ -90,7 +90,12 @@ function TagButtons({ tags, onTag }: TagButtonsProps) {
   return (
     <span className="flex flex-wrap gap-1">
       {tags.map((tag) => (
-        <button key={tag.key} type="button" className="min-h-6 min-w-6 cursor-pointer" onClick={() => onTag(tagText(tag))}>
+        <button
+          key={tag.key}
+          type="button"
+          className="min-h-6 min-w-6 cursor-pointer"
+          onClick={() => onTag(tagText(tag))}
+        >
           <Badge>
             <span className="sr-only">Filter by tag </span>
             {tagLabel(tag)}

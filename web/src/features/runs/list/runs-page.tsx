@@ -4,6 +4,7 @@ import { Play, SearchX } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { BulkBar, useSelection } from '../../../components/bulk-bar.tsx'
 import { Button } from '../../../components/button.tsx'
+import { CopyCurl } from '../../../components/copy-curl.tsx'
 import { DocsLink } from '../../../components/docs-link.tsx'
 import { EmptyState, loaded } from '../../../components/feedback.tsx'
 import { ActiveFilters, FilterChips, SearchField } from '../../../components/filters.tsx'
@@ -36,7 +37,7 @@ export function RunsPage() {
   const { organization } = organizationRoute.useParams()
   const navigate = organizationRoute.useNavigate()
   return (
-    <Page title="Runs">
+    <Page title="Runs" actions={<CopyCurl path={`/organizations/${organization}/runs`} />}>
       <RunsList
         scope={{ organization }}
         search={organizationRoute.useSearch()}
