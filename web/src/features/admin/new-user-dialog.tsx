@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router'
-import { type FormEvent, useId, useState } from 'react'
+import { useState } from 'react'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
+import { FormDialog } from '../../components/form-dialog.tsx'
 import {
   CODE_INPUT,
   CheckField,
@@ -16,15 +17,13 @@ import { PasswordLink } from './password-link.tsx'
 import { useCreateUser } from './users.ts'
 
 export default function NewUserDialog({ onClose }: { onClose: () => void }) {
-  const id = useId()
   const create = useCreateUser()
   const { data: methods } = useSignInMethods()
   const [first, setFirst] = useState<'link' | 'password'>('link')
   const isSso = methods?.sso != null
 
-  function submit(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault()
-    const { username = '', email = '', password = '', admin } = formValues(event.currentTarget)
+  function submit(form: HTMLFormElement) {
+    const { username = '', email = '', password = '', admin } = formValues(form)
     create.mutate({
       username: username.trim(),
       email: email.trim(),
@@ -62,66 +61,60 @@ export default function NewUserDialog({ onClose }: { onClose: () => void }) {
     )
   }
   return (
-    <Dialog
+    <FormDialog
       title="New user"
       about="Their address counts as confirmed and accepts open invitations."
-      isOpen
+      action="Create user"
+      isPending={create.isPending}
+      onSubmit={submit}
       onClose={onClose}
-      footer={
-        <>
-          <Button label="Cancel" onClick={onClose} />
-          <Button label="Create user" type="submit" form={id} kind="primary" isPending={create.isPending} />
-        </>
-      }
     >
-      <form id={id} onSubmit={submit} className="space-y-4">
+      <TextField
+        label="Username"
+        name="username"
+        required
+        autoFocus
+        error={fieldError(create.error, 'username')}
+        {...CODE_INPUT}
+      />
+      <TextField label="Email" name="email" type="email" required error={fieldError(create.error, 'email')} />
+      <RadioField
+        label="First sign-in"
+        name="first"
+        value={first}
+        onChange={(value) => setFirst(value === 'password' ? 'password' : 'link')}
+        options={[
+          isSso
+            ? { value: 'link', text: methods.sso?.name ?? '', about: 'With the identity provider of this server.' }
+            : {
+                value: 'link',
+                text: 'One-time link',
+                about: 'They set a password with a link that works for 24 hours.',
+              },
+          {
+            value: 'password',
+            text: 'Password',
+            about: 'You set a password and tell them.',
+            reason: methods?.password === false ? 'Sign-in with a password is disabled on this server.' : undefined,
+          },
+        ]}
+      />
+      {first === 'password' && (
         <TextField
-          label="Username"
-          name="username"
+          label="Password"
+          name="password"
+          type="password"
+          autoComplete="new-password"
           required
-          autoFocus
-          error={fieldError(create.error, 'username')}
-          {...CODE_INPUT}
+          error={fieldError(create.error, 'password')}
         />
-        <TextField label="Email" name="email" type="email" required error={fieldError(create.error, 'email')} />
-        <RadioField
-          label="First sign-in"
-          name="first"
-          value={first}
-          onChange={(value) => setFirst(value === 'password' ? 'password' : 'link')}
-          options={[
-            isSso
-              ? { value: 'link', text: methods.sso?.name ?? '', about: 'With the identity provider of this server.' }
-              : {
-                  value: 'link',
-                  text: 'One-time link',
-                  about: 'They set a password with a link that works for 24 hours.',
-                },
-            {
-              value: 'password',
-              text: 'Password',
-              about: 'You set a password and tell them.',
-              reason: methods?.password === false ? 'Sign-in with a password is disabled on this server.' : undefined,
-            },
-          ]}
-        />
-        {first === 'password' && (
-          <TextField
-            label="Password"
-            name="password"
-            type="password"
-            autoComplete="new-password"
-            required
-            error={fieldError(create.error, 'password')}
-          />
-        )}
-        <CheckField
-          label="Administrator"
-          name="admin"
-          hint="Administers accounts, organizations and sign-in of the whole server."
-        />
-        <FormErrors error={create.error} names={['username', 'email', 'password']} />
-      </form>
-    </Dialog>
+      )}
+      <CheckField
+        label="Administrator"
+        name="admin"
+        hint="Administers accounts, organizations and sign-in of the whole server."
+      />
+      <FormErrors error={create.error} names={['username', 'email', 'password']} />
+    </FormDialog>
   )
 }

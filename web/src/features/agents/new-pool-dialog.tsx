@@ -1,6 +1,4 @@
-import { type FormEvent, useId } from 'react'
-import { Button } from '../../components/button.tsx'
-import { Dialog } from '../../components/dialog.tsx'
+import { FormDialog } from '../../components/form-dialog.tsx'
 import { CODE_INPUT, FormErrors, RadioField, TextField, fieldError } from '../../components/form.tsx'
 import { useGo } from '../../components/links.tsx'
 import { useDraft } from '../../components/settings-form.tsx'
@@ -10,13 +8,11 @@ import { POOL_SCOPES } from './pool-scope.tsx'
 const NAMES = ['name', 'organization-scoped']
 
 export default function NewPoolDialog({ organization, onClose }: { organization: string; onClose: () => void }) {
-  const form = useId()
   const go = useGo()
   const create = useCreateAgentPool(organization)
   const { values, set, text } = useDraft({ name: '', scope: 'organization' })
 
-  function submit(event: FormEvent) {
-    event.preventDefault()
+  function submit() {
     create.mutate(
       { name: values.name, 'organization-scoped': values.scope === 'organization' },
       {
@@ -31,38 +27,32 @@ export default function NewPoolDialog({ organization, onClose }: { organization:
   }
 
   return (
-    <Dialog
+    <FormDialog
       title="New agent pool"
       about="The page of the pool has the commands that start an agent."
-      isOpen
+      action="Create agent pool"
+      isPending={create.isPending}
+      onSubmit={submit}
       onClose={onClose}
-      footer={
-        <>
-          <Button label="Cancel" onClick={onClose} />
-          <Button label="Create agent pool" type="submit" form={form} kind="primary" isPending={create.isPending} />
-        </>
-      }
     >
-      <form id={form} onSubmit={submit} className="space-y-4">
-        <TextField
-          label="Name"
-          hint="Letters, numbers, underscores and hyphens."
-          placeholder="data-centre"
-          {...text('name')}
-          error={fieldError(create.error, 'name')}
-          required
-          autoFocus
-          {...CODE_INPUT}
-        />
-        <RadioField
-          label="Scope"
-          name="scope"
-          value={values.scope}
-          onChange={(scope) => set({ scope })}
-          options={POOL_SCOPES}
-        />
-        <FormErrors error={create.error} names={NAMES} />
-      </form>
-    </Dialog>
+      <TextField
+        label="Name"
+        hint="Letters, numbers, underscores and hyphens."
+        placeholder="data-centre"
+        {...text('name')}
+        error={fieldError(create.error, 'name')}
+        required
+        autoFocus
+        {...CODE_INPUT}
+      />
+      <RadioField
+        label="Scope"
+        name="scope"
+        value={values.scope}
+        onChange={(scope) => set({ scope })}
+        options={POOL_SCOPES}
+      />
+      <FormErrors error={create.error} names={NAMES} />
+    </FormDialog>
   )
 }

@@ -1,7 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
-import { type FormEvent, useId, useState } from 'react'
-import { Button } from '../../components/button.tsx'
-import { Dialog } from '../../components/dialog.tsx'
+import { useState } from 'react'
+import { FormDialog } from '../../components/form-dialog.tsx'
 import { FormErrors, RadioField, TextField, fieldError, formValues } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { useCreateTeam } from './teams.ts'
@@ -14,15 +13,12 @@ export const VISIBILITIES: readonly { value: Visibility; text: string; about: st
 ]
 
 export default function NewTeamDialog({ organization, onClose }: { organization: string; onClose: () => void }) {
-  const form = useId()
   const [visibility, setVisibility] = useState<string>('organization')
   const create = useCreateTeam(organization)
   const navigate = useNavigate()
 
-  function submit(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault()
-    if (create.isPending) return
-    const { name = '', description = '' } = formValues(event.currentTarget)
+  function submit(form: HTMLFormElement) {
+    const { name = '', description = '' } = formValues(form)
     create.mutate(
       { name, description: description || null, visibility: visibility as Visibility },
       {
@@ -35,38 +31,32 @@ export default function NewTeamDialog({ organization, onClose }: { organization:
   }
 
   return (
-    <Dialog
+    <FormDialog
       title="New team"
       about="Then add members and give the team access."
-      isOpen
+      action="Create team"
+      isPending={create.isPending}
+      onSubmit={submit}
       onClose={onClose}
-      footer={
-        <>
-          <Button label="Cancel" onClick={onClose} />
-          <Button label="Create team" type="submit" form={form} kind="primary" isPending={create.isPending} />
-        </>
-      }
     >
-      <form id={form} onSubmit={submit} className="space-y-4">
-        <TextField
-          label="Name"
-          name="name"
-          maxLength={90}
-          error={fieldError(create.error, 'name')}
-          autoComplete="off"
-          required
-          autoFocus
-        />
-        <TextField label="Description" name="description" maxLength={1000} autoComplete="off" />
-        <RadioField
-          label="Visibility"
-          name="visibility"
-          value={visibility}
-          options={VISIBILITIES}
-          onChange={setVisibility}
-        />
-        <FormErrors error={create.error} names={['name']} />
-      </form>
-    </Dialog>
+      <TextField
+        label="Name"
+        name="name"
+        maxLength={90}
+        error={fieldError(create.error, 'name')}
+        autoComplete="off"
+        required
+        autoFocus
+      />
+      <TextField label="Description" name="description" maxLength={1000} autoComplete="off" />
+      <RadioField
+        label="Visibility"
+        name="visibility"
+        value={visibility}
+        options={VISIBILITIES}
+        onChange={setVisibility}
+      />
+      <FormErrors error={create.error} names={['name']} />
+    </FormDialog>
   )
 }

@@ -1,6 +1,4 @@
-import { type FormEvent, useId } from 'react'
-import { Button } from '../../components/button.tsx'
-import { Dialog } from '../../components/dialog.tsx'
+import { FormDialog } from '../../components/form-dialog.tsx'
 import { CheckField, FormErrors, RadioField, TextArea, TextField, fieldError } from '../../components/form.tsx'
 import { useGo } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
@@ -18,7 +16,6 @@ type NewSetDialogProps = {
 }
 
 export default function NewSetDialog({ organization, projectId, onClose }: NewSetDialogProps) {
-  const form = useId()
   const go = useGo()
   const create = useCreateVariableSet(organization)
   const { data: project = 'the project' } = useProjectName(projectId)
@@ -30,8 +27,7 @@ export default function NewSetDialog({ organization, projectId, onClose }: NewSe
     priority: false,
   })
 
-  function submit(event: FormEvent) {
-    event.preventDefault()
+  function submit() {
     const { name, description, scope, priority } = values
     create.mutate(
       {
@@ -48,44 +44,38 @@ export default function NewSetDialog({ organization, projectId, onClose }: NewSe
   }
 
   return (
-    <Dialog
+    <FormDialog
       title="New variable set"
       about={isOfProject ? `The set belongs to ${project} and applies only there.` : undefined}
-      isOpen
+      action="Create variable set"
+      isPending={create.isPending}
+      onSubmit={submit}
       onClose={onClose}
-      footer={
-        <>
-          <Button label="Cancel" onClick={onClose} />
-          <Button label="Create variable set" type="submit" form={form} kind="primary" isPending={create.isPending} />
-        </>
-      }
     >
-      <form id={form} onSubmit={submit} className="space-y-4">
-        <TextField
-          label="Name"
-          {...text('name')}
-          error={fieldError(create.error, 'name')}
-          required
-          maxLength={90}
-          autoFocus
-          autoComplete="off"
-        />
-        <TextArea
-          label="Description (optional)"
-          rows={2}
-          {...text('description')}
-          error={fieldError(create.error, 'description')}
-        />
-        <RadioField
-          label="Applies to"
-          name="scope"
-          value={values.scope}
-          onChange={(scope) => set({ scope })}
-          options={scopeOptions(isOfProject)}
-        />
-        <CheckField label="Priority" hint={PRIORITY_HINT} {...check('priority')} />
-        <FormErrors error={create.error} names={NAMES} />
-      </form>
-    </Dialog>
+      <TextField
+        label="Name"
+        {...text('name')}
+        error={fieldError(create.error, 'name')}
+        required
+        maxLength={90}
+        autoFocus
+        autoComplete="off"
+      />
+      <TextArea
+        label="Description (optional)"
+        rows={2}
+        {...text('description')}
+        error={fieldError(create.error, 'description')}
+      />
+      <RadioField
+        label="Applies to"
+        name="scope"
+        value={values.scope}
+        onChange={(scope) => set({ scope })}
+        options={scopeOptions(isOfProject)}
+      />
+      <CheckField label="Priority" hint={PRIORITY_HINT} {...check('priority')} />
+      <FormErrors error={create.error} names={NAMES} />
+    </FormDialog>
   )
 }
