@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { execute } from '../testing/database.ts'
 import { findProcesses, parentAndGroupOf, filterRunning } from '../testing/processes.ts'
 import { startPostgres } from './postgres.ts'
-import { isPostmaster, readPostmaster } from './postmaster.ts'
+import { isPostmaster, readPostmaster, removeStale } from './postmaster.ts'
 
 const isRoot = process.geteuid?.() === 0
 let dataDir: string
@@ -246,6 +246,15 @@ describe('a data directory', () => {
 
     expect(await value(postgres.url, 'select 1')).toBe(1)
     stranger.kill()
+  })
+
+  test('whose process has just removed its own lock file is not a failure', async () => {
+    const cluster = join(dataDir, 'postgres/cluster')
+    await mkdir(cluster, { recursive: true })
+
+    await removeStale(cluster, { pid: process.pid, socketDirectory: dataDir, ready: false })
+
+    expect(await readdir(cluster)).toEqual([])
   })
 })
 

@@ -59,7 +59,12 @@ export async function removeStale(cluster: string, stale: Postmaster) {
   if (!isAlive(stale.pid)) return
   const path = join(cluster, 'postmaster.pid')
   const aside = `${path}.${process.pid}`
-  await rename(path, aside)
+  // A process that was stopping removes the file itself, and is a zombie until its parent waits for it.
+  const isMoved = await ignoring(
+    'ENOENT',
+    rename(path, aside).then(() => true),
+  )
+  if (!isMoved) return
   if (Number.parseInt(await readFile(aside, 'utf8')) !== stale.pid) await link(aside, path)
   await rm(aside)
 }
