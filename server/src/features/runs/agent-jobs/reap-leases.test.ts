@@ -160,7 +160,7 @@ describe('a job that agents return', () => {
 
   test('has used no attempt if its agent disconnected before it received the job', async () => {
     const setting = await createRunSetting(app)
-    await createRun(app, setting, { 'plan-only': true })
+    const run = await createRun(app, setting, { 'plan-only': true })
     const url = `${await app.listen()}${AGENT_API}/agents/${agent.id}/claim`
     const headers = { authorization: `Bearer ${agent.token}`, 'content-type': 'application/json' }
     const controller = new AbortController()
@@ -168,7 +168,7 @@ describe('a job that agents return', () => {
       new Promise<number>((resolve) => app.server.fastify.server.getConnections((_, found) => resolve(found)))
 
     await app.db.transaction().execute(async (tx) => {
-      await sql`lock table tokens in exclusive mode`.execute(tx)
+      await tx.selectFrom('runs').select('id').where('id', '=', run).forUpdate().execute()
       const claim = fetch(url, { method: 'POST', headers, body: '{"waitMs":60000}', signal: controller.signal })
       await expect.poll(statementsThatWait).toBe(1)
       controller.abort()
