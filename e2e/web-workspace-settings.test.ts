@@ -189,6 +189,22 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     expect(faults).toEqual([])
   })
 
+  test.each(['', '/runs', '/states', '/variables', '/tasks', '/triggers', '/access', '/settings', ...SECTIONS])(
+    'the curl command of the tab "%s" reads what it shows',
+    async (tab) => {
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+      await openTab(page, server, 'kafka', tab)
+
+      await button(page, 'Copy as curl').last().click()
+      await page.getByText('Copied. Set GROUNDSTATE_TOKEN').first().waitFor()
+
+      const command = await page.evaluate<string>('navigator.clipboard.readText()')
+      const path = /'.*\/api\/v2(\/.+)'$/.exec(command)?.[1] ?? ''
+      expect(path).toContain(tab === '/states' ? 'kafka' : kafka.id)
+      await server.api('GET', path)
+    },
+  )
+
   test.each(['/tasks', '/triggers', '/settings', ...SECTIONS])(
     'axe finds no violations on the tab "%s", which fits a phone',
     async (tab) => {

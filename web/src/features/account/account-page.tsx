@@ -1,4 +1,5 @@
 import { Card, DescriptionList } from '../../components/card.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { AttributesForm } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Page } from '../../components/page.tsx'
@@ -14,7 +15,7 @@ export function AccountPage() {
   if (!user) return null
   const account = user.attributes
   return (
-    <Page title="Profile">
+    <Page title="Profile" actions={<CopyCurl path="/account/details" />}>
       <div className="grid gap-4">
         <AvatarCard url={account['avatar-url']} />
         {account['is-sso-login'] ? (

@@ -1,4 +1,5 @@
 import { DescriptionList } from '../../components/card.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { CheckField, RadioField, SelectField } from '../../components/form.tsx'
 import { FieldAlert } from '../../components/inline-form.tsx'
 import { TargetLink } from '../../components/links.tsx'
@@ -9,9 +10,13 @@ import { useAgentPools } from '../workspaces/new-workspace.ts'
 import { type Organization, useOpenOrganization, useUpdateOrganization } from './organization-settings.ts'
 
 export function DefaultsPage() {
-  const { data, fallback } = useOpenOrganization()
+  const { name, data, fallback } = useOpenOrganization()
   return (
-    <Page title="Defaults" about="For projects and workspaces without their own settings.">
+    <Page
+      title="Defaults"
+      about="For projects and workspaces without their own settings."
+      actions={<CopyCurl path={`/organizations/${name}`} />}
+    >
       {data ? (
         <div className="grid gap-4">
           <Execution organization={data} />

@@ -1,4 +1,5 @@
 import { Card } from '../../components/card.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { loaded } from '../../components/feedback.tsx'
 import { TargetLink } from '../../components/links.tsx'
@@ -20,7 +21,11 @@ export function QuotasPage() {
   const { data, fallback } = loaded(useOverview(name))
   const plan = organization?.attributes['plan-identifier']
   return (
-    <Page title="Quotas" about={plan && `Limits of the organization’s plan: ${plan}.`}>
+    <Page
+      title="Quotas"
+      about={plan && `Limits of the organization’s plan: ${plan}.`}
+      actions={<CopyCurl path={`/organizations/${name}/overview`} />}
+    >
       {!data && fallback}
       {data && (
         <div className="grid gap-4">

@@ -1,3 +1,4 @@
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { Notice } from '../../components/feedback.tsx'
 import { RadioField, TextField } from '../../components/form.tsx'
@@ -8,8 +9,12 @@ import { DAYS, policyText, useRetention, useSetRetention } from '../workspaces/r
 import { type Organization, useOpenOrganization } from './organization-settings.ts'
 
 export function RetentionPage() {
-  const { data, fallback } = useOpenOrganization()
-  return <Page title="Retention">{data ? <Retention organization={data} /> : fallback}</Page>
+  const { name, data, fallback } = useOpenOrganization()
+  return (
+    <Page title="Retention" actions={<CopyCurl path={`/organizations/${name}`} />}>
+      {data ? <Retention organization={data} /> : fallback}
+    </Page>
+  )
 }
 
 const SERVER = {

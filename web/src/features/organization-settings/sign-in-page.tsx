@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { Card } from '../../components/card.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { Notice } from '../../components/feedback.tsx'
 import { CheckField, TextField } from '../../components/form.tsx'
@@ -18,9 +19,9 @@ import {
 const LINK = 'text-accent underline'
 
 export function OrganizationSignInPage() {
-  const { data, fallback } = useOpenOrganization()
+  const { name, data, fallback } = useOpenOrganization()
   return (
-    <Page title="Sign-in">
+    <Page title="Sign-in" actions={<CopyCurl path={`/organizations/${name}`} />}>
       {data ? (
         <div className="grid gap-4">
           <TwoFactor organization={data} />

@@ -4,6 +4,7 @@ import { Link, Navigate, getRouteApi } from '@tanstack/react-router'
 import { Building2, CircleX, Hand, Plus } from 'lucide-react'
 import { Suspense, lazy } from 'react'
 import { Button } from '../../components/button.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { EmptyState, loaded } from '../../components/feedback.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
@@ -40,7 +41,17 @@ export function OrganizationsPage() {
     />
   )
   return (
-    <Page title="Organizations" actions={data?.data.length !== 0 && create}>
+    <Page
+      title="Organizations"
+      actions={
+        data?.data.length !== 0 && (
+          <>
+            <CopyCurl path="/organizations" />
+            {create}
+          </>
+        )
+      }
+    >
       {!data && fallback}
       {data?.data.length === 0 && (
         <EmptyState

@@ -3,6 +3,7 @@ import { ListChecks, TriangleAlert } from 'lucide-react'
 import { type ComponentProps, type ReactNode, Suspense, lazy, useId, useState } from 'react'
 import { failureOf } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { ErrorPage, Notice, Skeleton } from '../../components/feedback.tsx'
 import { ListLink } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
@@ -28,7 +29,11 @@ export function OverviewPage() {
   if (failure) return <ErrorPage {...failure} what="organization" />
   const { data } = read
   return (
-    <Page title={organization} documentTitle={data ? titleOf(organization, data.overview) : organization}>
+    <Page
+      title={organization}
+      documentTitle={data ? titleOf(organization, data.overview) : organization}
+      actions={<CopyCurl path={`/organizations/${organization}/overview`} />}
+    >
       {data ? <Content key={organization} organization={organization} {...data} /> : <Skeleton rows={8} />}
     </Page>
   )

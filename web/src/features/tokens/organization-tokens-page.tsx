@@ -1,6 +1,7 @@
 import { Link, getRouteApi } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { Card } from '../../components/card.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { loaded } from '../../components/feedback.tsx'
 import { SearchField } from '../../components/filters.tsx'
 import { TargetLink } from '../../components/links.tsx'
@@ -19,7 +20,11 @@ export function OrganizationTokensPage() {
   const { organization } = route.useParams()
   const permissions = useOrganizationPermissions(organization)
   return (
-    <Page title="Tokens" about="For programs that act in this organization without a user account.">
+    <Page
+      title="Tokens"
+      about="For programs that act in this organization without a user account."
+      actions={<CopyCurl path={`/organizations/${organization}/team-tokens`} />}
+    >
       <div className="grid gap-4">
         {permissions && (
           <TokensCard

@@ -8,7 +8,6 @@ import { get } from '../../api/client.ts'
 import { includedOf } from '../../api/queries.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { Card, DescriptionList } from '../../components/card.tsx'
-import { CopyCurl } from '../../components/copy-curl.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { EmptyState, Notice, Skeleton } from '../../components/feedback.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
@@ -217,9 +216,6 @@ function DetailsCard() {
           ],
         ]}
       />
-      <div className="mt-2 -ml-3">
-        <CopyCurl path={`/workspaces/${workspace.id}`} />
-      </div>
     </Card>
   )
 }

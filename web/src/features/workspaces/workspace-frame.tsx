@@ -4,6 +4,7 @@ import { Suspense, lazy, useEffect } from 'react'
 import { failureOf, includedOf } from '../../api/queries.ts'
 import { Button, IconButton } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
+import { CopyCurl } from '../../components/copy-curl.tsx'
 import { ErrorPage, Notice, Skeleton } from '../../components/feedback.tsx'
 import { TextArea, fieldError, formValues } from '../../components/form.tsx'
 import { InlineForm, useInlineForm } from '../../components/inline-form.tsx'
@@ -19,7 +20,7 @@ import { NoRun, RunBadges, RunStatus, runState } from '../runs/run-status.tsx'
 import { waitingReason } from '../runs/run-text.ts'
 import { useSession } from '../session/session.ts'
 import { holderText, lockHolder, lockReason } from './lock-holder.ts'
-import { WORKSPACE_SETTINGS, WORKSPACE_TABS } from './workspace-sections.ts'
+import { WORKSPACE_SETTINGS, WORKSPACE_TABS, workspaceRequest } from './workspace-sections.ts'
 import type { WorkspaceAttributes } from './workspace.ts'
 import { useOpenWorkspace, useUpdateWorkspace, useWorkspace, useWorkspaceLock } from './workspace.ts'
 
@@ -83,6 +84,7 @@ function Layout() {
   const { name, permissions, 'waiting-reason': waiting } = attributes
   const run = includedOf(document).one('runs', relationships['current-run'])
   const { start, upload, import: isImport } = route.useSearch()
+  const tabPath = useTabPath()
   const navigate = route.useNavigate()
   const openStart = () => void navigate({ to: '.', search: (before) => ({ ...before, start: true }) })
   // Replaces the history entry, so that Back does not reopen the dialog.
@@ -135,6 +137,9 @@ function Layout() {
       <div className="mt-4">
         <TabTitle overview={run ? `${name} · run ${runState(run.attributes).text}` : name} />
         <Outlet />
+        <div className="mt-4 -ml-3">
+          <CopyCurl path={workspaceRequest(tabPath, { id: workspace.id, name, organization })} />
+        </div>
       </div>
       <Suspense>
         {permissions['can-queue-run'] && start && <NewRunDialog workspace={workspace} isOpen onClose={close} />}
@@ -152,11 +157,16 @@ function runRefusal({ permissions, 'execution-mode': mode }: WorkspaceAttributes
   return mode === 'local' ? 'execution mode is local: runs execute in the CLI' : undefined
 }
 
+/** The open tab, or the open section of the settings: `/settings/tags`; empty for the overview. */
+function useTabPath() {
+  const id = useMatches({ select: (matches) => matches.at(-1)?.routeId ?? '' })
+  return id.slice(route.id.length).replace(/\/$/, '')
+}
+
 /** Sets the title of the open tab, "kafka-prod · variables". Rendered before the tab, which may replace it. */
 function TabTitle({ overview }: { overview: string }) {
   const { workspace } = route.useParams()
-  const id = useMatches({ select: (matches) => matches.at(-1)?.routeId ?? '' })
-  const path = id.slice(route.id.length).replace(/\/$/, '')
+  const path = useTabPath()
   const section = WORKSPACE_SETTINGS.find((each) => `/settings${each.path}` === path)
   const text = section?.text ?? WORKSPACE_TABS.find(([, tab]) => tab === path)?.[0]
   const title = section?.path === '' ? 'Settings' : text

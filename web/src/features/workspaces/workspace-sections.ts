@@ -1,3 +1,4 @@
+import { queryString } from '../../api/client.ts'
 import type { WorkspaceAttributes } from './workspace.ts'
 
 /** The tabs of a workspace, with the permission that shows them. */
@@ -25,3 +26,23 @@ export const WORKSPACE_SETTINGS = [
   { text: 'Retention', path: '/retention', keywords: 'delete old states' },
   { text: 'Delete workspace', path: '/delete', keywords: '' },
 ] as const
+
+type ShownWorkspace = { id: string; name: string; organization: string }
+
+/** What tabs and sections of the settings read other than the workspace itself, by their paths. */
+const REQUESTS: Readonly<Record<string, (shown: ShownWorkspace) => string>> = {
+  '/runs': ({ id }) => `/workspaces/${id}/runs`,
+  '/states': ({ name, organization }) =>
+    `/state-versions${queryString({ 'filter[organization][name]': organization, 'filter[workspace][name]': name })}`,
+  '/variables': ({ id }) => `/workspaces/${id}/all-vars?overwritten=true`,
+  '/tasks': ({ id }) => `/workspaces/${id}/tasks`,
+  '/triggers': ({ id }) => `/workspaces/${id}/run-triggers${queryString({ 'filter[run-trigger][type]': 'inbound' })}`,
+  '/access': ({ id }) => `/team-workspaces${queryString({ 'filter[workspace][id]': id })}`,
+  '/settings/tags': ({ id }) => `/workspaces/${id}/tag-bindings`,
+  '/settings/sharing': ({ id }) => `/workspaces/${id}/relationships/remote-state-consumers`,
+}
+
+/** The API path of what a tab or a section of the settings shows. */
+export function workspaceRequest(path: string, workspace: ShownWorkspace) {
+  return REQUESTS[path]?.(workspace) ?? `/workspaces/${workspace.id}`
+}
