@@ -168,6 +168,7 @@ describe('a job that agents return', () => {
       new Promise<number>((resolve) => app.server.fastify.server.getConnections((_, found) => resolve(found)))
 
     await app.db.transaction().execute(async (tx) => {
+      await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
       await tx.selectFrom('runs').select('id').where('id', '=', run).forUpdate().execute()
       const claim = fetch(url, { method: 'POST', headers, body: '{"waitMs":60000}', signal: controller.signal })
       await expect.poll(statementsThatWait).toBe(1)

@@ -222,10 +222,11 @@ describe('a failed apply of an auto-applied run', () => {
     await work({ status: 'errored', exitCode: 1 })
 
     // The CLI's first pauses are 1 s for the run and 0.5 s for the plan's log, plus a margin of 1 s for its requests.
-    app.clock.advance(2400)
+    // The clock runs on meanwhile: a second is left for the statements of the test.
+    app.clock.advance(1500)
     await app.runJobs()
     const before = await runStatus(app, setting, run)
-    app.clock.advance(100)
+    app.clock.advance(1000)
     await app.runJobs()
 
     expect([before, await runStatus(app, setting, run)]).toEqual(['applying', 'errored'])
@@ -248,10 +249,10 @@ describe('a failed apply of an auto-applied run', () => {
     await work()
     await work({ status: 'errored', exitCode: 1 })
 
-    app.clock.advance(4400)
+    app.clock.advance(3000)
     await app.runJobs()
     const before = await runStatus(app, setting, run)
-    app.clock.advance(100)
+    app.clock.advance(1500)
     await app.runJobs()
 
     expect([before, await runStatus(app, setting, run)]).toEqual(['applying', 'errored'])

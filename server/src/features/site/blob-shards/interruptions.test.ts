@@ -69,6 +69,7 @@ describe.each([
   async function killAfterBlob(workspaceId: string, url: string, content: Buffer, prefix: string) {
     const server = await startReplicaProcess(app, database, settings)
     await transact(app.as(), async (ctx) => {
+      await sql`set local idle_in_transaction_session_timeout = 0`.execute(ctx.db)
       await sql`select from workspaces where id = ${workspaceId} for update`.execute(ctx.db)
       const sent = request(`${server.url}${new URL(url).pathname}`, { method: 'PUT', body: content }).catch(() => 'cut')
       await expect.poll(async () => (await blobsOf(app, prefix)).length).toBe(1)
@@ -80,7 +81,8 @@ describe.each([
     })
   }
 
-  test('an archive without a row is not used, is uploaded again, and is swept', async () => {
+  // A whole server starts in each: on a busy machine, that alone takes most of the default timeout.
+  test('an archive without a row is not used, is uploaded again, and is swept', { timeout: 60_000 }, async () => {
     const setting = await createRunSetting(app)
     const version = await createConfigurationVersion(app, setting)
     const prefix = `configurations/${version.id}`
@@ -98,7 +100,7 @@ describe.each([
     expect(bytes.equals(archive)).toBe(true)
   })
 
-  test('a state without a row is not used, is uploaded again, and is swept', async () => {
+  test('a state without a row is not used, is uploaded again, and is swept', { timeout: 60_000 }, async () => {
     const { user, workspaceId, workspaceName } = await createRunSetting(app)
     const client = stateClient(app, { id: workspaceId, name: workspaceName }, user.token)
     await client.lock()
