@@ -31,11 +31,8 @@ beforeAll(async () => {
   whenFileEnds(() => rm(directory, { recursive: true, force: true }))
   // Runs execute as dedicated users.
   await chmod(directory, 0o755)
-  const postgres = await startPostgres({
-    dataDir: join(directory, 'database'),
-    log: { info() {}, warn() {} },
-    fsync: false,
-  })
+  // With fsync, since a killed PostgreSQL must not lose commits.
+  const postgres = await startPostgres({ dataDir: join(directory, 'database'), log: { info() {}, warn() {} } })
   whenFileEnds(() => postgres[Symbol.asyncDispose]())
   const boot = async (shiftMs: number) =>
     bootServer({
