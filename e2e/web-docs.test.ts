@@ -108,6 +108,25 @@ describe.skipIf(!hasBrowser)('the documentation', async () => {
     expect(pathname + search).toBe('/app/main/workspaces?q=shop')
   })
 
+  test('leads back to a page that was left before it had loaded', async () => {
+    const own = await openAdminPage(server, '/app/main')
+    await own.getByRole('heading', { name: 'main', level: 1 }).waitFor()
+    let release = () => {}
+    const released = new Promise<void>((resolve) => (release = resolve))
+    await own.route('**/*.js', async (route) => {
+      await released
+      await route.continue()
+    })
+
+    await own.getByRole('link', { name: 'Teams' }).click()
+    await own.getByRole('link', { name: 'Documentation' }).click()
+    release()
+    await own.getByRole('link', { name: 'Back to application' }).click()
+
+    await own.getByRole('heading', { name: 'Teams', level: 1 }).waitFor()
+    expect(new URL(own.url()).pathname).toBe('/app/main/teams')
+  })
+
   test('is accessible, and readable on a phone', async () => {
     const found: string[] = []
     for (const [path, title] of [

@@ -35,13 +35,14 @@ const PLACE = 'groundstate-place'
 /** Keeps the place in the application that the user leaves for the documentation, in this browser tab. */
 export function usePlace() {
   const router = useRouter()
-  useEffect(
-    () =>
-      router.subscribe('onBeforeNavigate', ({ fromLocation, toLocation }) => {
-        if (fromLocation && toLocation.pathname.startsWith('/docs')) sessionStorage.setItem(PLACE, fromLocation.href)
-      }),
-    [router],
-  )
+  useEffect(() => {
+    // Not `fromLocation`: if the page that is left has not loaded yet, that is the one before it.
+    let { href } = router.latestLocation
+    return router.subscribe('onBeforeNavigate', ({ toLocation }) => {
+      if (toLocation.pathname.startsWith('/docs')) sessionStorage.setItem(PLACE, href)
+      else href = toLocation.href
+    })
+  }, [router])
 }
 
 export function placeBefore() {
