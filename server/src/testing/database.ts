@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { type Transaction, sql } from 'kysely'
 import pg from 'pg'
 import { inject } from 'vitest'
 
@@ -43,4 +44,9 @@ export async function execute(url: string, sql: string): Promise<pg.QueryResult>
   } finally {
     await client.end()
   }
+}
+
+/** Lets a transaction be idle for as long as its test waits: the database ends those of servers after five seconds. */
+export async function allowIdle(tx: Transaction<any>) {
+  await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
 }

@@ -2,6 +2,7 @@ import { AGENT_API } from '@groundstate/contract/agent'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
+import { allowIdle } from '../../../testing/database.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { createRun, createRunSetting, EMPTY_ARCHIVE, readRun, readWorkspace } from '../../../testing/runs.ts'
 import { rawState, stateClient } from '../../../testing/state-versions.ts'
@@ -218,7 +219,7 @@ describe('while the database fails', () => {
     const run = await createRun(app, await createRunSetting(app))
 
     const claim = await app.db.transaction().execute(async (tx) => {
-      await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
+      await allowIdle(tx)
       await sql`lock table agent_jobs`.execute(tx)
       return agent.claim().catch(String)
     })

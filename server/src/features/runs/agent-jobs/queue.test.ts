@@ -3,6 +3,7 @@ import { AGENT_API } from '@groundstate/contract/agent'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
+import { allowIdle } from '../../../testing/database.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent, type FakeAgent, type FakeJob } from '../../../testing/fake-agent.ts'
 import { createReplica } from '../../../testing/replica.ts'
@@ -166,6 +167,7 @@ describe('the order of the queue', () => {
     const run = await planOnly(free)
 
     const job = await app.db.transaction().execute(async (tx) => {
+      await allowIdle(tx)
       await tx.selectFrom('workspaces').select('id').where('id', '=', busy.workspaceId).forUpdate().execute()
       return agent.take()
     })

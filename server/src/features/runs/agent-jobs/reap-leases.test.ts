@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { claimsTopic } from '../../../claims/claims.ts'
 import { createTestApp } from '../../../testing/app.ts'
+import { allowIdle } from '../../../testing/database.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import {
   actOnRun,
@@ -168,7 +169,7 @@ describe('a job that agents return', () => {
       new Promise<number>((resolve) => app.server.fastify.server.getConnections((_, found) => resolve(found)))
 
     await app.db.transaction().execute(async (tx) => {
-      await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
+      await allowIdle(tx)
       await tx.selectFrom('runs').select('id').where('id', '=', run).forUpdate().execute()
       const claim = fetch(url, { method: 'POST', headers, body: '{"waitMs":60000}', signal: controller.signal })
       await expect.poll(statementsThatWait).toBe(1)

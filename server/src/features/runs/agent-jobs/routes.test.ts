@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Db } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
+import { allowIdle } from '../../../testing/database.ts'
 import { createFakeAgent, type FakeJob } from '../../../testing/fake-agent.ts'
 import { actOnRun, createRun, createRunSetting, readRun, type RunSetting, runStatus } from '../../../testing/runs.ts'
 import { reapLostLeases } from './reap-leases.ts'
@@ -68,6 +69,7 @@ test('a forced cancel at the moment of a heartbeat is reported', async () => {
   const locked = Promise.withResolvers<void>()
   // Holds the row as the transaction of the cancel does before its commit.
   const cancel = app.db.transaction().execute(async (tx) => {
+    await allowIdle(tx)
     const change = { status: 'ended', command: 'force-cancel', lease_expires_at: null, ended_at: app.now() } as const
     await tx.updateTable('agent_jobs').set(change).where('id', '=', apply.id).execute()
     locked.resolve()
@@ -168,6 +170,7 @@ describe('output that arrives as its job ends', () => {
     const held = Promise.withResolvers<void>()
     const locked = Promise.withResolvers<void>()
     const holding = app.db.transaction().execute(async (tx) => {
+      await allowIdle(tx)
       await sql`select pg_advisory_xact_lock(1)`.execute(tx)
       locked.resolve()
       await held.promise

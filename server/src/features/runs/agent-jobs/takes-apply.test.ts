@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
+import { allowIdle } from '../../../testing/database.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent, receivedJob } from '../../../testing/fake-agent.ts'
 import { readRun, runStatus } from '../../../testing/runs.ts'
@@ -70,6 +71,7 @@ describe('an agent that claims the apply of its plan', () => {
     const held = Promise.withResolvers<void>()
     const locked = Promise.withResolvers<void>()
     const holding = app.db.transaction().execute(async (tx) => {
+      await allowIdle(tx)
       await sql`select from agent_jobs where id = ${job.id} for update`.execute(tx)
       locked.resolve()
       await held.promise

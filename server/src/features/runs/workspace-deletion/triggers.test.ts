@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Tx } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
+import { allowIdle } from '../../../testing/database.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { addWorkspace, type RunSetting } from '../../../testing/runs.ts'
@@ -136,7 +137,7 @@ test('a trigger that fails to fire does not prevent the deletion, and is recorde
 })
 
 async function lockRow(tx: Tx, { workspaceId }: RunSetting) {
-  await sql`set local idle_in_transaction_session_timeout = 0`.execute(tx)
+  await allowIdle(tx)
   await sql`select from workspaces where id = ${workspaceId} for update nowait`.execute(tx)
 }
 

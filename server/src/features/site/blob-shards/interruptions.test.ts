@@ -8,7 +8,7 @@ import { createS3Server } from '../../../blobs/testing/s3-server.ts'
 import { transact } from '../../../db/db.ts'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { whenFileEnds } from '../../../testing/cleanup.ts'
-import { databaseUrl } from '../../../testing/database.ts'
+import { allowIdle, databaseUrl } from '../../../testing/database.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import {
   createConfigurationVersion,
@@ -69,7 +69,7 @@ describe.each([
   async function killAfterBlob(workspaceId: string, url: string, content: Buffer, prefix: string) {
     const server = await startReplicaProcess(app, database, settings)
     await transact(app.as(), async (ctx) => {
-      await sql`set local idle_in_transaction_session_timeout = 0`.execute(ctx.db)
+      await allowIdle(ctx.db)
       await sql`select from workspaces where id = ${workspaceId} for update`.execute(ctx.db)
       const sent = request(`${server.url}${new URL(url).pathname}`, { method: 'PUT', body: content }).catch(() => 'cut')
       await expect.poll(async () => (await blobsOf(app, prefix)).length).toBe(1)

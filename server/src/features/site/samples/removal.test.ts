@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
+import { allowIdle } from '../../../testing/database.ts'
 import { createUser, createWorkspace } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { addWorkspace } from '../../../testing/runs.ts'
@@ -92,7 +93,7 @@ describe('the removal of a sample', () => {
     await applyRun(app, agent, network)
 
     const removal = await app.db.transaction().execute(async (holder) => {
-      await sql`set local idle_in_transaction_session_timeout = 0`.execute(holder)
+      await allowIdle(holder)
       const lock = async ({ workspaceId }: { workspaceId: string }) =>
         sql`select from workspaces where id = ${workspaceId} for update nowait`.execute(holder)
       await lock(other)

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { transact } from '../../../db/db.ts'
+import { allowIdle } from '../../../testing/database.ts'
 import { createWorkspace } from '../../../testing/factories.ts'
 import {
   type StateClient,
@@ -169,6 +170,7 @@ test('a snapshot that becomes current during its extraction updates the resource
   await uploadInChunks(app, attributes['hosted-state-upload-url'], raw)
 
   const unlocked = await transact(app.as(), async (ctx) => {
+    await allowIdle(ctx.db)
     await extractVersion(ctx, id)
     const response = workspace.unlock()
     await untilSomethingWaits()

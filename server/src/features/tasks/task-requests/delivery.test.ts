@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { createServer } from '../../../http/server.ts'
 import { createTestApp } from '../../../testing/app.ts'
+import { allowIdle } from '../../../testing/database.ts'
 import type { FakeAgent } from '../../../testing/fake-agent.ts'
 import { hmac } from '../../../testing/receiver.ts'
 import { actOnRun, readRun } from '../../../testing/runs.ts'
@@ -188,6 +189,7 @@ test('a claim that disconnects during authentication gets no request', async () 
   const url = await server.fastify.listen({ host: '127.0.0.1', port: 0 })
 
   await app.db.transaction().execute(async (tx) => {
+    await allowIdle(tx)
     await tx.selectFrom('agents').select('id').where('id', '=', agent.id).forUpdate().execute()
     const { closed, disconnect } = claimOnSocket(url, agent)
     const [request] = await arrived

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { whenFileEnds } from '../../../testing/cleanup.ts'
+import { allowIdle } from '../../../testing/database.ts'
 import { startReceiver } from '../../../testing/receiver.ts'
 import { addWorkspace, createRun } from '../../../testing/runs.ts'
 import {
@@ -161,6 +162,7 @@ test('a result that cannot be ended blocks no delivery', async () => {
   await addTask(app, other, { stages: ['pre_plan'] })
 
   const took = await app.db.transaction().execute(async (tx) => {
+    await allowIdle(tx)
     await sql`select from workspaces where id = ${late.workspaceId} for update`.execute(tx)
     app.clock.advance(600_000)
     await createRun(app, other)
