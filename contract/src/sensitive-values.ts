@@ -2,7 +2,7 @@ import { isObject, isSameJson, isWideNumber } from './exact-json.ts'
 import { REDACTED, REDACTED_CHANGED, field, record, records } from './redacted-plan.ts'
 
 /** Texts of sensitive variables, by which their values are recognised where the engine has lost the mark. */
-export type SensitiveTexts = ReadonlySet<string>
+export type SensitiveTexts = Pick<ReadonlySet<string>, 'has' | 'size'>
 
 /** Shorter values, such as `true`, `1` or `prod`, are too common: masking them would make a diff useless. */
 const MIN_LENGTH = 6
@@ -12,7 +12,7 @@ const HCL_TEXT = /"((?:\\[^]?|[^"\\])*)(?:"(\s*[=:])?|$)|<<(-?)(\w+)\n/g
 const HCL_NUMBER = /(?<![\w.-])-?\d[\d.]*(?![\w.])/g
 
 /** The texts of the values of sensitive variables: each whole value, and the strings and numbers in an HCL expression. */
-export function sensitiveTexts(values: Iterable<{ value: string; hcl: boolean }>): SensitiveTexts {
+export function sensitiveTexts(values: Iterable<{ value: string; hcl: boolean }>): ReadonlySet<string> {
   const texts = new Set<string>()
   for (const { value, hcl } of values) {
     texts.add(value)
