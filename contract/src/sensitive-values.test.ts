@@ -46,12 +46,12 @@ describe('the texts of a sensitive variable', () => {
 
     const holds = (json: string) => holdsSensitiveValue(parseExact(json), texts)
 
-    expect(['"swordfish"', '[{"a":["swordfish"]}]', '12345678901234567890', '"1234567"', '1234567'].map(holds)).toEqual(
-      Array.from({ length: 5 }, () => true),
-    )
-    expect(['"a swordfish"', '12345678901234567891', '{"swordfish":1}', 'null'].map(holds)).toEqual(
-      Array.from({ length: 4 }, () => false),
-    )
+    expect(
+      ['"swordfish"', '[{"a":["swordfish"]}]', '12345678901234567890', '"1234567"', '1234567', '[{"swordfish":1}]'].map(
+        holds,
+      ),
+    ).toEqual(Array.from({ length: 6 }, () => true))
+    expect(['"a swordfish"', '12345678901234567891', 'null'].map(holds)).toEqual(Array.from({ length: 3 }, () => false))
   })
 })
 
@@ -78,6 +78,31 @@ describe('a masked plan', () => {
 
     expect(change).toMatchObject({ before: { a: MASKED }, after: { a: '(changed sensitive value)' } })
     expect(change).toMatchObject({ before_sensitive: { a: true }, after_sensitive: { a: true } })
+  })
+
+  test('hides an object with a sensitive key, but not a resource with an attribute of that name', () => {
+    const change = masked({ before: { swordfish: 'x', tags: { swordfish: 'y' } }, after: { swordfish: 'x' } })
+    const output = { before: null, after: { swordfish: 'x' }, after_sensitive: false }
+    const { output_changes: outputs } = maskedPlan({ output_changes: { keyed: output } }, texts)
+
+    expect(change.before).toEqual({ swordfish: 'x', tags: MASKED })
+    expect(change.before_sensitive).toMatchObject({ tags: true })
+    expect(outputs).toMatchObject({ keyed: { before: null, after: MASKED, after_sensitive: true } })
+  })
+
+  test('hides the key of an unknown value', () => {
+    const shape = { tags: { swordfish: true }, list: [{ other: true }], swordfish: true }
+    const change = masked({
+      before: null,
+      after: { tags: {}, list: [{}] },
+      after_unknown: shape,
+      after_sensitive: shape,
+      replace_paths: [['tags', 'swordfish'], ['list', 0], ['swordfish']],
+    })
+
+    expect(change.after_unknown).toEqual({ ...shape, tags: true })
+    expect(change.after_sensitive).toEqual({ ...shape, tags: true })
+    expect(change.replace_paths).toEqual([['tags'], ['list', 0], ['swordfish']])
   })
 
   test('is otherwise unchanged', () => {

@@ -2,7 +2,7 @@ import { isObject, isSameJson, isWideNumber } from './exact-json.ts'
 import { REDACTED, REDACTED_CHANGED, field, record, records } from './redacted-plan.ts'
 
 /** Texts of sensitive variables, by which their values are recognised where the engine has lost the mark. */
-export type SensitiveTexts = ReadonlySet<string>
+export type SensitiveTexts = Pick<ReadonlySet<string>, 'has' | 'size'>
 
 /** Shorter values, such as `true`, `1` or `prod`, are too common: masking them would make a diff useless. */
 const MIN_LENGTH = 6
@@ -12,7 +12,7 @@ const HCL_TEXT = /"((?:\\[^]?|[^"\\])*)(?:"(\s*[=:])?|$)|<<(-?)(\w+)\n/g
 const HCL_NUMBER = /(?<![\w.-])-?\d[\d.]*(?![\w.])/g
 
 /** The texts of the values of sensitive variables: each whole value, and the strings and numbers in an HCL expression. */
-export function sensitiveTexts(values: Iterable<{ value: string; hcl: boolean }>): SensitiveTexts {
+export function sensitiveTexts(values: Iterable<{ value: string; hcl: boolean }>): ReadonlySet<string> {
   const texts = new Set<string>()
   for (const { value, hcl } of values) {
     texts.add(value)
@@ -78,18 +78,22 @@ export function isSensitiveValue(value: unknown, texts: SensitiveTexts) {
   return isWideNumber(value) && texts.has(value.digits)
 }
 
-/** Whether a value is, or contains, the value of a sensitive variable. */
+/** Whether a value is, or contains, the value of a sensitive variable, also as a key. */
 export function holdsSensitiveValue(value: unknown, texts: SensitiveTexts): boolean {
   if (texts.size === 0) return false
   if (!isObject(value)) return isSensitiveValue(value, texts)
-  return Object.values(value).some((item) => holdsSensitiveValue(item, texts))
+  return hasSensitiveKey(value, texts) || Object.values(value).some((item) => holdsSensitiveValue(item, texts))
+}
+
+function hasSensitiveKey(value: unknown, texts: SensitiveTexts) {
+  return isObject(value) && !Array.isArray(value) && Object.keys(value).some((key) => texts.has(key))
 }
 
 /** A redacted plan whose changes have the values of sensitive variables replaced and marked. A change that replaces such a value hides both sides. */
 export function maskedPlan(plan: unknown, texts: SensitiveTexts) {
   const document = record(plan)
   if (texts.size === 0) return document
-  const masked = (change: unknown) => maskedChange(record(change), texts)
+  const masked = (change: unknown) => maskedChange(record(change), texts, maskedAttributes)
   const resources = (list: unknown) =>
     records(list).map((resource) => ({ ...resource, change: masked(resource.change) }))
   return {
@@ -101,13 +105,17 @@ export function maskedPlan(plan: unknown, texts: SensitiveTexts) {
       return { ...deferred, resource_change: { ...resource, change: masked(resource.change) } }
     }),
     output_changes: Object.fromEntries(
-      Object.entries(record(document.output_changes)).map(([name, change]) => [name, masked(change)]),
+      Object.entries(record(document.output_changes)).map(([name, change]) => [
+        name,
+        maskedChange(record(change), texts, maskedSides),
+      ]),
     ),
     ...(document.action_invocations !== undefined && {
       action_invocations: records(document.action_invocations).map((action) => {
         const { after, after_sensitive: marks } = maskedChange(
           { after: action.config_values, after_sensitive: action.config_sensitive },
           texts,
+          maskedAttributes,
         )
         return { ...action, config_values: after, config_sensitive: marks }
       }),
@@ -115,9 +123,10 @@ export function maskedPlan(plan: unknown, texts: SensitiveTexts) {
   }
 }
 
-function maskedChange(change: Record<string, unknown>, texts: SensitiveTexts) {
+function maskedChange(whole: Record<string, unknown>, texts: SensitiveTexts, mask: typeof maskedSides) {
+  const change = withoutKeys(whole, texts, mask === maskedAttributes)
   const { before, after, before_sensitive: beforeMarks, after_sensitive: afterMarks } = change
-  const sides = maskedSides({ before, after, beforeMarks, afterMarks }, texts)
+  const sides = mask({ before, after, beforeMarks, afterMarks }, texts)
   if (!sides) return change
   return {
     ...change,
@@ -128,20 +137,53 @@ function maskedChange(change: Record<string, unknown>, texts: SensitiveTexts) {
   }
 }
 
+/** A change without sensitive keys in its marks and paths, which alone have the key of an unknown value. */
+function withoutKeys(
+  change: Record<string, unknown>,
+  texts: SensitiveTexts,
+  isResource: boolean,
+): Record<string, unknown> {
+  const trees = ['after_unknown', 'before_sensitive', 'after_sensitive'].filter((name) => isObject(change[name]))
+  const paths = change.replace_paths
+  return {
+    ...change,
+    ...Object.fromEntries(trees.map((name) => [name, marksWithoutKeys(change[name], texts, isResource)])),
+    ...(Array.isArray(paths) && { replace_paths: paths.map((path) => pathWithoutKeys(path, texts)) }),
+  }
+}
+
+function marksWithoutKeys(marks: unknown, texts: SensitiveTexts, isResource = false): unknown {
+  if (!isObject(marks)) return marks
+  if (Array.isArray(marks)) return marks.map((item) => marksWithoutKeys(item, texts))
+  if (!isResource && hasSensitiveKey(marks, texts)) return true
+  return Object.fromEntries(Object.entries(marks).map(([key, item]) => [key, marksWithoutKeys(item, texts)]))
+}
+
+/** The path of the object that has the key. The first step of a path is the name of an attribute. */
+function pathWithoutKeys(path: unknown, texts: SensitiveTexts): unknown {
+  if (!Array.isArray(path)) return path
+  const end = path.findIndex((step, index) => index > 0 && isSensitiveValue(step, texts))
+  return end === -1 ? path : path.slice(0, end)
+}
+
 type Sides = Record<'before' | 'after' | 'beforeMarks' | 'afterMarks', unknown>
 
-/** Undefined if neither side has a sensitive value. */
+/** An object with a sensitive key is masked as a whole. Undefined if neither side has a sensitive value. */
 function maskedSides(sides: Sides, texts: SensitiveTexts): Sides | undefined {
-  const { before, after, beforeMarks, afterMarks } = sides
-  if (isSensitiveValue(before, texts) || isSensitiveValue(after, texts)) {
-    const isChange = !isUnset(before) && !isUnset(after) && !isSameJson(before, after)
-    return {
-      before: isUnset(before) ? before : REDACTED,
-      after: isUnset(after) ? after : isChange ? REDACTED_CHANGED : REDACTED,
-      beforeMarks: true,
-      afterMarks: true,
-    }
+  const { before, after } = sides
+  if (![before, after].some((side) => isSensitiveValue(side, texts) || hasSensitiveKey(side, texts)))
+    return maskedAttributes(sides, texts)
+  const isChange = !isUnset(before) && !isUnset(after) && !isSameJson(before, after)
+  return {
+    before: isUnset(before) ? before : REDACTED,
+    after: isUnset(after) ? after : isChange ? REDACTED_CHANGED : REDACTED,
+    beforeMarks: true,
+    afterMarks: true,
   }
+}
+
+/** Masks the items of both sides. The keys at this level may be the names of a resource's attributes, which are never sensitive. */
+function maskedAttributes({ before, after, beforeMarks, afterMarks }: Sides, texts: SensitiveTexts): Sides | undefined {
   const items = new Map<string, Sides>()
   for (const key of new Set([before, after].flatMap((side) => (isObject(side) ? Object.keys(side) : [])))) {
     const item = maskedSides(

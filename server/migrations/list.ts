@@ -18,6 +18,7 @@ import * as avatars from './0017-avatars.ts'
 import * as registeredAgents from './0018-registered-agents.ts'
 import * as outcomeLevels from './0019-outcome-levels.ts'
 import * as taskDeliveries from './0020-task-deliveries.ts'
+import * as formerValues from './0021-former-values.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
@@ -47,4 +48,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0018-registered-agents', up: registeredAgents.up },
   { name: '0019-outcome-levels', up: outcomeLevels.up },
   { name: '0020-task-deliveries', up: taskDeliveries.up },
+  { name: '0021-former-values', up: formerValues.up },
 ]

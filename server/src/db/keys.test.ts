@@ -27,6 +27,8 @@ const WITHOUT_KEY = {
     'audit_events.request_id',
     'audit_events.resource_id',
     'audit_events.token_id',
+    'former_sensitive_values.variable_set_id',
+    'former_variable_sets.variable_set_id',
     'phases.job_id',
     'runs.agent_pool_id',
     'runs.base_state_version_id',

@@ -151,6 +151,18 @@ export type Schema = {
     updated_at: Timestamp
     workspace_id: string | null
   }
+  former_sensitive_values: {
+    digest: string
+    length: number
+    organization_id: string
+    replaced_at: Timestamp
+    variable_set_id: string | null
+    workspace_id: string | null
+  }
+  former_variable_sets: {
+    variable_set_id: string
+    workspace_id: string
+  }
   installation: {
     blob_store_id: string | null
     blob_store_place: string | null

@@ -1,11 +1,12 @@
 import { gunzipSync } from 'node:zlib'
 import { parseExact, printExact } from '@groundstate/contract/exact-json'
 import { redactedPlan } from '@groundstate/contract/redacted-plan'
-import { type SensitiveTexts, maskedPlan } from '@groundstate/contract/sensitive-values'
+import { holdsSensitiveValue, maskedPlan } from '@groundstate/contract/sensitive-values'
 import { messageOf } from '../error-code.ts'
 import { AppError } from '../errors.ts'
 import { examineState, parseState } from '../terraform-state/examined-state.ts'
 import { extractJsonState, extractState } from '../terraform-state/extraction.ts'
+import { type KnownValues, recognised } from '../terraform-state/known-values.ts'
 import { maskedDiff } from '../terraform-state/masked-diff.ts'
 import { packedExtraction } from '../terraform-state/packed-extraction.ts'
 import { remoteReads } from '../terraform-state/remote-reads.ts'
@@ -15,7 +16,9 @@ import { inspectState, jsonObjectFault, readStateHeader } from '../terraform-sta
 /** Result of reading content. Unreadable content is not an error, since retrying does not help. */
 export type Outcome<T> = { ok: true; value: T } | { ok: false; reason: string }
 
-export type TaskOptions = DiffLimits & { sensitive?: SensitiveTexts }
+export type TaskOptions = DiffLimits & { sensitive?: KnownValues }
+
+const NONE: KnownValues = { texts: new Set() }
 
 /** Operations on content off the event loop. Contents are bytes of JSON. */
 export const tasks = {
@@ -34,11 +37,13 @@ export const tasks = {
     const document = redactedPlan(parsed(plan, 'the plan', parseExact), parsed(schemas, 'the provider schemas'))
     return Buffer.from(printExact(document))
   },
-  maskPlan: ([plan]: Uint8Array[], { sensitive = new Set() }: TaskOptions) => {
+  maskPlan: ([plan]: Uint8Array[], { sensitive = NONE }: TaskOptions) => {
     if (!mayHold(plan, sensitive)) return bufferOf(plan)
-    return Buffer.from(printExact(maskedPlan(parsed(plan, 'the plan', parseExact), sensitive)))
+    return Buffer.from(printExact(maskedPlan(parsed(plan, 'the plan', parseExact), recognised(sensitive))))
   },
-  maskDiff: ([diff]: Uint8Array[], { sensitive = new Set() }: TaskOptions) =>
+  holdsSensitive: ([json]: Uint8Array[], { sensitive = NONE }: TaskOptions) =>
+    holdsSensitiveValue(parsed(json, 'the value', parseExact), recognised(sensitive)),
+  maskDiff: ([diff]: Uint8Array[], { sensitive = NONE }: TaskOptions) =>
     Buffer.from(printExact(maskedDiff(parsed(diff, 'the diff', parseExact) as StateDiff, sensitive))),
   remoteReads: ([plan, archive]: Uint8Array[]) => remoteReads(parsed(plan, 'the plan'), unpacked(archive)),
 }
@@ -70,8 +75,8 @@ export function tooDeep(error: unknown): { ok: false; reason: string } {
 const FEW_TEXTS = 50
 
 /** Whether JSON that we have printed may contain one of the texts. */
-function mayHold(json: Uint8Array | undefined, texts: SensitiveTexts) {
-  if (texts.size > FEW_TEXTS) return true
+function mayHold(json: Uint8Array | undefined, { texts, former }: KnownValues) {
+  if (former || texts.size > FEW_TEXTS) return true
   const content = bufferOf(json)
   return [...texts].some((text) => content.includes(JSON.stringify(text).slice(1, -1)))
 }

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { deserialize } from 'node:v8'
 import { isMarkedAsUntransferable } from 'node:worker_threads'
-import type { SensitiveTexts } from '@groundstate/contract/sensitive-values'
 import { Piscina } from 'piscina'
 import { concurrencyLimit } from '../concurrency-limit.ts'
+import type { KnownValues } from '../terraform-state/known-values.ts'
 import type { DiffLimits } from '../terraform-state/state-diff.ts'
 import { type Outcome, runTask, type TaskName, type TaskOptions, type Tasks, tooDeep } from './tasks.ts'
 import type { WorkerRequest } from './worker.ts'
@@ -11,7 +11,7 @@ import type { WorkerRequest } from './worker.ts'
 const ENTRY = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js'
 
 /** Maximum total size of contents that are processed on the calling thread (0.4 ms), in bytes: a message to a worker takes twice as long. */
-const INLINE_BYTES = 128 * 1024
+export const INLINE_BYTES = 128 * 1024
 /** Minimum size of large content, in bytes. One thread is reserved for smaller content. */
 const LARGE_BYTES = 1024 * 1024
 /** Time after which an idle worker exits, in ms. */
@@ -71,9 +71,11 @@ export function createWorkers({ maxThreads }: { maxThreads: number }) {
     /** JSON of the redacted plan. */
     redactPlan: (plan: Uint8Array, schemas: Uint8Array) => run('redactPlan', [plan, schemas]),
     /** A redacted plan without the values of sensitive variables. */
-    maskPlan: (plan: Uint8Array, sensitive: SensitiveTexts) => run('maskPlan', [plan], { sensitive }),
+    maskPlan: (plan: Uint8Array, sensitive: KnownValues) => run('maskPlan', [plan], { sensitive }),
     /** A `StateDiff` without them. */
-    maskDiff: (diff: Uint8Array, sensitive: SensitiveTexts) => run('maskDiff', [diff], { sensitive }),
+    maskDiff: (diff: Uint8Array, sensitive: KnownValues) => run('maskDiff', [diff], { sensitive }),
+    /** Whether a JSON value is or contains one of them. */
+    holdsSensitive: (json: Uint8Array, sensitive: KnownValues) => run('holdsSensitive', [json], { sensitive }),
     /** Outputs of workspaces that a configuration reads, from the JSON of a plan and the archive; see `remoteReads`. */
     remoteReads: (plan: Uint8Array, archive: Uint8Array) => run('remoteReads', [plan, archive]),
     /** Stops the threads and rejects running work. */

@@ -20,13 +20,16 @@ test.each(['', ' '.repeat(200_000), ' '.repeat(5_000_000)])(
 
     const before = await read('json-output-redacted')
     const attributes = { key: 'key', value: 'new-key', category: 'env', sensitive: true }
-    await app.request({
+    const created = await app.request({
       method: 'POST',
       url: `/api/v2/workspaces/${setting.workspaceId}/vars`,
       token,
       body: { data: { type: 'vars', attributes } },
     })
     const redacted = await read('json-output-redacted')
+    const path = `/api/v2/workspaces/${setting.workspaceId}/vars/${created.json().data.id}`
+    await app.request({ method: 'DELETE', url: path, token })
+    const later = await read('json-output-redacted')
     const whole = await read('json-output')
 
     expect(before.text === file).toBe(true)
@@ -37,6 +40,7 @@ test.each(['', ' '.repeat(200_000), ' '.repeat(5_000_000)])(
       before_sensitive: { input: true },
       after_sensitive: { input: true },
     })
+    expect(later.json()).toEqual(redacted.json())
     expect(whole.text === file).toBe(true)
   },
 )

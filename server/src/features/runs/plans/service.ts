@@ -7,7 +7,7 @@ import { userActor } from '../../../auth/actor.ts'
 import { canReadRuns, readAccess } from '../../../auth/workspace-access.ts'
 import { invalid, noLongerKept, notFound, unavailable } from '../../../errors.ts'
 import { LARGE_BYTES, withWhole } from '../../states/state-versions/content.ts'
-import { readSensitiveTexts } from '../../workspaces/variable-sets/sensitive-values.ts'
+import { readSensitiveValues } from '../../workspaces/variable-sets/sensitive-values.ts'
 import { requirePhase } from './access.ts'
 import * as artifacts from './artifact.ts'
 import * as store from './store.ts'
@@ -27,16 +27,16 @@ export async function openPlanJson(ctx: Ctx, planId: string, signal: AbortSignal
 export async function openRedactedPlan(ctx: Ctx, planId: string, signal: AbortSignal) {
   const { phase, run } = await requirePhase(ctx, planId, { kind: 'plan' })
   await waitForDocuments(ctx, phase, signal)
-  const [content, textsOf] = await Promise.all([
+  const [content, valuesOf] = await Promise.all([
     openJson(ctx, phase, 'plan-json-redacted'),
-    readSensitiveTexts(ctx, [run.workspace_id]),
+    readSensitiveValues(ctx, [run.workspace_id]),
   ])
-  const texts = textsOf(run.workspace_id)
-  if (!content || texts.size === 0) return content
+  const values = valuesOf(run.workspace_id)
+  if (!content || !values) return content
   const { start, size } = await readStart(content)
   return withWhole(size, async () => {
     const rest = size > LARGE_BYTES ? [await buffer(content)] : []
-    const outcome = await ctx.workers.maskPlan(Buffer.concat([...start, ...rest]), texts)
+    const outcome = await ctx.workers.maskPlan(Buffer.concat([...start, ...rest]), values)
     if (!outcome.ok) throw invalid(outcome.reason)
     return Buffer.from(outcome.value)
   })

@@ -71,6 +71,29 @@ describe('the diff of two versions', () => {
     ])
   })
 
+  test('hides former values of sensitive variables and the keys that they are', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const outputs = { key: 'the former key', object: { value: { 'the former key': 1 }, type: 'dynamic' } }
+    await workspace.create(rawState({ serial: 1, outputs }))
+    const last = await workspace.create(rawState({ serial: 2, outputs: { key: 'the next key' } }))
+    const attributes = { category: 'terraform', key: 'key', value: 'the former key', sensitive: true }
+    const vars = `/workspaces/${workspace.id}/vars`
+    const created = await workspace.request('POST', vars, { data: { type: 'vars', attributes } })
+
+    const change = { data: { type: 'vars', attributes: { value: 'swordfish' } } }
+    await workspace.request('PATCH', `${vars}/${created.json().data.id}`, change)
+    const updated = await workspace.request('GET', `/state-versions/${last.id}/diff`)
+    await workspace.request('DELETE', `${vars}/${created.json().data.id}`)
+    const deleted = await workspace.request('GET', `/state-versions/${last.id}/diff`)
+
+    expect(updated.text).not.toContain('the former key')
+    expect(updated.json().data.attributes.outputs).toMatchObject([
+      { name: 'key', attributes: [{ path: '', sensitive: true }] },
+      { name: 'object', attributes: [{ path: '', sensitive: true }] },
+    ])
+    expect(deleted.text).toBe(updated.text)
+  })
+
   test('distinguishes numbers beyond double precision', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const stateWith = (serial: number, digits: string) => {

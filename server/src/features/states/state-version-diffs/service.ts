@@ -1,11 +1,11 @@
 import { parseExact } from '@groundstate/contract/exact-json'
-import type { SensitiveTexts } from '@groundstate/contract/sensitive-values'
 import type { StateVersionDiffResource } from '@groundstate/contract/state-version-diffs'
 import type { Ctx } from '../../../app.ts'
 import { invalid, invalidParameter, notFound } from '../../../errors.ts'
+import type { KnownValues } from '../../../terraform-state/known-values.ts'
 import type { StateDiff, StateSummary } from '../../../terraform-state/state-diff.ts'
 import { readStateHeader } from '../../../terraform-state/state-header.ts'
-import { readSensitiveTexts } from '../../workspaces/variable-sets/sensitive-values.ts'
+import { readSensitiveValues } from '../../workspaces/variable-sets/sensitive-values.ts'
 import { requireStateVersion } from '../state-versions/access.ts'
 import type { ContentLocations } from '../state-versions/content-store.ts'
 import { readContent, withWhole } from '../state-versions/content.ts'
@@ -24,11 +24,11 @@ export async function compareStateVersions(ctx: Ctx, id: string, fromId?: string
   if (to.status !== 'finalized') throw invalid(`${to.id} is ${to.status}, it has no content`)
   const key = { fromId: from?.id ?? null, toId: to.id }
   const sealKey = `state-diffs/${to.id}/${from?.id ?? 'none'}`
-  const [cached, textsOf] = await Promise.all([
+  const [cached, valuesOf] = await Promise.all([
     findDiff(ctx.db, { ...key, revision: REVISION }),
-    readSensitiveTexts(ctx, [to.workspace_id]),
+    readSensitiveValues(ctx, [to.workspace_id]),
   ])
-  const shown = async (bytes: Buffer) => ({ ...key, diff: await masked(ctx, bytes, textsOf(to.workspace_id)) })
+  const shown = async (bytes: Buffer) => ({ ...key, diff: await masked(ctx, bytes, valuesOf(to.workspace_id)) })
   if (cached) return shown(ctx.blobs.unsealBuffer(sealKey, cached))
 
   const outcome = await withWhole(sizeOf(to) + (from ? sizeOf(from) : 0), async () => {
@@ -45,8 +45,8 @@ export async function compareStateVersions(ctx: Ctx, id: string, fromId?: string
 }
 
 /** The variables may have changed since the diff was cached, so it is masked whenever it is read. */
-async function masked(ctx: Ctx, bytes: Buffer, texts: SensitiveTexts) {
-  const outcome = texts.size === 0 ? { ok: true as const, value: bytes } : await ctx.workers.maskDiff(bytes, texts)
+async function masked(ctx: Ctx, bytes: Buffer, values: KnownValues | undefined) {
+  const outcome = values ? await ctx.workers.maskDiff(bytes, values) : { ok: true as const, value: bytes }
   if (!outcome.ok) throw new Error(outcome.reason)
   return parseExact(Buffer.from(outcome.value).toString('utf8')) as StateDiff
 }

@@ -83,6 +83,67 @@ describe('outputs', () => {
     await workspace.request('DELETE', `/varsets/${created.json().data.id}`)
   })
 
+  test('with a former value of a sensitive variable are sensitive', async () => {
+    const workspace = await lockedWorkspace(app, organization, ada)
+    const { data } = (await workspace.request('GET', `/workspaces/${workspace.id}`)).json()
+    const project = data.relationships.project
+    const names = ['updated', 'deleted', 'bulk', 'ofSet', 'ofDeletedSet', 'ofRemovedSet', 'ofGlobalSet', 'ofProject']
+    const large = { value: [...Array(20_000).keys()].map((n) => `${100_000 + n} former large`), type: 'dynamic' }
+    const outputs = {
+      ...Object.fromEntries(names.map((name) => [name, `former ${name}`])),
+      large,
+      other: 'xormer bulk',
+    }
+    await workspace.create(rawState({ outputs }))
+    const send = async (method: 'DELETE' | 'PATCH' | 'POST', path: string, data?: unknown) => {
+      const response = await workspace.request(method, path, data === undefined ? undefined : { data })
+      if (response.status >= 300) throw new Error(response.text)
+      return response.status === 204 ? undefined : response.json().data?.id
+    }
+    const variable = (key: string, value = `former ${key}`) => ({
+      type: 'vars',
+      attributes: { category: 'terraform', key, value, sensitive: true },
+    })
+    const vars = `/workspaces/${workspace.id}/vars`
+    const newSet = async (name: string, global = false) => {
+      const attributes = { name: `${name} of ${workspace.id}`, global }
+      const relationships = { vars: { data: [variable(name)] }, ...(!global && { projects: { data: [project.data] } }) }
+      return send('POST', `/organizations/${organization}/varsets`, { type: 'varsets', attributes, relationships })
+    }
+    const ids = new Map<string, string>()
+    for (const name of ['updated', 'deleted', 'bulk']) ids.set(name, await send('POST', vars, variable(name)))
+    ids.set('large', await send('POST', vars, variable('large', '119999 former large')))
+    for (const name of ['ofSet', 'ofDeletedSet', 'ofRemovedSet', 'ofProject']) ids.set(name, await newSet(name))
+    ids.set('ofGlobalSet', await newSet('ofGlobalSet', true))
+
+    await send('PATCH', `${vars}/${ids.get('updated')}`, variable('updated', 'a new value'))
+    await send('PATCH', `${vars}/${ids.get('large')}`, variable('large', 'a new value'))
+    await send('DELETE', `${vars}/${ids.get('deleted')}`)
+    await send('PATCH', `/workspaces/${workspace.id}/relationships/vars`, [
+      { ...variable('bulk', 'a new value'), id: ids.get('bulk') },
+    ])
+    const set = await workspace.request('GET', `/varsets/${ids.get('ofSet')}/relationships/vars`)
+    await send('DELETE', `/varsets/${ids.get('ofSet')}/relationships/vars/${set.json().data[0].id}`)
+    await send('DELETE', `/varsets/${ids.get('ofDeletedSet')}`)
+    await send('DELETE', `/varsets/${ids.get('ofRemovedSet')}/relationships/projects`, [project.data])
+    await send('PATCH', `/varsets/${ids.get('ofGlobalSet')}`, { type: 'varsets', attributes: { global: false } })
+    const elsewhere = await send('POST', `/organizations/${organization}/projects`, {
+      type: 'projects',
+      attributes: { name: `elsewhere ${workspace.id}` },
+    })
+    const moved = { type: 'workspaces', id: workspace.id }
+    await send('POST', `/projects/${elsewhere}/relationships/workspaces`, [moved])
+    const current = await workspace.request('GET', `/workspaces/${workspace.id}/current-state-version-outputs`)
+
+    const shown = current.json().data.filter(({ attributes }: any) => !attributes.sensitive)
+    expect(current.json().data).toHaveLength(10)
+    expect(shown.map(({ attributes }: any) => attributes.value)).toEqual(['xormer bulk'])
+    const rows = await app.db.selectFrom('former_sensitive_values').selectAll().execute()
+    expect(JSON.stringify(rows)).not.toContain('former ')
+    for (const name of ['ofSet', 'ofRemovedSet', 'ofGlobalSet', 'ofProject'])
+      await send('DELETE', `/varsets/${ids.get(name)}`)
+  })
+
   test('of a version withhold sensitive values on request', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
     const { id } = await workspace.create(rawState({ outputs }))

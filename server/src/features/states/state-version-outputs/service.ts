@@ -1,15 +1,23 @@
-import { type SensitiveTexts, holdsSensitiveValue } from '@groundstate/contract/sensitive-values'
+import { holdsSensitiveValue } from '@groundstate/contract/sensitive-values'
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, recordAudit } from '../../../audit/record.ts'
 import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { readAccess } from '../../../auth/workspace-access.ts'
 import { type Page, type Paged, transact } from '../../../db/db.ts'
 import { notFound, unavailable } from '../../../errors.ts'
-import { readSensitiveTexts } from '../../workspaces/variable-sets/sensitive-values.ts'
+import { type KnownValues, recognised } from '../../../terraform-state/known-values.ts'
+import { INLINE_BYTES } from '../../../workers/workers.ts'
+import { readSensitiveValues } from '../../workspaces/variable-sets/sensitive-values.ts'
 import { requireStateVersion, requireStateWorkspace } from '../state-versions/access.ts'
 import { listOutputs } from '../state-versions/extraction-store.ts'
 import { extractVersion } from '../state-versions/extraction.ts'
-import { type Output, type OutputRow, comparableOutput, openOutput } from '../state-versions/sealed-outputs.ts'
+import {
+  type Output,
+  type OutputRow,
+  comparableOutput,
+  openOutput,
+  openOutputJson,
+} from '../state-versions/sealed-outputs.ts'
 import { findVersion } from '../state-versions/store.ts'
 import { type FoundOutput, countOutputs, findOutput } from './store.ts'
 
@@ -19,39 +27,53 @@ export async function listStateVersionOutputs(ctx: Ctx, stateVersionId: string, 
   if (version.status === 'pending' || version.status === 'discarded') return { rows: [], total: 0 }
   if (version.status !== 'finalized') throw notFound('content of this state version')
   await checkExtracted(ctx, version)
-  const [rows, textsOf] = await Promise.all([
+  const [rows, valuesOf] = await Promise.all([
     listOutputs(ctx.db, version.id, page),
-    readSensitiveTexts(ctx, [version.workspace_id]),
+    readSensitiveValues(ctx, [version.workspace_id]),
   ])
   const isWhole = page.number === 1 && rows.length < page.size
   const total = isWhole ? rows.length : await countOutputs(ctx.db, version.id)
-  return { rows: rows.map((row) => markedOutput(ctx, row, textsOf(version.workspace_id))), total }
+  return { rows: await marked(ctx, rows, valuesOf(version.workspace_id)), total }
 }
 
 /** An output; one that contains a value that the workspace marks sensitive is sensitive, even if the engine has lost the mark. */
-function markedOutput(ctx: Ctx, row: OutputRow, texts: SensitiveTexts): Output {
+async function markedOutput(ctx: Ctx, row: OutputRow, values: KnownValues | undefined): Promise<Output> {
   const output = openOutput(ctx, row)
-  return { ...output, sensitive: output.sensitive || holdsSensitiveValue(output.value, texts) }
+  if (output.sensitive || !values) return output
+  return { ...output, sensitive: await isSensitive(ctx, { row, value: output.value }, values) }
+}
+
+async function isSensitive(ctx: Ctx, { row, value }: { row: OutputRow; value: unknown }, values: KnownValues) {
+  if (!values.former || row.value.length <= INLINE_BYTES) return holdsSensitiveValue(value, recognised(values))
+  // The digests of many texts would stall the event loop.
+  const outcome = await ctx.workers.holdsSensitive(openOutputJson(ctx, row), values)
+  return !outcome.ok || outcome.value
+}
+
+async function marked(ctx: Ctx, rows: readonly OutputRow[], values: KnownValues | undefined) {
+  return Promise.all(rows.map(async (row) => markedOutput(ctx, row, values)))
 }
 
 /** The outputs of several workspaces, each with its row. */
 export async function markedOutputs<Row extends OutputRow & { workspace_id: string }>(ctx: Ctx, rows: readonly Row[]) {
-  const textsOf = await readSensitiveTexts(ctx, [...new Set(rows.map((row) => row.workspace_id))])
-  return rows.map((row) => ({ row, output: markedOutput(ctx, row, textsOf(row.workspace_id)) }))
+  const valuesOf = await readSensitiveValues(ctx, [...new Set(rows.map((row) => row.workspace_id))])
+  return Promise.all(
+    rows.map(async (row) => ({ row, output: await markedOutput(ctx, row, valuesOf(row.workspace_id)) })),
+  )
 }
 
 /** All outputs of the current state, since clients read only the first page. Empty if there is no state. */
 export async function listCurrentOutputs(ctx: Ctx, workspaceId: string): Promise<Output[]> {
   const { current_state_version_id: id } = await requireStateWorkspace(ctx, workspaceId, 'state-outputs:read')
   if (id === null) return []
-  const [listed, textsOf] = await Promise.all([listOutputs(ctx.db, id), readSensitiveTexts(ctx, [workspaceId])])
+  const [listed, valuesOf] = await Promise.all([listOutputs(ctx.db, id), readSensitiveValues(ctx, [workspaceId])])
   let rows = listed
   if (rows.length === 0) {
     // The version may not have been extracted yet.
     await checkExtracted(ctx, await requireStateVersion(ctx, id, 'state-outputs:read'))
     rows = await listOutputs(ctx.db, id)
   }
-  return rows.map((row) => markedOutput(ctx, row, textsOf(workspaceId)))
+  return marked(ctx, rows, valuesOf(workspaceId))
 }
 
 /** Extracts the outputs if the job has not done so yet: clients read them immediately after an apply. */
@@ -72,8 +94,8 @@ export async function showStateVersionOutput(ctx: Ctx, id: string): Promise<Outp
   const { access, can } = readAccess(ctx.actor, row)
   if (can.size > 0) checkSignInPolicy(access)
   if (!can.has('state-outputs:read')) throw notFound('state version output')
-  const textsOf = await readSensitiveTexts(ctx, row.sensitive ? [] : [row.workspace_id])
-  const output = markedOutput(ctx, row, textsOf(row.workspace_id))
+  const valuesOf = await readSensitiveValues(ctx, row.sensitive ? [] : [row.workspace_id])
+  const output = await markedOutput(ctx, row, valuesOf(row.workspace_id))
   if (output.sensitive) await transact(ctx, async (ctx) => recordAudit(ctx, sensitiveOutputAudit(row)))
   return output
 }

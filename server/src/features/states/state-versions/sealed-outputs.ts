@@ -52,6 +52,11 @@ export function openOutput(app: Pick<App, 'secrets'>, row: OutputRow): Output {
   }
 }
 
+/** The JSON of an output's value. */
+export function openOutputJson(app: Pick<App, 'secrets'>, row: OutputRow) {
+  return app.secrets.open(row.value, sealContext(row.id))
+}
+
 /** The type and value of an output as text, for comparison. */
 export function comparableOutput(app: Pick<App, 'secrets'>, row: OutputRow) {
   return `${JSON.stringify(row.detailed_type)} ${app.secrets.openText(row.value, sealContext(row.id))}`

@@ -11,6 +11,7 @@ import {
   createVariable,
   createVariables,
   destroyVariable,
+  keepFormerValues,
   updateVariable,
   updateVariables,
 } from '../variables/service.ts'
@@ -127,6 +128,8 @@ export async function updateVariableSet(ctx: Ctx, id: string, { attributes, rela
         priority: attributes.priority ?? undefined,
         updated_at: ctx.now(),
       }
+      const shrinks = attributes.global === false || relationships.workspaces || relationships.projects
+      if (shrinks) await store.insertFormerScope(ctx.db, id)
       await store.updateVariableSet(ctx.db, id, columns)
       await replaceSetScope(ctx, set, relationships)
       const { vars, ...scope } = relationships
@@ -151,8 +154,11 @@ export async function changeSetScope(ctx: Ctx, id: string, { change, kind, ident
       ? await requireVisibleWorkspaces(ctx, set.organization_id, identifiers)
       : await requireInScope[kind](ctx, set, { identifiers, pointer: '/data' })
   const event = await variableSetAudit(ctx, set, `${change}_${kind}`, { [kind]: ids })
-  const write = change === 'add' ? store.insertScope : store.deleteScope
-  await audited(ctx, event, (ctx) => write(ctx.db, id, kind, ids))
+  await audited(ctx, event, async (ctx) => {
+    if (change === 'add') return store.insertScope(ctx.db, id, kind, ids)
+    await store.insertFormerScope(ctx.db, id)
+    return store.deleteScope(ctx.db, id, kind, ids)
+  })
 }
 
 /** Replaces the workspaces or projects where the set applies by those in the body; an omitted list is unchanged. */
@@ -193,7 +199,12 @@ async function requireSetProjects(ctx: Ctx, set: Scoped, { identifiers, pointer 
 
 export async function deleteVariableSet(ctx: Ctx, id: string) {
   const set = await requireVariableSet(ctx, id, 'manage')
-  await audited(ctx, await variableSetAudit(ctx, set, 'destroy'), (ctx) => store.deleteVariableSet(ctx.db, id))
+  await audited(ctx, await variableSetAudit(ctx, set, 'destroy'), async (ctx) => {
+    const owner = { variableSetId: id, organizationId: set.organization_id }
+    await store.insertFormerScope(ctx.db, id)
+    await keepFormerValues(ctx, owner, { replaced: await listVariables(ctx.db, owner) })
+    await store.deleteVariableSet(ctx.db, id)
+  })
 }
 
 /** Runs a change that sets a set's name. Throws `invalid` when the owner has another set with that name. */

@@ -5,7 +5,6 @@ import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
-import type { VariableRow } from '../variables/store.ts'
 import { countRows } from '../workspaces/store.ts'
 
 /**
@@ -182,18 +181,45 @@ export async function listEffectiveSets(db: Db, workspaceIds: readonly string[])
   return rows
 }
 
-/** Sensitive variables of workspaces and of their effective sets, including overridden ones. */
-export async function listSensitiveVariables(db: Db, workspaceIds: readonly string[]) {
-  const { rows } = await sql<VariableRow & { of_workspace_id: string }>`
-    select v.*, v.workspace_id as of_workspace_id from variables v where v.workspace_id = any(${workspaceIds}) and v.sensitive
+/** A sensitive variable, or the digest of a former value. */
+export type SensitiveRow = { workspace_id: string; organization_id: string } & (
+  | { id: string; hcl: boolean; sealed_value: Buffer }
+  | { id: null; length: number; digest: string }
+)
+
+/** Sensitive variables and former values of workspaces and of the sets that apply or have applied to them, including overridden ones. */
+export async function listSensitiveValues(db: Db, workspaceIds: readonly string[]) {
+  const { rows } = await sql<SensitiveRow>`
+    with w as (select id, organization_id, project_id from workspaces where id = any(${workspaceIds})),
+    applied as (
+      select w.id as workspace_id, w.organization_id, s.id as variable_set_id
+        from w join variable_sets s on s.organization_id = w.organization_id
+         and ${isEffective(sql.ref('w.id'), sql.ref('w.project_id'))}
+      union
+      select w.id, w.organization_id, f.variable_set_id from w join former_variable_sets f on f.workspace_id = w.id)
+    select w.id as workspace_id, w.organization_id, v.id, v.hcl, v.sealed_value, null::integer as length, null::text as digest
+      from w join variables v on v.workspace_id = w.id and v.sensitive
     union all
-    select v.*, w.id as of_workspace_id
-      from workspaces w
-      join variable_sets s on s.organization_id = w.organization_id
-       and ${isEffective(sql.ref('w.id'), sql.ref('w.project_id'))}
-      join variables v on v.variable_set_id = s.id and v.sensitive
-     where w.id = any(${workspaceIds})`.execute(db)
+    select a.workspace_id, a.organization_id, v.id, v.hcl, v.sealed_value, null, null
+      from applied a join variables v on v.variable_set_id = a.variable_set_id and v.sensitive
+    union all
+    select w.id, w.organization_id, null, null, null, f.length, f.digest
+      from w join former_sensitive_values f on f.workspace_id = w.id
+    union all
+    select a.workspace_id, a.organization_id, null, null, null, f.length, f.digest
+      from applied a join former_sensitive_values f on f.variable_set_id = a.variable_set_id`.execute(db)
   return rows
+}
+
+/** Records the workspaces to which the set applies, before its scope shrinks. Sets without sensitive values are ignored. */
+export async function insertFormerScope(tx: Tx, id: string) {
+  await sql`insert into former_variable_sets (workspace_id, variable_set_id)
+    select w.id, s.id from variable_sets s join workspaces w on w.organization_id = s.organization_id
+     where s.id = ${id} and ${isEffective(sql.ref('w.id'), sql.ref('w.project_id'))}
+       and (exists (select from variables v where v.variable_set_id = s.id and v.sensitive)
+         or exists (select from former_sensitive_values f where f.variable_set_id = s.id))
+     order by w.id
+    on conflict do nothing`.execute(tx)
 }
 
 export async function insertVariableSet(db: Db, row: Insertable<Schema['variable_sets']>) {
@@ -204,8 +230,12 @@ export async function updateVariableSet(db: Db, id: string, changes: Updateable<
   await db.updateTable('variable_sets').set(changes).where('id', '=', id).execute()
 }
 
+/** Deletes the set, and the digests of its values if it has applied to no workspace. */
 export async function deleteVariableSet(db: Db, id: string) {
-  await db.deleteFrom('variable_sets').where('id', '=', id).execute()
+  await sql`with unused as (
+      delete from former_sensitive_values where variable_set_id = ${id}
+         and not exists (select from former_variable_sets f where f.variable_set_id = ${id}))
+    delete from variable_sets where id = ${id}`.execute(db)
 }
 
 const SCOPES = {

@@ -258,3 +258,29 @@ test('several variables are changed together, all or none', async () => {
   expect(done.status).toBe(204)
   expect(await values()).toEqual(['new', 'newer'])
 })
+
+test('of former sensitive values a bounded number of digests is kept, the newest', async () => {
+  const { id } = await newWorkspace()
+  const many = JSON.stringify(Array.from({ length: 600 }, (_, index) => `former ${index}`))
+  const attributes = { key: 'many', value: many, hcl: true, category: 'terraform', sensitive: true }
+  const url = `workspaces/${id}/vars/${(await create(id, attributes)).json().data.id}`
+  const digests = async () =>
+    app.db
+      .selectFrom('former_sensitive_values')
+      .select(['digest', 'length'])
+      .where('workspace_id', '=', id)
+      .orderBy('length', 'desc')
+      .execute()
+
+  await patch(url, { description: 'the value is unchanged' })
+  expect(await digests()).toEqual([])
+  await patch(url, { value: 'correct horse battery' })
+  const before = await digests()
+  for (const value of ['x'.repeat(50_000), 'correct horse battery', 'y'.repeat(60_000), 'other than before'])
+    await patch(url, { value })
+
+  const after = await digests()
+  expect([before.length, after.length]).toEqual([500, 500])
+  expect(after.slice(0, 2).map(({ length }) => length)).toEqual([60_000, 50_000])
+  expect(after.filter(({ length }) => length === 'correct horse battery'.length)).toHaveLength(1)
+})

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
+import { sensitiveTexts } from '@groundstate/contract/sensitive-values'
 import type { CreateVariable, UpdateVariable, UpdateVariables } from '@groundstate/contract/variables'
 import type { App, Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudits } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { badRequest, invalid, notFound } from '../../../errors.ts'
+import { digestsOf, formerValueKey } from '../../../terraform-state/known-values.ts'
 import { requireWorkspace, requireWorkspaceBy } from '../workspaces/access.ts'
 import type { WorkspaceKey } from '../workspaces/store.ts'
 import {
@@ -142,8 +144,31 @@ async function writeChanges(ctx: TransactionCtx, owner: AuditedOwner, { existing
   }
   const written = [...changed.values()]
   await rejectTakenKey([...keys.values()], () => store.updateVariables(ctx.db, written))
+  const replaced = existing.filter((row) => {
+    const now = changed.get(row.id)
+    return now && (now.sealed_value !== row.sealed_value || now.hcl !== row.hcl)
+  })
+  await keepFormerValues(ctx, owner, { replaced, current: written })
   await recordAudits(ctx, events)
   return written
+}
+
+type Replaced = { replaced: readonly store.VariableRow[]; current?: readonly store.VariableRow[] }
+
+/** Stores digests of the sensitive values that are no longer those of variables: they are masked for as long as they may be deployed. */
+export async function keepFormerValues(
+  ctx: TransactionCtx,
+  owner: store.VariableOwner & { organizationId: string },
+  { replaced, current = [] }: Replaced,
+) {
+  const textsOf = (rows: readonly store.VariableRow[]) =>
+    sensitiveTexts(rows.flatMap((row) => (row.sensitive ? { value: openValue(ctx, row), hcl: row.hcl } : [])))
+  const still = textsOf(current)
+  const former = [...textsOf(replaced)].filter((text) => !still.has(text))
+  if (former.length === 0) return
+  const { organizationId } = owner
+  const digests = digestsOf(former, formerValueKey(ctx.secrets, organizationId))
+  await store.insertFormerValues(ctx.db, owner, { organizationId, digests, now: ctx.now() })
 }
 
 function changedRow(
@@ -182,6 +207,7 @@ export async function destroyVariable(ctx: Ctx, owner: AuditedOwner, id: string)
   await audited(ctx, variableAudit(owner.organizationId, 'destroy', owner), async (ctx) => {
     const row = await store.deleteVariable(ctx.db, owner, id)
     if (!row) throw notFound('variable')
+    await keepFormerValues(ctx, owner, { replaced: [row] })
     return row
   })
 }
@@ -196,7 +222,10 @@ function valueColumns(
     : { sensitive, value, sealed_value: null }
 }
 
-export function openValue({ secrets }: Pick<App, 'secrets'>, row: store.VariableRow) {
+export function openValue(
+  { secrets }: Pick<App, 'secrets'>,
+  row: Pick<store.VariableRow, 'id' | 'value' | 'sealed_value'>,
+) {
   return row.sealed_value === null ? (row.value ?? '') : secrets.openText(row.sealed_value, sealContext(row.id))
 }
 

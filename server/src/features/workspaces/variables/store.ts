@@ -2,6 +2,7 @@ import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { insertRows, recordset } from '../../../db/sql.ts'
+import type { TextDigest } from '../../../terraform-state/known-values.ts'
 
 export type VariableRow = Selectable<Schema['variables']>
 export type VariableOwner = { workspaceId: string } | { variableSetId: string }
@@ -83,4 +84,26 @@ export async function lockVariables(tx: Tx, owner: VariableOwner, ids: readonly 
 
 export async function deleteVariable(db: Db, owner: VariableOwner, id: string) {
   return db.deleteFrom('variables').where('id', '=', id).where(of(owner)).returningAll().executeTakeFirst()
+}
+
+/** Maximum number of digests of former values of a workspace or set; the newest are kept. */
+const MAX_FORMER_VALUES = 500
+
+type FormerValues = { organizationId: string; digests: readonly TextDigest[]; now: Date }
+
+export async function insertFormerValues(tx: Tx, owner: VariableOwner, { organizationId, digests, now }: FormerValues) {
+  const rows = digests.slice(0, MAX_FORMER_VALUES).map((one) => ({
+    organization_id: organizationId,
+    workspace_id: 'workspaceId' in owner ? owner.workspaceId : null,
+    variable_set_id: 'variableSetId' in owner ? owner.variableSetId : null,
+    ...one,
+    replaced_at: now,
+  }))
+  const replaced = rows.map(({ digest }) => digest)
+  await sql`delete from former_sensitive_values where ${of(owner)} and (digest = any(${replaced}) or digest in (
+    select digest from former_sensitive_values where ${of(owner)}
+     order by replaced_at desc, digest offset ${MAX_FORMER_VALUES - rows.length}))`.execute(tx)
+  await insertRows(tx, 'former_sensitive_values', rows)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
 }
