@@ -1,3 +1,7 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { packArchive } from './archive.ts'
 import { ignoreRules } from './ignore-rules.ts'
@@ -13,11 +17,46 @@ test('a directory loses its name, and ignored files are left out and counted', a
 
   const source = await sourceOf(files)
 
-  expect(source).toMatchObject({ kind: 'files', name: 'infra', ignored: 3 })
+  expect(source).toMatchObject({ kind: 'files', name: 'infra', ignored: 3, ignoredBy: ['.git', '.terraform', '.terraformignore'] })
   expect(source.files?.map(({ path }) => path)).toEqual(['.terraformignore', 'main.tf'])
 })
 
-test('an archive is not changed', async () => {
+test('an archive loses only what is ignored: the modes and links of the others are kept', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'groundstate-source-'))
+  const deep = `modules/${'a-long-name/'.repeat(10)}`
+  for (const path of ['.git/objects/a', '.terraform/modules/m', '.terraform/providers/p', `${deep}main.tf`, 'run.sh']) {
+    mkdirSync(join(directory, dirname(path)), { recursive: true })
+    writeFileSync(join(directory, path), path, { mode: 0o755 })
+  }
+  symlinkSync('run.sh', join(directory, 'link.sh'))
+  const archive = new File([execFileSync('tar', ['-cz', '-C', directory, '.'])], 'infra.tar.gz')
+
+  const source = await sourceOf([{ path: archive.name, file: archive }])
+  const content = source.kind === 'archive' ? Buffer.from(await source.content.arrayBuffer()) : ''
+  const listed = execFileSync('tar', ['-tvz'], { input: content, encoding: 'utf8' })
+
+  expect(source).toMatchObject({ ignored: 2, ignoredBy: ['.git', '.terraform'] })
+  expect(source.files?.map(({ path }) => path).toSorted()).toEqual(['.terraform/modules/m', `${deep}main.tf`, 'run.sh'])
+  expect(listed).toMatch(/-rwxr-xr-x.* \.\/run\.sh\n/)
+  expect(listed).toContain('link.sh -> run.sh')
+  expect(listed).toContain(`${deep}main.tf`)
+  expect(listed).not.toMatch(/\.git\/|providers/)
+})
+
+test('an archive with a path outside of it is refused', async () => {
+  const archive = new File([await packArchive(filesOf(['main.tf', '../../evil.tf']))], 'infra.tar.gz')
+
+  await expect(sourceOf([{ path: archive.name, file: archive }])).rejects.toThrow('contains ../../evil.tf')
+})
+
+test.each([
+  [['main.tf'], 'main.tf'],
+  [['main.tf', 'outputs.tf', 'a.tf'], '3 files'],
+])('the selection of %j is named %s', async (paths, name) => {
+  expect(await sourceOf(filesOf(paths))).toMatchObject({ name })
+})
+
+test('an archive with nothing to leave out is not changed', async () => {
   const archive = new File([await packArchive(filesOf(['main.tf']))], 'infra.tar.gz')
 
   expect(await sourceOf([{ path: archive.name, file: archive }])).toMatchObject({
@@ -57,5 +96,5 @@ test.each([
   ['a.b', 'aXb', false],
   ['build/', 'build', false],
 ])('rules %j decide about %s', (text, path, isIgnored) => {
-  expect(ignoreRules(text)(path)).toBe(isIgnored)
+  expect(ignoreRules(text)(path) !== undefined).toBe(isIgnored)
 })
