@@ -300,7 +300,7 @@ resource "terraform_data" "after" {
     const search = page.getByLabel('Search the log')
 
     await search.fill('NUMBER 1999')
-    await page.getByText('11 lines, 11 matches').waitFor()
+    await page.getByText('11 matches', { exact: true }).waitFor()
     await search.press('Enter')
     await pane.getByText('number 1999 of many').waitFor()
     await search.press('Shift+Enter')

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -135,19 +135,32 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first run in the browser', as
   })
 
   test('an archive whose configuration is in a directory runs there', async () => {
-    const directory = directoryOf({ 'prod/main.tf': 'resource "terraform_data" "one" {}' })
+    const directory = directoryOf({
+      'prod/main.tf': 'resource "terraform_data" "one" {}',
+      'prod/run.sh': 'x',
+      '.git/HEAD': 'x',
+      'prod/.terraform/providers/big': 'x',
+    })
+    chmodSync(join(directory, 'prod/run.sh'), 0o755)
+    symlinkSync('run.sh', join(directory, 'prod/link.sh'))
     const archive = join(dirname(directory), 'release.tar.gz')
     execFileSync('tar', ['-czf', archive, '-C', directory, '.'])
 
     await page.goto(`${server.url}/app/main/workspaces?upload=true`)
     await dialog.getByLabel('Archive or files').setInputFiles(archive)
-    await dialog.getByText('1 file,').waitFor()
+    await dialog.getByText('2 files left out (.git, .terraform).').waitFor()
     await dialog.getByLabel('Name', { exact: true }).fill('from-archive')
     await dialog.getByRole('button', { name: 'Upload and create run' }).click()
     await page.waitForURL(/\/workspaces\/from-archive\/runs\/run-/)
     await untilRunIs(server, async () => readRun(server, runOf()), 'planned')
     const { data } = await server.api('GET', '/organizations/main/workspaces/from-archive')
+    const version = data.relationships['current-configuration-version'].data.id
+    const stored = await page.request.get(`${server.url}/api/v2/configuration-versions/${version}/download`)
+    const listed = execFileSync('tar', ['-tvz'], { input: await stored.body(), encoding: 'utf8' })
 
+    expect(listed).toMatch(/-rwxr-xr-x.* \.\/prod\/run\.sh\n/)
+    expect(listed).toContain('link.sh -> run.sh')
+    expect(listed).not.toMatch(/\.git|providers/)
     expect(data.attributes['working-directory']).toBe('prod')
     expect(faults).toEqual([])
   })

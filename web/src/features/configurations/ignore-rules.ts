@@ -8,7 +8,9 @@ const DEFAULT_RULES = ['.git/', '.terraform/', '!.terraform/modules/']
 export function ignoreRules(text = ''): (path: string) => string | undefined {
   const rules = [
     ...DEFAULT_RULES.flatMap((line) => readRule(line).map((rule) => ({ ...rule, source: line.replace('/', '') }))),
-    ...text.split(/\r?\n/).flatMap((line) => readRule(line.trim()).map((rule) => ({ ...rule, source: '.terraformignore' }))),
+    ...text
+      .split(/\r?\n/)
+      .flatMap((line) => readRule(line.trim()).map((rule) => ({ ...rule, source: '.terraformignore' }))),
   ]
   return (path) => {
     const rule = rules.findLast(({ pattern }) => pattern.test(path))

@@ -1,6 +1,7 @@
+import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
 import { byteSize, counted } from '../../components/numbers.ts'
 import type { SourceFile } from './archive.ts'
-import { type ArchiveEntry, entryText, readArchive, repackArchive } from './archive.ts'
+import { entryText, readArchive, repackArchive } from './archive.ts'
 import { ignoreRules } from './ignore-rules.ts'
 
 /** Limits of the server for the archive and its unpacked content, in bytes, and for its entries. */
@@ -78,20 +79,24 @@ async function archiveSource(content: File): Promise<Source> {
   const archive = await readArchive(content).catch((cause: unknown) => {
     throw new SourceError(`${name} is not a valid .tar.gz archive.`, { cause })
   })
-  const outside = archive.entries.find(({ path }) => /^\/|(?:^|\/)\.\.(?:\/|$)/.test(path))
-  if (outside)
-    throw new SourceError(
-      `${name} contains ${outside.path}, which is outside of the archive’s directory. Pack it again with relative paths, without “..”.`,
-    )
-  const rules = archive.entries.find(({ path, isFile }) => isFile && path === '.terraformignore')
+  const rules = archive.entries.find(({ path, type }) => type === 'File' && path === '.terraformignore')
   const ruleOf = ignoreRules(rules && entryText(archive, rules))
-  const isKept = ({ path }: ArchiveEntry) => ruleOf(path) === undefined
-  const all = archive.entries.filter(({ isFile }) => isFile)
-  const files = all.filter(isKept).map(({ path, size: bytes }) => ({ path, size: bytes }))
-  const ignored = archive.entries.filter((entry) => !isKept(entry))
+  const { kept = [], ignored = [] } = Object.groupBy(archive.entries, ({ path }) =>
+    ruleOf(path) === undefined ? 'kept' : 'ignored',
+  )
+  const seen = newSeenEntries()
+  for (const entry of kept) {
+    const problem = entryProblem(entry, seen)
+    if (problem !== undefined) throw new SourceError(`${name} can’t be used: its entry ${entry.path} ${problem}.`)
+  }
+  const files = kept.filter(isFile).map(({ path, size: bytes }) => ({ path, size: bytes }))
   if (ignored.length === 0) return checked({ ...source, files })
   const rest = await repackArchive(archive, ignored)
-  return checked({ ...source, content: rest, bytes: rest.size, files, ...leftOut(all, ruleOf) })
+  return checked({ ...source, content: rest, bytes: rest.size, files, ...leftOut(ignored.filter(isFile), ruleOf) })
+}
+
+function isFile({ type }: { type: string }) {
+  return type === 'File'
 }
 
 /** The content of a single selected directory, or the files as selected. */
@@ -99,7 +104,10 @@ function withoutTopDirectory(selected: readonly SourceFile[]) {
   const tops = new Set(selected.map(({ path }) => path.slice(0, path.indexOf('/') + 1)))
   const [top = ''] = tops
   if (tops.size > 1 || top === '')
-    return { name: selected.length === 1 ? (selected[0]?.path ?? '') : counted(selected.length, 'file'), files: selected }
+    return {
+      name: selected.length === 1 ? (selected[0]?.path ?? '') : counted(selected.length, 'file'),
+      files: selected,
+    }
   return { name: top.slice(0, -1), files: selected.map((each) => ({ ...each, path: each.path.slice(top.length) })) }
 }
 

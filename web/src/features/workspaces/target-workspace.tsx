@@ -86,9 +86,8 @@ export function TargetWorkspaceFields({ target, error }: { target: TargetWorkspa
   if (created)
     return (
       <Notice>
-        The workspace{' '}
-        <WorkspaceLink workspace={created.attributes.name} className="font-medium underline" /> was created, and is used
-        for the next attempt.
+        The workspace <WorkspaceLink workspace={created.attributes.name} className="font-medium underline" /> was
+        created, and is used for the next attempt.
       </Notice>
     )
   if (isFixed)
