@@ -165,6 +165,26 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first run in the browser', as
     expect(faults).toEqual([])
   })
 
+  test('a workspace that was created before an upload failed is named and linked', async () => {
+    await page.goto(`${server.url}/app/main/workspaces?upload=true`)
+    await dialog.getByLabel('Archive or files').setInputFiles({
+      name: 'half.tf',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('x'),
+    })
+    const expected = watchFaults(page, [/^500 POST/])
+    await page.route('**/configuration-versions', async (route) => route.fulfill({ status: 500 }))
+    await dialog.getByRole('button', { name: 'Upload and create run' }).click()
+    await dialog.getByText('was created, and is used for the next attempt').waitFor()
+    await page.unroute('**/configuration-versions')
+    await dialog.getByRole('link', { name: 'half' }).click()
+    await page.getByRole('heading', { name: 'half', level: 1 }).waitFor()
+
+    expect(await dialog.count()).toBe(0)
+    expect(expected).toEqual([])
+    faults.length = 0
+  })
+
   test('what cannot be uploaded is explained, and the earlier selection stays', async () => {
     await page.goto(`${server.url}/app/main/workspaces?upload=true`)
     const alert = dialog.getByRole('alert')
@@ -225,12 +245,18 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first run in the browser', as
     await button(page, 'From another server').click()
     await dialog.getByLabel('Organization there').fill('acme')
     const command = await region(page, 'the command that imports the states').textContent()
+    await dialog.getByLabel('Organization there').fill("a b'; rm -rf $HOME")
+    await dialog.getByLabel('Address of the other server').fill('http://x y')
+    await dialog.getByText('enter an address that begins with').waitFor()
+    const quoted = await region(page, 'the command that imports the states').textContent()
     const server1 = await accessFaults(page)
     await button(page, 'From another backend').click()
     await region(page, 'the command that migrates the state').waitFor()
 
     expect(command).toContain(`--url ${server.url} --organization main`)
     expect(command).toContain('--from-organization acme')
+    expect(quoted).toContain(String.raw`--from-organization 'a b'\''; rm -rf $HOME'`)
+    expect(quoted).toContain("--from-url 'http://x y'")
     expect([...server1, ...(await accessFaults(page))]).toEqual([])
   })
 
