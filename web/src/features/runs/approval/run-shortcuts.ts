@@ -22,8 +22,9 @@ const BUTTONS = 'button[type=button]:not([aria-disabled=true])'
 
 /** The actions that the open run page offers the user. */
 export function offeredRunActions() {
-  const labels = [...document.querySelectorAll(`[data-run-actions] ${BUTTONS}`)].map((button) => button.textContent)
-  return PALETTE_ACTIONS.filter((label) => labels.includes(label))
+  const buttons = document.querySelectorAll(`[data-run-actions] ${BUTTONS}`)
+  const labels = new Set([...buttons].map((button) => button.textContent))
+  return PALETTE_ACTIONS.filter((label) => labels.has(label))
 }
 
 /** Opens the confirmation of an action on the open run page. */
