@@ -72,7 +72,8 @@ function EndNotice({ document }: { document: RunDocument }) {
   const skipped = phasesNeverStarted(plan?.attributes, apply?.attributes, attributes['plan-only'])
   const [first] = errors
   const isErrored = attributes.status === 'errored'
-  const isExplained = isErrored && first !== undefined && isGenericReason(reason)
+  const isInLog = isErrored && isGenericReason(reason)
+  const isExplained = isInLog && first !== undefined
   return (
     <Notice tone={isErrored ? 'bad' : 'info'}>
       {isExplained ? (
@@ -85,9 +86,9 @@ function EndNotice({ document }: { document: RunDocument }) {
       )}
       {applied !== undefined && `. ${applied}`}
       {skipped.length > 0 && `. ${capitalized(LIST_FORMAT.format(skipped))} never started`}.{' '}
-      {isExplained && (
+      {isInLog && (
         <TabLink
-          search={{ part: 'log', phase: first.phase, line: first.line + 1 }}
+          search={{ part: 'log', ...(first && { phase: first.phase, line: first.line + 1 }) }}
           className="whitespace-nowrap underline"
         >
           View in log
