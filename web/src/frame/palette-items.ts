@@ -61,53 +61,28 @@ type WorkspaceContext = {
 /** The tabs, settings and actions of the open workspace. */
 export function workspaceGroup({ organization, document, userId, unlock }: WorkspaceContext): ItemGroup {
   const { name, permissions, ...own } = document.data.attributes
-  const link = (search: Record<string, boolean>) => ({
-    to: WORKSPACE,
-    params: { organization, workspace: name },
-    search,
+  const open = (search: Record<string, boolean>) => ({
+    link: { to: WORKSPACE, params: { organization, workspace: name }, search },
   })
+  const isRemote = own['execution-mode'] !== 'local'
   const holder = lockHolder(document)
-  const actions: readonly (Item & { isOffered: boolean })[] = [
-    {
-      isOffered: permissions['can-queue-run'] && own['execution-mode'] !== 'local',
-      id: `New run start plan ${name}`,
-      icon: Play,
-      text: 'New run',
-      link: link({ start: true }),
-    },
-    {
-      isOffered: permissions['can-queue-destroy'] && own['execution-mode'] !== 'local',
-      id: `New destroy run plan ${name}`,
-      icon: Bomb,
-      text: 'New destroy run…',
-      link: link({ destroy: true }),
-    },
-    {
-      isOffered: permissions['can-lock'] && holder === undefined,
-      id: `Lock workspace ${name}`,
-      icon: Lock,
-      text: 'Lock…',
-      link: link({ lock: true }),
-    },
-    {
-      isOffered: permissions['can-unlock'] && holder?.kind === 'user' && holder.id === userId,
-      id: `Unlock workspace ${name}`,
-      icon: LockOpen,
-      text: 'Unlock',
-      onSelect: unlock,
-    },
-    {
-      isOffered:
-        permissions['can-force-unlock'] && holder !== undefined && holder.kind !== 'run' && holder.id !== userId,
-      id: `Force-unlock workspace ${name}`,
-      icon: LockOpen,
-      text: 'Force-unlock…',
-      link: link({ lock: true }),
-    },
-  ]
+  const isOwn = holder?.kind === 'user' && holder.id === userId
+  const mayForce = permissions['can-force-unlock'] && holder !== undefined && holder.kind !== 'run' && !isOwn
+  const actions = [
+    [permissions['can-queue-run'] && isRemote, Play, 'New run', open({ start: true })],
+    [permissions['can-queue-destroy'] && isRemote, Bomb, 'New destroy run…', open({ destroy: true })],
+    [permissions['can-lock'] && !holder, Lock, 'Lock…', open({ lock: true })],
+    [permissions['can-unlock'] && isOwn, LockOpen, 'Unlock', { onSelect: unlock }],
+    [mayForce, LockOpen, 'Force-unlock…', open({ lock: true })],
+  ] as const
+  const offered = actions.flatMap(([isOffered, icon, text, target]): Item[] =>
+    isOffered
+      ? [{ id: `${text} ${text.startsWith('New') ? 'start plan' : 'workspace'} ${name}`, icon, text, ...target }]
+      : [],
+  )
   return {
     heading: `Workspace ${name}`,
-    items: [...actions.filter(({ isOffered }) => isOffered), ...workspacePages(organization, document.data.attributes)],
+    items: [...offered, ...workspacePages(organization, document.data.attributes)],
   }
 }
 
@@ -134,6 +109,8 @@ export function workspacePages(organization: string, { name, permissions }: Work
   ]
 }
 
+const RUN_KEYWORDS: Readonly<Record<string, string>> = { 'Confirm & apply': 'approve', 'Re-run': 'rerun retry' }
+
 /** The actions that the open run page offers. They open the confirmation there and never decide. */
 export function runGroup(labels: readonly string[], open: (label: string) => void): ItemGroup {
   const items = labels.map((label) => ({
@@ -143,12 +120,6 @@ export function runGroup(labels: readonly string[], open: (label: string) => voi
     onSelect: () => open(label),
   }))
   return { heading: 'This run', items }
-}
-
-const RUN_KEYWORDS: Readonly<Record<string, string>> = {
-  'Confirm & apply': 'approve',
-  'Cancel run': 'stop',
-  'Re-run': 'rerun again retry',
 }
 
 /** The dialogs of an organization that create something, with the permission that each requires. */

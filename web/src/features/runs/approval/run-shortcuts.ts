@@ -7,16 +7,8 @@ export const RUN_SHORTCUTS = [
   { keys: 'c', label: 'Cancel run', action: 'Cancel run…' },
 ] as const
 
-/** The actions of the run page that the command palette has, by the label of their button. */
-const PALETTE_ACTIONS = [
-  'Confirm & apply',
-  'Discard run',
-  'Cancel run',
-  'Force-cancel run',
-  'Run next',
-  'Re-run',
-  'New plan',
-]
+/** Further actions of the run page that the command palette has, by the label of their button. */
+const OTHER_ACTIONS = ['Force-cancel run', 'Run next', 'Re-run', 'New plan']
 const OPEN_EVENT = 'groundstate-open-run-action'
 const BUTTONS = 'button[type=button]:not([aria-disabled=true])'
 
@@ -24,7 +16,7 @@ const BUTTONS = 'button[type=button]:not([aria-disabled=true])'
 export function offeredRunActions() {
   const buttons = document.querySelectorAll(`[data-run-actions] ${BUTTONS}`)
   const labels = new Set([...buttons].map((button) => button.textContent))
-  return PALETTE_ACTIONS.filter((label) => labels.has(label))
+  return [...RUN_SHORTCUTS.map(({ label }) => label), ...OTHER_ACTIONS].filter((label) => labels.has(label))
 }
 
 /** Opens the confirmation of an action on the open run page. */
