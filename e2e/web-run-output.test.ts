@@ -54,7 +54,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the output of a run', async () =>
   if (!hasBrowser || !hasTerraform) return
   const server = await bootWebServer()
   const page = await openAdminPage(server, '/app/main/workspaces')
-  const faults = watchFaults(page, [/404 GET .*errored-state/])
+  const faults = watchFaults(page)
 
   async function open(workspace: string, run: string, search: string, on: Page = page) {
     await on.goto(`${server.url}/app/main/workspaces/${workspace}/runs/${run}${search}`)
@@ -271,18 +271,24 @@ resource "terraform_data" "after" {
     await open('verbose', run, '')
     const card = page.getByRole('article', { name: 'Error: local-exec provisioner error' })
     await card.getByRole('button', { name: /^Show all \d+ lines$/ }).waitFor()
+    const notice = page.getByText(/^The apply failed: local-exec provisioner error/)
+    await notice.getByText('0 of 1 change applied').waitFor()
+    const collapsed = await card.innerText()
     const heights = [await page.evaluate<number>('document.body.scrollHeight')]
     const found = await accessFaults(page)
     await card.getByRole('button', { name: /^Show all/ }).click()
     heights.push(await page.evaluate<number>('document.body.scrollHeight'))
     const configuration = page.getByRole('link', { name: 'Download configuration' })
     const archive = await page.request.get(new URL((await configuration.getAttribute('href')) ?? '', server.url).href)
-    await page.getByRole('button', { name: 'Recover unsaved state' }).click()
-    await page.getByText('the engine stored its state').waitFor()
+    const recovery = await page.getByRole('button', { name: 'Recover unsaved state' }).count()
+    await notice.getByRole('link', { name: 'View in log' }).click()
+    await page.waitForURL(/phase=apply&line=\d+/)
     await page.goto(`${server.url}/app/main`)
     const failed = page.getByRole('list', { name: 'Failed (last 24 hours)' }).getByRole('listitem')
     await failed.filter({ hasText: 'verbose' }).getByText('local-exec provisioner error (main.tf line 2)').waitFor()
 
+    expect(collapsed).toMatch(/exit status 3[^]*… [\d,]+ lines …[^]*number 3000 of many/)
+    expect(recovery).toBe(0)
     expect(Math.max(...heights)).toBeLessThan(2500)
     expect(found).toEqual([])
     expect(archive.headers()['content-type']).toContain('gzip')
@@ -300,7 +306,7 @@ resource "terraform_data" "after" {
     const search = page.getByLabel('Search the log')
 
     await search.fill('NUMBER 1999')
-    await page.getByText('11 lines, 11 matches').waitFor()
+    await page.getByText('11 matches', { exact: true }).waitFor()
     await search.press('Enter')
     await pane.getByText('number 1999 of many').waitFor()
     await search.press('Shift+Enter')

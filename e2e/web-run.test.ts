@@ -168,6 +168,13 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     await question('Discard this run?').waitFor()
     const comment = await page.getByLabel('Comment').inputValue()
     await page.keyboard.press('Escape')
+    await question('Discard this run?').waitFor({ state: 'detached' })
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Go to' }).fill('discard')
+    await page.getByRole('option', { name: 'Discard run…' }).click()
+    await question('Discard this run?').waitFor()
+    await expect.poll(async () => page.getByLabel('Comment').evaluate((field) => field.matches(':focus'))).toBe(true)
+    await page.keyboard.press('Escape')
     const { status } = (await readRun(server, run)).attributes
 
     expect(stops).toEqual(['Skip to content', 'Skip to the decision', 'Confirm & apply'])

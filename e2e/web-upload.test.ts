@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -135,21 +135,54 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first run in the browser', as
   })
 
   test('an archive whose configuration is in a directory runs there', async () => {
-    const directory = directoryOf({ 'prod/main.tf': 'resource "terraform_data" "one" {}' })
+    const directory = directoryOf({
+      'prod/main.tf': 'resource "terraform_data" "one" {}',
+      'prod/run.sh': 'x',
+      '.git/HEAD': 'x',
+      'prod/.terraform/providers/big': 'x',
+    })
+    chmodSync(join(directory, 'prod/run.sh'), 0o755)
+    symlinkSync('run.sh', join(directory, 'prod/link.sh'))
     const archive = join(dirname(directory), 'release.tar.gz')
     execFileSync('tar', ['-czf', archive, '-C', directory, '.'])
 
     await page.goto(`${server.url}/app/main/workspaces?upload=true`)
     await dialog.getByLabel('Archive or files').setInputFiles(archive)
-    await dialog.getByText('1 file,').waitFor()
+    await dialog.getByText('2 files left out (.git, .terraform).').waitFor()
     await dialog.getByLabel('Name', { exact: true }).fill('from-archive')
     await dialog.getByRole('button', { name: 'Upload and create run' }).click()
     await page.waitForURL(/\/workspaces\/from-archive\/runs\/run-/)
     await untilRunIs(server, async () => readRun(server, runOf()), 'planned')
     const { data } = await server.api('GET', '/organizations/main/workspaces/from-archive')
+    const version = data.relationships['current-configuration-version'].data.id
+    const stored = await page.request.get(`${server.url}/api/v2/configuration-versions/${version}/download`)
+    const listed = execFileSync('tar', ['-tvz'], { input: await stored.body(), encoding: 'utf8' })
 
+    expect(listed).toMatch(/-rwxr-xr-x.* \.\/prod\/run\.sh\n/)
+    expect(listed).toContain('link.sh -> run.sh')
+    expect(listed).not.toMatch(/\.git|providers/)
     expect(data.attributes['working-directory']).toBe('prod')
     expect(faults).toEqual([])
+  })
+
+  test('a workspace that was created before an upload failed is named and linked', async () => {
+    await page.goto(`${server.url}/app/main/workspaces?upload=true`)
+    await dialog.getByLabel('Archive or files').setInputFiles({
+      name: 'half.tf',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('x'),
+    })
+    const expected = watchFaults(page, [/^500 POST/])
+    await page.route('**/configuration-versions', async (route) => route.fulfill({ status: 500 }))
+    await dialog.getByRole('button', { name: 'Upload and create run' }).click()
+    await dialog.getByText('was created, and is used for the next attempt').waitFor()
+    await page.unroute('**/configuration-versions')
+    await dialog.getByRole('link', { name: 'half' }).click()
+    await page.getByRole('heading', { name: 'half', level: 1 }).waitFor()
+
+    expect(await dialog.count()).toBe(0)
+    expect(expected).toEqual([])
+    faults.length = 0
   })
 
   test('what cannot be uploaded is explained, and the earlier selection stays', async () => {
@@ -212,12 +245,18 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first run in the browser', as
     await button(page, 'From another server').click()
     await dialog.getByLabel('Organization there').fill('acme')
     const command = await region(page, 'the command that imports the states').textContent()
+    await dialog.getByLabel('Organization there').fill("a b'; rm -rf $HOME")
+    await dialog.getByLabel('Address of the other server').fill('http://x y')
+    await dialog.getByText('enter an address that begins with').waitFor()
+    const quoted = await region(page, 'the command that imports the states').textContent()
     const server1 = await accessFaults(page)
     await button(page, 'From another backend').click()
     await region(page, 'the command that migrates the state').waitFor()
 
     expect(command).toContain(`--url ${server.url} --organization main`)
     expect(command).toContain('--from-organization acme')
+    expect(quoted).toContain(String.raw`--from-organization 'a b'\''; rm -rf $HOME'`)
+    expect(quoted).toContain("--from-url 'http://x y'")
     expect([...server1, ...(await accessFaults(page))]).toEqual([])
   })
 

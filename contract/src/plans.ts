@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Written, hasMany, linkedResource, nullable, resource, statusTimestamps } from './responses.ts'
+import { type Written, hasMany, nullable, resource, statusTimestamps } from './responses.ts'
 import { PHASE_STATUS } from './run-status.ts'
 
 const count = nullable.int
@@ -53,10 +53,19 @@ export const planJsonResponse = z.record(z.string(), z.json()).meta({ id: 'PlanJ
 /** The plan without sensitive values, with the provider schemas needed to render it: see `redacted-plan.ts`. */
 export const redactedPlanJsonResponse = z.record(z.string(), z.json()).meta({ id: 'RedactedPlanJson' })
 
-export const applySchema = linkedResource('applies', {
+export const applySchema = resource('applies', {
   attributes: { ...phaseAttributes, 'action-invocations': z.null(), 'action-failures': z.null() },
   relationships: {
     'state-versions': hasMany('state-versions').describe('the state versions that the apply created'),
+  },
+  links: {
+    self: z.string(),
+    'errored-state': z
+      .string()
+      .optional()
+      .describe(
+        'our own, of `GET /applies/{id}` only: the state that the engine could not store, if there is one that you may read',
+      ),
   },
 })
 export type ApplyResource = Written<typeof applySchema>

@@ -225,6 +225,8 @@ function Field({ field, value, onChange }: FieldProps) {
       <TextField
         label={field.label}
         hint={field.hint}
+        // An empty field is no error before the submit, whose button says what is missing.
+        error={value.trim() === '' ? undefined : field.problem?.(value)}
         value={value}
         onChange={({ target }) => onChange(target.value)}
         maxLength={field.maxLength ?? 1000}

@@ -31,21 +31,36 @@ export type ConfirmPanelProps = Pick<ButtonProps, 'kind'> & {
 }
 
 type ConfirmProps = Omit<ConfirmPanelProps, 'onClose'> &
-  Pick<ButtonProps, 'icon' | 'size' | 'reason'> & { label: string }
+  Pick<ButtonProps, 'icon' | 'size' | 'reason'> & {
+    label: string
+    /** Whether the address of the page opens it; `onClose` then removes this from the address. */
+    isOpenedByLink?: boolean
+    onClose?: () => void
+  }
 
 /** A button whose action is confirmed in place, so that no single key press can run it. */
-export function Confirm({ label, icon, size, reason, kind = 'danger', ...panel }: ConfirmProps) {
+export function Confirm({
+  label,
+  icon,
+  size,
+  reason,
+  kind = 'danger',
+  isOpenedByLink = false,
+  onClose,
+  ...panel
+}: ConfirmProps) {
   const [isOpen, setIsOpen] = useState(false)
   const opener = useRef<HTMLButtonElement>(null)
   useFocusAfterRemoval(opener)
 
   function close() {
     setIsOpen(false)
+    onClose?.()
     // The opener is rendered again by then.
     requestAnimationFrame(() => opener.current?.focus())
   }
 
-  if (isOpen) return <ConfirmPanel {...panel} kind={kind} onClose={close} />
+  if (isOpen || (isOpenedByLink && reason === undefined)) return <ConfirmPanel {...panel} kind={kind} onClose={close} />
   return <Button ref={opener} {...{ kind, size, icon, reason, label }} onClick={() => setIsOpen(true)} />
 }
 

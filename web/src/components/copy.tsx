@@ -32,6 +32,11 @@ export async function copyText(text: string) {
   return undefined
 }
 
+/** An argument in a command for a POSIX shell, quoted if it has more than harmless characters. */
+export function shellArgument(text: string) {
+  return /^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
+
 export function CodeBlock({ code, label }: { code: string; label: string }) {
   return (
     <div className="relative rounded-md border border-line bg-ground">

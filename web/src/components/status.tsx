@@ -41,10 +41,22 @@ export function Badge({ tone = 'quiet', icon: Icon, title, text, children }: Bad
   return (
     <span
       title={title}
-      className={`inline-flex items-center gap-1 rounded-md px-1.5 py-0.5 text-xs font-medium whitespace-nowrap ${TONE_TEXT[tone]} ${BACKGROUNDS[tone]}`}
+      className={`inline-flex max-w-full items-center gap-1 rounded-md px-1.5 py-0.5 text-xs font-medium whitespace-nowrap ${TONE_TEXT[tone]} ${BACKGROUNDS[tone]}`}
     >
       {Icon && <Icon size={13} className="shrink-0" />}
       {text ?? children}
+    </span>
+  )
+}
+
+/** A tag, which is shortened: its key and its value may have 255 characters each. `children` come before it. */
+export function TagBadge({ text, children }: { text: string; children?: ReactNode }) {
+  return (
+    <span title={text} className="inline-flex max-w-48">
+      <Badge>
+        {children}
+        <span className="truncate">{text}</span>
+      </Badge>
     </span>
   )
 }

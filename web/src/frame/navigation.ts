@@ -7,7 +7,7 @@ export const USER_PAGES: readonly Destination[] = [
     text: 'Account',
     icon: Users,
     link: { to: '/app/settings/account' },
-    keywords: 'profile password two-factor authentication sessions',
+    keywords: 'profile avatar picture name email password two-factor authentication sessions',
   },
   { text: 'API tokens', icon: KeyRound, link: { to: '/app/settings/tokens' }, keywords: 'login credentials' },
 ]

@@ -1,14 +1,18 @@
 import {
+  Bomb,
   BookOpen,
   Boxes,
   Building2,
   CircleHelp,
   Keyboard,
+  Lock,
+  LockOpen,
   LogOut,
   type LucideIcon,
   Monitor,
   Moon,
   Play,
+  Plus,
   Settings,
   Sun,
   UserRound,
@@ -21,8 +25,9 @@ import { SETTINGS_SECTIONS } from '../features/organization-settings/settings-se
 import { organizationPages } from '../features/organizations/organization-pages.ts'
 import type { OrganizationPermissions } from '../features/organizations/organizations.ts'
 import { overviewActions } from '../features/overview/overview-actions.ts'
+import { lockHolder } from '../features/workspaces/lock-holder.ts'
 import { WORKSPACE_SETTINGS, WORKSPACE_TABS } from '../features/workspaces/workspace-sections.ts'
-import type { WorkspaceAttributes } from '../features/workspaces/workspace.ts'
+import type { WorkspaceAttributes, WorkspaceDocument } from '../features/workspaces/workspace.ts'
 import { USER_PAGES } from './navigation.ts'
 import { THEMES, type Theme } from './theme.ts'
 
@@ -43,39 +48,88 @@ export type ItemGroup = {
   isDeep?: boolean
 }
 
+const WORKSPACE = '/app/$organization/workspaces/$workspace'
+
+type WorkspaceContext = {
+  organization: string
+  document: WorkspaceDocument
+  /** The id of the user. */
+  userId: string | undefined
+  unlock: () => void
+}
+
 /** The tabs, settings and actions of the open workspace. */
-export function workspaceGroup(organization: string, { name, permissions, ...own }: WorkspaceAttributes): ItemGroup {
+export function workspaceGroup({ organization, document, userId, unlock }: WorkspaceContext): ItemGroup {
+  const { name, permissions, ...own } = document.data.attributes
+  const open = (search: Record<string, boolean>) => ({
+    link: { to: WORKSPACE, params: { organization, workspace: name }, search },
+  })
+  const isRemote = own['execution-mode'] !== 'local'
+  const holder = lockHolder(document)
+  const isOwn = holder?.kind === 'user' && holder.id === userId
+  const mayForce = permissions['can-force-unlock'] && holder !== undefined && holder.kind !== 'run' && !isOwn
+  const actions = [
+    [permissions['can-queue-run'] && isRemote, Play, 'New run', open({ start: true })],
+    [permissions['can-queue-destroy'] && isRemote, Bomb, 'New destroy run…', open({ destroy: true })],
+    [permissions['can-lock'] && !holder, Lock, 'Lock…', open({ lock: true })],
+    [permissions['can-unlock'] && isOwn, LockOpen, 'Unlock', { onSelect: unlock }],
+    [mayForce, LockOpen, 'Force-unlock…', open({ lock: true })],
+  ] as const
+  const offered = actions.flatMap(([isOffered, icon, text, target]): Item[] =>
+    isOffered
+      ? [{ id: `${text} ${text.startsWith('New') ? 'start plan' : 'workspace'} ${name}`, icon, text, ...target }]
+      : [],
+  )
+  return {
+    heading: `Workspace ${name}`,
+    items: [...offered, ...workspacePages(organization, document.data.attributes)],
+  }
+}
+
+/** The tabs of a workspace and the sections of its settings that the user may open. */
+export function workspacePages(organization: string, { name, permissions }: WorkspaceAttributes): readonly Item[] {
   const params = { organization, workspace: name }
-  const to = '/app/$organization/workspaces/$workspace'
   const tabs = WORKSPACE_TABS.filter(([, , permission]) => !permission || permissions[permission])
   const sections = permissions['can-read-settings']
     ? WORKSPACE_SETTINGS.filter(({ path }) => path !== '' && (path !== '/delete' || permissions['can-destroy']))
     : []
-  const start: Item = {
-    id: `New run start plan ${name}`,
-    icon: Play,
-    text: 'New run',
-    link: { to, params, search: { start: true } },
-  }
-  return {
-    heading: `Workspace ${name}`,
-    items: [
-      ...(permissions['can-queue-run'] && own['execution-mode'] !== 'local' ? [start] : []),
-      ...tabs.map(([text, path]) => ({
-        id: `${text} tab of ${name}`,
-        icon: Boxes,
-        text,
-        link: { to: `${to}${path}`, params },
-      })),
-      ...sections.map(({ text, path, keywords }) => ({
-        id: `${text} settings of ${name} ${keywords}`,
-        icon: Settings,
-        text: `Settings: ${text}`,
-        link: { to: `${to}/settings${path}`, params },
-      })),
-    ],
-  }
+  return [
+    ...tabs.map(([text, path]) => ({
+      id: `${text} tab of ${name}`,
+      icon: Boxes,
+      text,
+      link: { to: `${WORKSPACE}${path}`, params },
+    })),
+    ...sections.map(({ text, path, keywords }) => ({
+      id: `${text} settings of ${name} ${keywords}`,
+      icon: Settings,
+      text: `Settings: ${text}`,
+      link: { to: `${WORKSPACE}/settings${path}`, params },
+    })),
+  ]
 }
+
+const RUN_KEYWORDS: Readonly<Record<string, string>> = { 'Confirm & apply': 'approve', 'Re-run': 'rerun retry' }
+
+/** The actions that the open run page offers. They open the confirmation there and never decide. */
+export function runGroup(labels: readonly string[], open: (label: string) => void): ItemGroup {
+  const items = labels.map((label) => ({
+    id: `${label} run ${RUN_KEYWORDS[label] ?? ''}`,
+    icon: Play,
+    text: `${label}…`,
+    onSelect: () => open(label),
+  }))
+  return { heading: 'This run', items }
+}
+
+/** The dialogs of an organization that create something, with the permission that each requires. */
+const NEW_ITEMS: readonly (readonly [text: string, path: string, permission: keyof OrganizationPermissions])[] = [
+  ['New project', '/projects', 'can-create-project'],
+  ['New variable set', '/variable-sets', 'can-manage-varsets'],
+  ['New run task', '/run-tasks', 'can-manage-run-tasks'],
+  ['New agent pool', '/agents', 'can-update-agent-pools'],
+  ['New team', '/teams', 'can-create-team'],
+]
 
 /** The pages and actions of an organization that the user may open. */
 export function organizationGroups(
@@ -98,7 +152,16 @@ export function organizationGroups(
     },
     {
       heading: 'Actions',
-      items: [...overviewActions(organization, permissions), ...(permissions?.['can-manage-users'] ? [invite] : [])],
+      items: [
+        ...overviewActions(organization, permissions),
+        ...NEW_ITEMS.filter(([, , permission]) => permissions?.[permission]).map(([text, path]) => ({
+          id: `${text} create add`,
+          icon: Plus,
+          text,
+          link: { to: `/app/$organization${path}`, params, search: { new: true } },
+        })),
+        ...(permissions?.['can-manage-users'] ? [invite] : []),
+      ],
     },
     {
       heading: 'Organization settings',
@@ -115,6 +178,7 @@ export function organizationGroups(
 
 type General = {
   isSiteAdmin: boolean
+  mayCreateOrganizations: boolean
   organizations: readonly string[]
   setTheme: (theme: Theme) => void
   signOut: () => void
@@ -125,6 +189,18 @@ const THEME_ICONS = { system: Monitor, light: Sun, dark: Moon } as const satisfi
 
 /** Pages and actions that do not depend on an organization. */
 export function generalGroups(general: General): readonly ItemGroup[] {
+  const newOrganization: Item = {
+    id: 'New organization create add',
+    icon: Plus,
+    text: 'New organization',
+    link: { to: '/app', search: { all: true, new: true } },
+  }
+  const newUser: Item = {
+    id: 'New user create add account',
+    icon: UserPlus,
+    text: 'New user',
+    link: { to: '/app/admin/users', search: { new: true } },
+  }
   const administration = general.isSiteAdmin ? ADMIN_SECTIONS : []
   return [
     {
@@ -156,17 +232,21 @@ export function generalGroups(general: General): readonly ItemGroup[] {
           text: 'All organizations',
           link: { to: '/app', search: { all: true } },
         },
+        ...(general.mayCreateOrganizations ? [newOrganization] : []),
       ],
     },
     {
       heading: 'Administration',
       isDeep: true,
-      items: administration.map(({ text, link, keywords }) => ({
-        id: `Administration ${text} ${keywords}`,
-        icon: UserRound,
-        text,
-        link,
-      })),
+      items: [
+        ...administration.map(({ text, link, keywords }) => ({
+          id: `Administration ${text} ${keywords}`,
+          icon: UserRound,
+          text,
+          link,
+        })),
+        ...(general.isSiteAdmin ? [newUser] : []),
+      ],
     },
     {
       heading: 'Documentation',

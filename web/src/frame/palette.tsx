@@ -7,16 +7,27 @@ import { useParams } from '@tanstack/react-router'
 import { Command } from 'cmdk'
 import { Boxes, Play } from 'lucide-react'
 import { useState } from 'react'
+import { flushSync } from 'react-dom'
 import { get, queryString } from '../api/client.ts'
 import { keepWithin } from '../api/queries.ts'
 import { Modal } from '../components/dialog-popup.tsx'
 import { useSettled } from '../components/filters.tsx'
 import { useGo } from '../components/links.tsx'
+import { toast } from '../components/overlay-hosts.tsx'
 import { useOrganizationPermissions, useOrganizations } from '../features/organizations/organizations.ts'
+import { offeredRunActions, openRunAction } from '../features/runs/approval/run-shortcuts.ts'
 import { runTitle } from '../features/runs/run-text.ts'
 import { useSession, useSignOut } from '../features/session/session.ts'
-import { useWorkspace } from '../features/workspaces/workspace.ts'
-import { type Item, type ItemGroup, generalGroups, organizationGroups, workspaceGroup } from './palette-items.ts'
+import { useWorkspace, useWorkspaceLock } from '../features/workspaces/workspace.ts'
+import {
+  type Item,
+  type ItemGroup,
+  generalGroups,
+  organizationGroups,
+  runGroup,
+  workspaceGroup,
+  workspacePages,
+} from './palette-items.ts'
 import { useTheme } from './theme.ts'
 
 type PaletteProps = {
@@ -33,25 +44,39 @@ export default function Palette({ organization, isOpen, onClose, onShortcuts }: 
   const matches = useMatches(organization, useSettled(text.trim()), isOpen)
   const permissions = useOrganizationPermissions(organization)
   const { workspace: name = '' } = useParams({ strict: false })
-  const workspace = useWorkspace(organization ?? '', name).data?.data.attributes
+  const document = useWorkspace(organization ?? '', name).data
   const organizations = useOrganizations().data?.data.map(({ attributes }) => attributes.name) ?? []
-  const isSiteAdmin = useSession().data?.attributes['is-site-admin'] ?? false
+  const account = useSession().data
+  const lock = useWorkspaceLock(organization ?? '')
   const signOut = useSignOut()
   const { setTheme } = useTheme()
 
   function select({ link, onSelect }: Item) {
-    onClose()
+    // Synchronously, so that the page is no longer inert when it is acted on.
+    flushSync(onClose)
     setText('')
     onSelect?.()
     if (link) goTo(link)
   }
+  function unlock() {
+    if (!document) return
+    const { id, attributes } = document.data
+    void lock.mutateAsync({ id, action: 'unlock' }).then(
+      () => toast({ text: `${attributes.name} unlocked` }),
+      ({ message }: Error) => toast({ text: message, tone: 'bad' }),
+    )
+  }
 
   const groups: readonly ItemGroup[] = [
-    ...(organization !== undefined && workspace ? [workspaceGroup(organization, workspace)] : []),
-    ...(organization !== undefined && matches.data ? matchGroups(organization, matches.data) : []),
+    runGroup(isOpen ? offeredRunActions() : [], openRunAction),
+    ...(organization !== undefined && document
+      ? [workspaceGroup({ organization, document, userId: account?.id, unlock })]
+      : []),
+    ...(organization !== undefined && matches.data ? matchGroups(organization, name, matches.data) : []),
     ...(organization === undefined ? [] : organizationGroups(organization, permissions)),
     ...generalGroups({
-      isSiteAdmin,
+      isSiteAdmin: account?.attributes['is-site-admin'] ?? false,
+      mayCreateOrganizations: account?.attributes.permissions['can-create-organizations'] ?? false,
       organizations,
       setTheme,
       signOut: () => signOut.mutate(),
@@ -74,7 +99,9 @@ export default function Palette({ organization, isOpen, onClose, onShortcuts }: 
           />
           <Command.List className="max-h-[60vh] overflow-y-auto p-1">
             <Command.Empty className="px-3 py-6 text-center text-dim">
-              {matches.isFetching ? 'Searching…' : 'No matches.'}
+              {matches.isFetching
+                ? 'Searching…'
+                : 'No matches. A run is found by its whole ID or by a part of its message.'}
             </Command.Empty>
             {shown.map(({ heading, items }) => (
               <Command.Group
@@ -115,11 +142,20 @@ function relevance(value: string, search: string, keywords: readonly string[] = 
 
 type Matches = NonNullable<ReturnType<typeof useMatches>['data']>
 
-function matchGroups(organization: string, { text, workspaces, runs }: Matches): readonly ItemGroup[] {
+function matchGroups(
+  organization: string,
+  openWorkspace: string,
+  { text, workspaces, runs }: Matches,
+): readonly ItemGroup[] {
   const keywords = [text]
+  // "kafka-prod variables": the tabs and settings of the workspaces with the first word in their names.
+  const named = text.includes(' ') ? workspaces.items.map(({ attributes }) => attributes) : []
+  const pageItems = named
+    .filter(({ name }) => name !== openWorkspace)
+    .flatMap((own) => workspacePages(organization, own).map((item) => ({ ...item, about: own.name })))
   const workspaceItems = workspaces.items.map(({ attributes: { name } }) => {
     const link = { to: '/app/$organization/workspaces/$workspace', params: { organization, workspace: name } }
-    return { id: name, keywords, icon: Boxes, text: name, link }
+    return { id: name, ...(text.includes(' ') ? {} : { keywords }), icon: Boxes, text: name, link }
   })
   const runItems = runs.items.map(({ id, attributes: { message } }) => {
     const link = { to: '/app/$organization/runs/$run', params: { organization, run: id } }
@@ -127,6 +163,7 @@ function matchGroups(organization: string, { text, workspaces, runs }: Matches):
   })
   return [
     { heading: `Workspaces${moreText(workspaces)}`, items: workspaceItems },
+    { heading: 'Pages of workspaces', items: pageItems },
     { heading: `Runs${moreText(runs)}`, items: runItems },
   ]
 }
@@ -136,14 +173,18 @@ function moreText({ items, total }: { items: readonly unknown[]; total: number }
   return total > items.length ? `: ${items.length} of ${total.toLocaleString('en')}, type more to narrow them` : ''
 }
 
+/** A run ID without its prefix; a word of this length hardly has a digit. */
+const RUN_ID_END = /^(?=.*\d)[A-Za-z0-9]{16}$/
+
 function useMatches(organization: string | undefined, text: string, isOpen: boolean) {
   return useQuery({
     queryKey: ['palette', organization, text],
     enabled: isOpen && organization !== undefined,
     queryFn: async ({ signal }) => {
       const path = `/organizations/${organization}`
-      const byName = queryString({ 'search[name]': text, 'page[size]': 8 })
-      const byText = queryString({ 'search[basic]': text, 'page[size]': 5 })
+      // The name of a workspace has no spaces: further words select one of its pages.
+      const byName = queryString({ 'search[name]': text.split(' ')[0] ?? '', 'page[size]': 8 })
+      const byText = queryString({ 'search[basic]': text.replace(RUN_ID_END, 'run-$&'), 'page[size]': 5 })
       const [workspaces, runs] = await Promise.all([
         get<PageOnWire<typeof workspaceSchema>>(`${path}/workspaces${byName}`, signal),
         text === '' ? undefined : get<PageOnWire<typeof runSchema>>(`${path}/runs${byText}`, signal),

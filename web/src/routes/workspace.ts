@@ -10,7 +10,7 @@ import { page } from './page.ts'
 const workspace = createRoute({
   getParentRoute: () => organization,
   path: 'workspaces/$workspace',
-  validateSearch: searchParams({ start: 'flag', upload: 'flag', import: 'flag' }),
+  validateSearch: searchParams({ start: 'flag', destroy: 'flag', lock: 'flag', upload: 'flag', import: 'flag' }),
   ...page(async () => import('../features/workspaces/workspace-frame.tsx'), 'WorkspaceFrame', crumbs()),
 })
 const overview = createRoute({

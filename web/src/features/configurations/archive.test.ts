@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listArchive, packArchive } from './archive.ts'
+import { packArchive, readArchive } from './archive.ts'
 
 const LONG = `${'a-directory-with-a-long-name/'.repeat(5)}größe.tf`
 const FILES = [
@@ -12,11 +12,15 @@ const FILES = [
 test('every file of an archive has its path and size, however long the path is', async () => {
   const archive = await packArchive(FILES)
 
-  expect(await listArchive(archive)).toEqual(FILES.map(({ path, file }) => ({ path, size: file.size })))
+  const { entries } = await readArchive(archive)
+
+  expect(entries.map(({ path, size }) => ({ path, size }))).toEqual(
+    FILES.map(({ path, file }) => ({ path, size: file.size })),
+  )
 })
 
-test('a compressed file that is no archive cannot be listed', async () => {
+test('a compressed file that is no archive cannot be read', async () => {
   const text = new Blob(['text']).stream().pipeThrough(new CompressionStream('gzip'))
 
-  await expect(listArchive(await new Response(text).blob())).rejects.toThrow('it is not a tar archive')
+  await expect(readArchive(await new Response(text).blob())).rejects.toThrow('it is not a tar archive')
 })

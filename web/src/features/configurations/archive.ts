@@ -1,3 +1,5 @@
+import type { ArchiveEntry } from '@groundstate/contract/archive-entry'
+
 /** A file of a configuration; its path has no leading slash. */
 export type SourceFile = { path: string; file: Blob & { lastModified?: number } }
 
@@ -76,12 +78,79 @@ function encoded(text: string) {
   return new TextEncoder().encode(text)
 }
 
-/** Paths and sizes of the files in a tar.gz. Throws if it is none. */
-export async function listArchive(archive: Blob): Promise<{ path: string; size: number }[]> {
-  const { parseTar } = await import('nanotar')
-  const tar = await new Response(archive.stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer()
-  if (new TextDecoder('latin1').decode(tar.slice(257, 262)) !== 'ustar') throw new Error('it is not a tar archive')
-  return parseTar(tar, { metaOnly: true })
-    .filter(({ type }) => type === 'file')
-    .map(({ name, size }) => ({ path: name.replace(/^\.\//, ''), size }))
+/** An entry of a tar archive with its headers: the bytes from `start` to `end`. */
+type Entry = ArchiveEntry & { size: number; start: number; end: number }
+export type Archive = { tar: Uint8Array<ArrayBuffer>; entries: readonly Entry[] }
+
+/** The types that a configuration may have, named as in the contract. */
+const TYPES: Readonly<Record<string, string>> = {
+  '': 'File',
+  '0': 'File',
+  '1': 'Link',
+  '2': 'SymbolicLink',
+  '5': 'Directory',
+  '7': 'File',
+}
+
+/** The entries of a tar.gz. Throws if it is none. */
+export async function readArchive(archive: Blob): Promise<Archive> {
+  const unpacked = archive.stream().pipeThrough(new DecompressionStream('gzip'))
+  const tar = new Uint8Array(await new Response(unpacked).arrayBuffer())
+  if (fieldText(tar, 257, 5) !== 'ustar') throw new Error('it is not a tar archive')
+  return { tar, entries: [...entriesOf(tar)] }
+}
+
+function* entriesOf(tar: Uint8Array): Generator<Entry, undefined> {
+  let start = 0
+  let long: { path?: string | undefined; linkpath?: string | undefined } = {}
+  for (let at = 0; at + BLOCK <= tar.length && tar[at] !== 0;) {
+    const content = at + BLOCK
+    const size = Number.parseInt(fieldText(tar, at + 124, 12).trim() || '0', 8)
+    const end = content + Math.ceil(size / BLOCK) * BLOCK
+    if (!(content + size <= tar.length)) throw new Error('it is truncated')
+    const type = fieldText(tar, at + 156, 1)
+    // Headers of the next entry, in pax and in GNU format.
+    if (type === 'x') long = { ...long, ...paxPaths(fieldText(tar, content, size)) }
+    else if (type === 'L') long = { ...long, path: fieldText(tar, content, size) }
+    else if (type === 'K') long = { ...long, linkpath: fieldText(tar, content, size) }
+    else {
+      const path = (long.path ?? ustarPath(tar, at)).replace(/^(?:\.\/)+/, '')
+      const linkpath = long.linkpath ?? fieldText(tar, at + 157, 100)
+      // A global header is no entry, and belongs to all that follow.
+      if (type !== 'g') yield { path, linkpath, type: TYPES[type] ?? type, size, start, end }
+      start = end
+      long = {}
+    }
+    at = end
+  }
+}
+
+function paxPaths(records: string) {
+  return Object.fromEntries([...records.matchAll(/^\d+ (path|linkpath)=(.*)$/gm)].map(([, key, text]) => [key, text]))
+}
+
+/** GNU archives, whose magic ends with a space, have other data in place of the prefix. */
+function ustarPath(tar: Uint8Array, at: number) {
+  const prefix = fieldText(tar, at + 257, 6) === 'ustar' ? fieldText(tar, at + 345, 155) : ''
+  return `${prefix && `${prefix}/`}${fieldText(tar, at, 100)}`
+}
+
+/** The text of a field, which ends with a zero byte unless it is full. */
+function fieldText(tar: Uint8Array, at: number, length: number) {
+  const field = tar.subarray(at, at + length)
+  const end = field.indexOf(0)
+  return new TextDecoder().decode(end === -1 ? field : field.subarray(0, end))
+}
+
+/** The text of a file in an archive. */
+export function entryText({ tar }: Archive, { size, end }: Entry) {
+  const start = end - Math.ceil(size / BLOCK) * BLOCK
+  return new TextDecoder().decode(tar.subarray(start, start + size))
+}
+
+/** A tar.gz without some of its entries. The others are copied unchanged, with their modes and links. */
+export async function repackArchive({ tar }: Archive, leftOut: readonly Entry[]): Promise<Blob> {
+  const bounds = [0, ...leftOut.flatMap(({ start, end }) => [start, end]), tar.length]
+  const kept = bounds.flatMap((at, index) => (index % 2 === 0 ? tar.subarray(at, bounds[index + 1]) : []))
+  return new Response(new Blob(kept).stream().pipeThrough(new CompressionStream('gzip'))).blob()
 }

@@ -1,10 +1,21 @@
 /** The rules of the CLI before those of `.terraformignore`. */
 const DEFAULT_RULES = ['.git/', '.terraform/', '!.terraform/modules/']
 
-/** Whether a path is left out of an upload; `text` is the content of `.terraformignore`, in which later rules override earlier ones. */
-export function ignoreRules(text = ''): (path: string) => boolean {
-  const rules = [...DEFAULT_RULES, ...text.split(/\r?\n/)].map((line) => line.trim()).flatMap(readRule)
-  return (path) => rules.findLast(({ pattern }) => pattern.test(path))?.isIgnored ?? false
+/**
+ * What leaves a path out of an upload: `.git`, `.terraform` or `.terraformignore`; undefined if nothing does. `text` is the content
+ * of `.terraformignore`, in which later rules override earlier ones.
+ */
+export function ignoreRules(text = ''): (path: string) => string | undefined {
+  const rules = [
+    ...DEFAULT_RULES.flatMap((line) => readRule(line).map((rule) => ({ ...rule, source: line.replace('/', '') }))),
+    ...text
+      .split(/\r?\n/)
+      .flatMap((line) => readRule(line.trim()).map((rule) => ({ ...rule, source: '.terraformignore' }))),
+  ]
+  return (path) => {
+    const rule = rules.findLast(({ pattern }) => pattern.test(path))
+    return rule?.isIgnored ? rule.source : undefined
+  }
 }
 
 function readRule(line: string) {

@@ -83,7 +83,7 @@ export function SourceField({ source, onChange }: SourceFieldProps) {
   )
 }
 
-function SourceSummary({ source: { kind, name, files, bytes, ignored } }: { source: Source }) {
+function SourceSummary({ source: { kind, name, files, bytes, ignored, ignoredBy } }: { source: Source }) {
   const more = (files?.length ?? 0) - MAX_SHOWN
   const hasState = files?.some(({ path }) => path.endsWith('.tfstate')) ?? false
   return (
@@ -94,8 +94,8 @@ function SourceSummary({ source: { kind, name, files, bytes, ignored } }: { sour
         {kind === 'files' && ' before compression'}
         {ignored > 0 && (
           <span className="text-dim">
-            . {counted(ignored, 'file')} left out (<code>.git</code>, <code>.terraform</code>,{' '}
-            <code>.terraformignore</code>)
+            . {counted(ignored, 'file')} left out (
+            {ignoredBy.map((rule, index) => [index > 0 && ', ', <code key={rule}>{rule}</code>])})
           </span>
         )}
         .

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { packArchive } from './archive.ts'
+import { packArchive, readArchive } from './archive.ts'
 import { ignoreRules } from './ignore-rules.ts'
 import { configurationDirectories, sourceOf } from './source.ts'
 
@@ -13,11 +13,46 @@ test('a directory loses its name, and ignored files are left out and counted', a
 
   const source = await sourceOf(files)
 
-  expect(source).toMatchObject({ kind: 'files', name: 'infra', ignored: 3 })
+  expect(source).toMatchObject({
+    kind: 'files',
+    name: 'infra',
+    ignored: 3,
+    ignoredBy: ['.git', '.terraform', '.terraformignore'],
+  })
   expect(source.files?.map(({ path }) => path)).toEqual(['.terraformignore', 'main.tf'])
 })
 
-test('an archive is not changed', async () => {
+test('an archive loses what is ignored, and nothing else', async () => {
+  const deep = `modules/${'a-long-name/'.repeat(10)}main.tf`
+  const files = [
+    ...filesOf(['.git/objects/a', '.terraform/modules/m', '.terraform/providers/p', deep, 'main.tf', 'notes/a.txt']),
+    { path: '.terraformignore', file: new File(['notes/\n'], '.terraformignore') },
+  ]
+  const archive = new File([await packArchive(files)], 'infra.tar.gz')
+
+  const source = await sourceOf([{ path: archive.name, file: archive }])
+  const { entries } = await readArchive(source.kind === 'archive' ? source.content : archive)
+
+  const rest = ['.terraform/modules/m', deep, 'main.tf', '.terraformignore']
+  expect(source).toMatchObject({ ignored: 3, ignoredBy: ['.git', '.terraform', '.terraformignore'] })
+  expect(source.files?.map(({ path }) => path)).toEqual(rest)
+  expect(entries.map(({ path }) => path)).toEqual(rest)
+})
+
+test('an archive with a path outside of it is refused', async () => {
+  const archive = new File([await packArchive(filesOf(['main.tf', '../../evil.tf']))], 'infra.tar.gz')
+
+  await expect(sourceOf([{ path: archive.name, file: archive }])).rejects.toThrow('../../evil.tf has a path with ..')
+})
+
+test.each([
+  [['main.tf'], 'main.tf'],
+  [['main.tf', 'outputs.tf', 'a.tf'], '3 files'],
+])('the selection of %j is named %s', async (paths, name) => {
+  expect(await sourceOf(filesOf(paths))).toMatchObject({ name })
+})
+
+test('an archive with nothing to leave out is not changed', async () => {
   const archive = new File([await packArchive(filesOf(['main.tf']))], 'infra.tar.gz')
 
   expect(await sourceOf([{ path: archive.name, file: archive }])).toMatchObject({
@@ -57,5 +92,5 @@ test.each([
   ['a.b', 'aXb', false],
   ['build/', 'build', false],
 ])('rules %j decide about %s', (text, path, isIgnored) => {
-  expect(ignoreRules(text)(path)).toBe(isIgnored)
+  expect(ignoreRules(text)(path) !== undefined).toBe(isIgnored)
 })

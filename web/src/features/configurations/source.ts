@@ -1,6 +1,7 @@
+import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
 import { byteSize, counted } from '../../components/numbers.ts'
 import type { SourceFile } from './archive.ts'
-import { listArchive } from './archive.ts'
+import { entryText, readArchive, repackArchive } from './archive.ts'
 import { ignoreRules } from './ignore-rules.ts'
 
 /** Limits of the server for the archive and its unpacked content, in bytes, and for its entries. */
@@ -10,15 +11,17 @@ const MAX_FILES = 100_000
 /** A larger archive, in bytes, is uploaded without listing its content, which would be unpacked in memory. */
 const MAX_LISTED_BYTES = 64 * 1024 ** 2
 
-/** Selection for an upload: a directory or files, which are packed, or an archive, which is not changed. */
+/** Selection for an upload: a directory or files, which are packed, or an archive, which is unchanged if nothing is left out. */
 export type Source = {
   name: string
   /** Undefined for an archive too large to be listed. */
   files: readonly { path: string; size: number }[] | undefined
   /** Number of files left out by `.terraformignore` and the default rules. */
   ignored: number
+  /** What left them out: `.git`, `.terraform`, `.terraformignore`. */
+  ignoredBy: readonly string[]
   bytes: number
-} & ({ kind: 'files'; content: readonly SourceFile[] } | { kind: 'archive'; content: File })
+} & ({ kind: 'files'; content: readonly SourceFile[] } | { kind: 'archive'; content: Blob })
 
 /** The user's selection cannot be uploaded; the message says why and what to do. */
 export class SourceError extends Error {
@@ -32,8 +35,10 @@ export async function sourceOf(selected: readonly SourceFile[]): Promise<Source>
   if (selected.length === 1 && only.file instanceof File && isArchive(only.path)) return archiveSource(only.file)
   const { name, files } = withoutTopDirectory(selected)
   const rules = files.find(({ path }) => path === '.terraformignore')
-  const isIgnored = ignoreRules(await rules?.file.text())
-  const content = files.filter(({ path }) => !isIgnored(path)).toSorted((a, b) => a.path.localeCompare(b.path))
+  const ruleOf = ignoreRules(await rules?.file.text())
+  const content = files
+    .filter(({ path }) => ruleOf(path) === undefined)
+    .toSorted((a, b) => a.path.localeCompare(b.path))
   const bytes = content.reduce((sum, { file }) => sum + file.size, 0)
   if (content.length > MAX_FILES)
     throw new SourceError(
@@ -49,8 +54,14 @@ export async function sourceOf(selected: readonly SourceFile[]): Promise<Source>
     content,
     bytes,
     files: content.map(({ path, file }) => ({ path, size: file.size })),
-    ignored: files.length - content.length,
+    ...leftOut(files, ruleOf),
   })
+}
+
+/** How many files are left out, and what leaves them out. */
+function leftOut(files: readonly { path: string }[], ruleOf: (path: string) => string | undefined) {
+  const rules = files.flatMap(({ path }) => ruleOf(path) ?? [])
+  return { ignored: rules.length, ignoredBy: [...new Set(rules)].toSorted() }
 }
 
 function isArchive(path: string) {
@@ -63,19 +74,40 @@ async function archiveSource(content: File): Promise<Source> {
   const { name, size } = content
   if (size > MAX_ARCHIVE_BYTES)
     throw new SourceError(`${name} has ${byteSize(size)}: at most ${byteSize(MAX_ARCHIVE_BYTES)} can be uploaded.`)
-  const source = { kind: 'archive', name, content, bytes: size, ignored: 0 } as const
+  const source = { kind: 'archive', name, content, bytes: size, ignored: 0, ignoredBy: [] } as const
   if (size > MAX_LISTED_BYTES) return { ...source, files: undefined }
-  const files = await listArchive(content).catch((cause: unknown) => {
+  const archive = await readArchive(content).catch((cause: unknown) => {
     throw new SourceError(`${name} is not a valid .tar.gz archive.`, { cause })
   })
-  return checked({ ...source, files })
+  const rules = archive.entries.find(({ path, type }) => type === 'File' && path === '.terraformignore')
+  const ruleOf = ignoreRules(rules && entryText(archive, rules))
+  const { kept = [], ignored = [] } = Object.groupBy(archive.entries, ({ path }) =>
+    ruleOf(path) === undefined ? 'kept' : 'ignored',
+  )
+  const seen = newSeenEntries()
+  for (const entry of kept) {
+    const problem = entryProblem(entry, seen)
+    if (problem !== undefined) throw new SourceError(`${name} can’t be used: its entry ${entry.path} ${problem}.`)
+  }
+  const files = kept.filter(isFile).map(({ path, size: bytes }) => ({ path, size: bytes }))
+  if (ignored.length === 0) return checked({ ...source, files })
+  const rest = await repackArchive(archive, ignored)
+  return checked({ ...source, content: rest, bytes: rest.size, files, ...leftOut(ignored.filter(isFile), ruleOf) })
+}
+
+function isFile({ type }: { type: string }) {
+  return type === 'File'
 }
 
 /** The content of a single selected directory, or the files as selected. */
 function withoutTopDirectory(selected: readonly SourceFile[]) {
   const tops = new Set(selected.map(({ path }) => path.slice(0, path.indexOf('/') + 1)))
   const [top = ''] = tops
-  if (tops.size > 1 || top === '') return { name: 'selected-files', files: selected }
+  if (tops.size > 1 || top === '')
+    return {
+      name: selected.length === 1 ? (selected[0]?.path ?? '') : counted(selected.length, 'file'),
+      files: selected,
+    }
   return { name: top.slice(0, -1), files: selected.map((each) => ({ ...each, path: each.path.slice(top.length) })) }
 }
 

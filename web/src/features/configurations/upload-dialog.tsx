@@ -22,7 +22,7 @@ export default function UploadDialog({ organization, workspace, onClose }: Uploa
   const id = useId()
   const navigate = useNavigate()
   const [source, setSource] = useState<Source>()
-  const target = useTargetWorkspace(organization, workspace, source?.name.replace(/\.(?:tar\.gz|tgz)$/i, ''))
+  const target = useTargetWorkspace(organization, workspace, source?.name.replace(/\.(?:tar\.gz|tgz|tf|tofu)$/i, ''))
   const [directory, setDirectory] = useState<string>()
   const [kind, setKind] = useState('apply')
   const [message, setMessage] = useState('')

@@ -52,6 +52,7 @@ const PAGES: readonly OrganizationPage[] = [
     icon: ShieldCheck,
     keys: 'g k',
     path: '/run-tasks',
+    keywords: 'attachments deliveries test signature',
     permissions: ['can-read-run-tasks'],
   },
   {

@@ -3,7 +3,7 @@ import { failureOf } from '../../api/queries.ts'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
 import { Page } from '../../components/page.tsx'
-import { Badge } from '../../components/status.tsx'
+import { Badge, TagBadge } from '../../components/status.tsx'
 import { ParamTabs, openTab } from '../../components/tabs.tsx'
 import { useOrganization } from '../organizations/organizations.ts'
 import { tagLabel } from '../workspaces/tag-filter.ts'
@@ -48,7 +48,7 @@ function OpenProject({ shown }: { shown: ShownProject }) {
         <>
           {isDefault && <Badge text="default" title="Workspaces created without a project belong to it" />}
           {tags.map((tag) => (
-            <Badge key={tag.key} text={tagLabel(tag)} />
+            <TagBadge key={tag.key} text={tagLabel(tag)} />
           ))}
         </>
       }

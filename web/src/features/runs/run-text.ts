@@ -48,7 +48,7 @@ export function runOptions(run: Run['attributes']): { text: string; about: strin
 
 /** Whether a reason only says that the engine failed; the details are in the log. */
 export function isGenericReason(reason: string) {
-  return /ended with exit code \d+$/.test(reason)
+  return /ended with (?:exit code \d+|an error)$/.test(reason)
 }
 
 /** Splits a server message at the run IDs and times it contains. */

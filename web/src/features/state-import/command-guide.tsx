@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { CodeBlock } from '../../components/copy.tsx'
+import { CodeBlock, shellArgument } from '../../components/copy.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { CODE_INPUT, TextField } from '../../components/form.tsx'
 import { cliHost, cloudBlock, signInLines } from '../workspaces/connect-cli.tsx'
@@ -33,6 +33,7 @@ export function CommandGuide({ source, organization, workspace }: CommandGuidePr
       </Steps>
     )
   }
+  const address = url.trim()
   const selected = workspace ? ` --workspace ${workspace.attributes.name}` : ''
   return (
     <>
@@ -40,6 +41,11 @@ export function CommandGuide({ source, organization, workspace }: CommandGuidePr
         <TextField
           label="Address of the other server"
           value={url}
+          error={
+            address === '' || (/^https?:\/\/[^\s/]\S*$/.test(address) && URL.canParse(address))
+              ? undefined
+              : 'enter an address that begins with https:// or http://'
+          }
           onChange={({ target }) => setUrl(target.value)}
           {...CODE_INPUT}
         />
@@ -70,8 +76,8 @@ export function CommandGuide({ source, organization, workspace }: CommandGuidePr
             code={[
               'groundstate state import',
               `  --url ${host.url} --organization ${organization}${selected}`,
-              `  --from-url ${url.trim() || 'https://app.terraform.io'}`,
-              `  --from-organization ${from.trim() || 'their-organization'}`,
+              `  --from-url ${shellArgument(address || 'https://app.terraform.io')}`,
+              `  --from-organization ${shellArgument(from.trim() || 'their-organization')}`,
             ].join(' \\\n')}
           />
         </Step>

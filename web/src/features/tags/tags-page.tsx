@@ -6,7 +6,7 @@ import { ListLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
 import { SearchedList } from '../../components/searched-list.tsx'
-import { Badge } from '../../components/status.tsx'
+import { TagBadge } from '../../components/status.tsx'
 import { type Column, Count, Table } from '../../components/table.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { tagLabel, tagText } from '../workspaces/tag-filter.ts'
@@ -94,7 +94,7 @@ export function TagsPage() {
 function TagName({ tag, isReserved }: { tag: TagValue['attributes']; isReserved: boolean }) {
   return (
     <span className="flex flex-wrap items-center gap-2">
-      <Badge text={tagLabel(tag)} />
+      <TagBadge text={tagLabel(tag)} />
       {isReserved && <span className="text-dim">reserved key</span>}
     </span>
   )

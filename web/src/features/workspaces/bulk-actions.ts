@@ -3,7 +3,7 @@ import type { tagBindingSchema } from '@groundstate/contract/tags'
 import { FolderInput, Lock, LockOpen, Play, Tag as TagIcon, Tags } from 'lucide-react'
 import { getData, request } from '../../api/client.ts'
 import type { BulkAction, BulkField } from '../../components/bulk.ts'
-import { type Tag, readTag, tagLinkage } from './tag-filter.ts'
+import { type Tag, readTag, tagLinkage, tagProblem } from './tag-filter.ts'
 import { type ListedWorkspace, findProjects } from './workspaces.ts'
 
 type WorkspaceAction = BulkAction<ListedWorkspace>
@@ -14,7 +14,7 @@ const TAG: BulkField = {
   label: 'Tag',
   hint: 'A key, or key=value.',
   maxLength: 510,
-  problem: (value) => (readTag(value).key === '' ? 'enter a tag' : undefined),
+  problem: (value) => tagProblem(readTag(value)),
 }
 
 function tagObstacle({ attributes }: ListedWorkspace) {

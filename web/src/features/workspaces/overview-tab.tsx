@@ -12,7 +12,7 @@ import { CopyButton } from '../../components/copy.tsx'
 import { EmptyState, Notice, Skeleton } from '../../components/feedback.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
-import { Badge } from '../../components/status.tsx'
+import { TagBadge } from '../../components/status.tsx'
 import { RelativeTime, duration } from '../../components/time.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { RunAuthorName, originText } from '../runs/run-origin.tsx'
@@ -186,7 +186,7 @@ function DetailsCard() {
             tags.length === 0 ? undefined : (
               <span key="tags" className="flex flex-wrap gap-1">
                 {tags.map((tag) => (
-                  <Badge key={tag.attributes.key} text={tagLabel(tag.attributes)} />
+                  <TagBadge key={tag.attributes.key} text={tagLabel(tag.attributes)} />
                 ))}
               </span>
             ),

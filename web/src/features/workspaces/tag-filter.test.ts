@@ -1,5 +1,6 @@
+import { tagBindingsBody } from '@groundstate/contract/tags'
 import { describe, expect, test } from 'vitest'
-import { readTag, readTags, taggedParams, tagText } from './tag-filter.ts'
+import { readTag, readTags, taggedParams, tagLinkage, tagProblem, tagText } from './tag-filter.ts'
 
 describe('tags in a URL', () => {
   test.each([
@@ -29,3 +30,14 @@ describe('tags in a URL', () => {
     })
   })
 })
+
+test.each(['', 'kafka', 'bad key!', 'größe=ä b', 'env=prod,test', 'a%3Db=1', 'k'.repeat(256), `k=${'v'.repeat(256)}`])(
+  'the tag %j has a problem if the contract refuses it',
+  (text) => {
+    const tag = readTag(text)
+
+    const { success } = tagBindingsBody.safeParse({ data: [tagLinkage(tag)] })
+
+    expect(tagProblem(tag) === undefined).toBe(success)
+  },
+)

@@ -18,6 +18,17 @@ export function readTag(text: string): Tag {
   return { key: key.replaceAll('%3D', '=').trim(), value: value.join('=').trim() }
 }
 
+/** Why a tag is invalid, by the rules of the contract; undefined if it is valid. */
+export function tagProblem(tag: Tag) {
+  if (tag.key === '') return 'enter a tag'
+  for (const part of ['key', 'value'] as const) {
+    if (tag[part].length > 255) return `the ${part} is too long: at most 255 characters`
+    if (!/^[\p{L}\p{N} _.:=+@-]*$/u.test(tag[part]))
+      return `the ${part} may only contain letters, numbers, spaces and the characters _ . : = + - @`
+  }
+  return undefined
+}
+
 /** Parses the comma-separated tags of a URL; no tag contains a comma. */
 export function readTags(text = ''): Tag[] {
   return text

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { Button, IconButton } from '../../components/button.tsx'
 import { TextField } from '../../components/form.tsx'
 import { SettingsForm, errorAt } from '../../components/settings-form.tsx'
-import { Badge } from '../../components/status.tsx'
+import { TagBadge } from '../../components/status.tsx'
 import { type Tag, tagLabel, tagText } from './tag-filter.ts'
 
 export function TagList({ tags }: { tags: readonly Tag[] }) {
@@ -12,7 +12,7 @@ export function TagList({ tags }: { tags: readonly Tag[] }) {
     <ul className="flex flex-wrap gap-1.5">
       {tags.map((tag) => (
         <li key={tag.key}>
-          <Badge text={tagLabel(tag)} />
+          <TagBadge text={tagLabel(tag)} />
         </li>
       ))}
     </ul>

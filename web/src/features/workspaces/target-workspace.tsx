@@ -4,7 +4,9 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { getData, request } from '../../api/client.ts'
 import { invalidate } from '../../api/queries.ts'
+import { Notice } from '../../components/feedback.tsx'
 import { CODE_INPUT, RadioField, SelectField, TextField, fieldError } from '../../components/form.tsx'
+import { WorkspaceLink } from '../../components/links.tsx'
 import { Picker } from '../../components/picker.tsx'
 import { nameProblem, newWorkspaceBody, useCreatableProjects } from './new-workspace.ts'
 import type { WorkspaceResource } from './workspace.ts'
@@ -67,6 +69,7 @@ export function useTargetWorkspace(organization: string, given: WorkspaceResourc
     draft: { kind, name, id },
     set: setDraft,
     existing,
+    created,
     project,
     projects,
     mayCreate,
@@ -79,7 +82,14 @@ export type TargetWorkspace = ReturnType<typeof useTargetWorkspace>
 
 /** Fields to choose a new or an existing workspace; the name alone if there is nothing to choose. */
 export function TargetWorkspaceFields({ target, error }: { target: TargetWorkspace; error: Error | null }) {
-  const { organization, draft, set, existing, project, projects, mayCreate, isFixed } = target
+  const { organization, draft, set, existing, created, project, projects, mayCreate, isFixed } = target
+  if (created)
+    return (
+      <Notice>
+        The workspace <WorkspaceLink workspace={created.attributes.name} className="font-medium underline" /> was
+        created, and is used for the next attempt.
+      </Notice>
+    )
   if (isFixed)
     return (
       <p>

@@ -83,7 +83,7 @@ function Layout() {
   const { attributes, relationships } = workspace
   const { name, permissions, 'waiting-reason': waiting } = attributes
   const run = includedOf(document).one('runs', relationships['current-run'])
-  const { start, upload, import: isImport } = route.useSearch()
+  const { start, destroy = false, upload, import: isImport } = route.useSearch()
   const tabPath = useTabPath()
   const navigate = route.useNavigate()
   const openStart = () => void navigate({ to: '.', search: (before) => ({ ...before, start: true }) })
@@ -91,7 +91,7 @@ function Layout() {
   const close = () =>
     void navigate({
       to: '.',
-      search: (before) => ({ ...before, start: undefined, upload: undefined, import: undefined }),
+      search: (before) => ({ ...before, start: undefined, destroy: undefined, upload: undefined, import: undefined }),
       replace: true,
     })
   const dialog = { organization, workspace, onClose: close }
@@ -143,6 +143,9 @@ function Layout() {
       </div>
       <Suspense>
         {permissions['can-queue-run'] && start && <NewRunDialog workspace={workspace} isOpen onClose={close} />}
+        {permissions['can-queue-destroy'] && destroy && (
+          <NewRunDialog workspace={workspace} kind="destroy" isOpen onClose={close} />
+        )}
         {upload && <UploadDialog {...dialog} />}
         {isImport && <ImportDialog {...dialog} />}
       </Suspense>
@@ -259,12 +262,19 @@ function LockActions() {
   const { organization, document, workspace } = useOpenWorkspace()
   const change = useWorkspaceLock(organization)
   const { data: account } = useSession()
+  const { lock: isOpenedByLink = false } = route.useSearch()
+  const navigate = route.useNavigate()
+  const opened = {
+    isOpenedByLink,
+    onClose: () => void navigate({ to: '.', search: (before) => ({ ...before, lock: undefined }), replace: true }),
+  }
   const { name, permissions } = workspace.attributes
   const holder = lockHolder(document)
   if (!holder) {
     return permissions['can-lock'] ? (
       <Confirm
         key="lock"
+        {...opened}
         label="Lock"
         icon={Lock}
         kind="plain"
@@ -299,6 +309,7 @@ function LockActions() {
       {permissions['can-force-unlock'] && !isOwn && (
         <Confirm
           key="force"
+          {...opened}
           label="Force-unlock"
           icon={LockOpen}
           reason={holder.kind === 'run' ? `${holder.id} is running: cancel it to release the lock` : undefined}

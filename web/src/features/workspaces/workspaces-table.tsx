@@ -3,7 +3,7 @@ import { useMemo } from 'react'
 import { ProjectLink, WorkspaceLink } from '../../components/links.tsx'
 import { Tooltip } from '../../components/overlay-hosts.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
-import { Badge } from '../../components/status.tsx'
+import { Badge, TagBadge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
@@ -96,10 +96,9 @@ function TagButtons({ tags, onTag }: TagButtonsProps) {
           className="min-h-6 min-w-6 cursor-pointer"
           onClick={() => onTag(tagText(tag))}
         >
-          <Badge>
+          <TagBadge text={tagLabel(tag)}>
             <span className="sr-only">Filter by tag </span>
-            {tagLabel(tag)}
-          </Badge>
+          </TagBadge>
         </button>
       ))}
     </span>

@@ -108,6 +108,8 @@ describe('files of a job', () => {
     const applyId = (await readRun(app, setting, run)).relationships.apply.data.id
     app.clock.advance(5500)
     await app.runJobs()
+    const { links } = (await app.request({ url: `/api/v2/applies/${applyId}`, token: setting.user.token })).json().data
+    expect(links['errored-state']).toBe(`/api/v2/applies/${applyId}/errored-state`)
     const state = await app.request({ url: `/api/v2/applies/${applyId}/errored-state`, token: setting.user.token })
     expect(state.json()).toEqual({ version: 4 })
   })

@@ -22,7 +22,9 @@ export function planResource(ctx: UrlCtx, plan: Phase): PlanResource {
   }
 }
 
-export function applyResource(ctx: UrlCtx, apply: Phase): ApplyResource {
+/** `hasErroredState` is left out where it is not known without reading the blob store. */
+export function applyResource(ctx: UrlCtx, apply: Phase, { hasErroredState = false } = {}): ApplyResource {
+  const self = `/api/v2/applies/${apply.id}`
   return {
     id: apply.id,
     type: 'applies',
@@ -30,7 +32,7 @@ export function applyResource(ctx: UrlCtx, apply: Phase): ApplyResource {
     relationships: {
       'state-versions': { data: apply.state_version_ids.map((id) => ({ id, type: 'state-versions' })) },
     },
-    links: { self: `/api/v2/applies/${apply.id}` },
+    links: { self, ...(hasErroredState && { 'errored-state': `${self}/errored-state` }) },
   }
 }
 

@@ -12,7 +12,7 @@ import { requireRun } from '../runs/access.ts'
 import { listReadablePhases, requirePhase, requireRunPhase } from './access.ts'
 import { MAX_READ_BYTES, readLogToken } from './artifact.ts'
 import { applyResource, planResource } from './resource.ts'
-import { openErroredState, openPlanJson, openRedactedPlan, readLog, readLogEnd } from './service.ts'
+import { openErroredState, openPlanJson, openRedactedPlan, readApply, readLog, readLogEnd } from './service.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const LOG_TYPE = 'text/plain; charset=utf-8'
@@ -98,8 +98,8 @@ async function* restOfLog(ctx: Ctx, phaseId: string, { offset, first }: { offset
 
 export const applyRoutes: Routes = (http) => {
   http.get('/applies/:applyId', { summary: 'Show an apply', ...APPLY }, async (req) => {
-    const { phase } = await requirePhase(req.ctx, req.params.applyId, { kind: 'apply' })
-    return ok(applyResource(req.ctx, phase))
+    const { phase, ...known } = await readApply(req.ctx, req.params.applyId)
+    return ok(applyResource(req.ctx, phase, known))
   })
   http.get('/runs/:runId/apply', { summary: 'Show the apply of a run', ...APPLY }, async (req) =>
     ok(applyResource(req.ctx, await requireRunPhase(req.ctx, req.params.runId, 'apply'))),

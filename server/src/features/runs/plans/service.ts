@@ -54,12 +54,23 @@ async function readStart(content: Readable) {
   return { start, size }
 }
 
+/** An apply, and whether `openErroredState` has a state for the actor. */
+export async function readApply(ctx: Ctx, applyId: string) {
+  const apply = await requirePhase(ctx, applyId, { kind: 'apply' })
+  const content = apply.phase.status === 'finished' ? undefined : await findErroredState(ctx, apply)
+  content?.destroy()
+  return { phase: apply.phase, hasErroredState: content !== undefined }
+}
+
 /** The state that the engine could not store at the end of an apply. Throws `not-found` if there is none. */
 export async function openErroredState(ctx: Ctx, applyId: string): Promise<Readable> {
-  const { phase, run } = await requirePhase(ctx, applyId, { kind: 'apply' })
-  const content = run.can.has('state-versions:read') ? await openArtifact(ctx, phase, 'errored-state') : undefined
+  const content = await findErroredState(ctx, await requirePhase(ctx, applyId, { kind: 'apply' }))
   if (!content) throw notFound('errored state')
   return content
+}
+
+async function findErroredState(ctx: Ctx, { phase, run }: Awaited<ReturnType<typeof requirePhase>>) {
+  return run.can.has('state-versions:read') ? openArtifact(ctx, phase, 'errored-state') : undefined
 }
 
 /** Throws `not-found` with a specific message for an expired document. */

@@ -12,6 +12,7 @@ import { includedOf } from '../../../api/queries.ts'
 import { Button } from '../../../components/button.tsx'
 import { PlanCounts } from '../../../components/plan-counts.tsx'
 import { TONE_TEXT } from '../../../components/status.tsx'
+import { hasStarted } from '../log/log-store.ts'
 import { TabLink } from '../run-navigation.tsx'
 import { RunStatus } from '../run-status.tsx'
 import { resultStyle } from '../run-steps.tsx'
@@ -75,7 +76,17 @@ export function ApprovalPanel({ document }: { document: RunDocument }) {
         id={`${id}-details`}
         className={`flex flex-col gap-4 border-t border-line px-4 pt-3 pb-4 max-lg:max-h-[70dvh] max-lg:overflow-y-auto ${isOpen ? '' : 'max-lg:hidden'}`}
       >
-        <p>{runSituation(document)}</p>
+        <p>
+          {runSituation(document)}
+          {attributes.status === 'errored' && plan && hasStarted(plan) && (
+            <>
+              {' '}
+              <TabLink search={{ part: 'log' }} className="whitespace-nowrap text-accent underline">
+                View log
+              </TabLink>
+            </>
+          )}
+        </p>
         {stages.some(({ results }) => results.length > 0) && <TaskResults stages={stages} />}
         {required !== undefined && <Deciders runId={run.id} action={required} />}
         <RunActions document={document} onDone={onDone} />

@@ -39,7 +39,7 @@ export function RunActions({ document, onDone }: { document: RunDocument; onDone
     onDone()
   }
   return (
-    <div className="flex flex-wrap gap-2 empty:hidden">
+    <div data-run-actions className="flex flex-wrap gap-2 empty:hidden">
       {conflict && (
         <div className="w-full">
           <ErrorNote error={conflict} />

@@ -7,6 +7,23 @@ export const RUN_SHORTCUTS = [
   { keys: 'c', label: 'Cancel run', action: 'Cancel run…' },
 ] as const
 
+/** Further actions of the run page that the command palette has, by the label of their button. */
+const OTHER_ACTIONS = ['Force-cancel run', 'Run next', 'Re-run', 'New plan']
+const OPEN_EVENT = 'groundstate-open-run-action'
+const BUTTONS = 'button[type=button]:not([aria-disabled=true])'
+
+/** The actions that the open run page offers the user. */
+export function offeredRunActions() {
+  const buttons = document.querySelectorAll(`[data-run-actions] ${BUTTONS}`)
+  const labels = new Set([...buttons].map((button) => button.textContent))
+  return [...RUN_SHORTCUTS.map(({ label }) => label), ...OTHER_ACTIONS].filter((label) => labels.has(label))
+}
+
+/** Opens the confirmation of an action on the open run page. */
+export function openRunAction(label: string) {
+  document.dispatchEvent(new CustomEvent(OPEN_EVENT, { detail: label }))
+}
+
 /** The second key of a sequence such as `g a` is none of ours, in ms. */
 const SEQUENCE_MS = 1200
 
@@ -36,7 +53,12 @@ export function useRunShortcuts(panel: RefObject<HTMLElement | null>, open: () =
       event.preventDefault()
       onShortcut(shortcut.label)
     }
+    const onOpen = (event: Event) => event instanceof CustomEvent && onShortcut(String(event.detail))
     document.addEventListener('keydown', onKeyDown)
-    return () => document.removeEventListener('keydown', onKeyDown)
+    document.addEventListener(OPEN_EVENT, onOpen)
+    return () => {
+      document.removeEventListener('keydown', onKeyDown)
+      document.removeEventListener(OPEN_EVENT, onOpen)
+    }
   }, [])
 }

@@ -36,6 +36,9 @@ const SEVERITY_STYLE = {
 const MAX_COLLAPSED = 5
 /** Longer details and excerpts are collapsed: a failed command may print thousands of lines. */
 const MAX_LINES = 12
+/** The lines of a collapsed detail: a command prints what it does first, and its error last. */
+const FIRST_LINES = 3
+const LAST_LINES = 8
 
 /** The diagnostics of a run. After a cancellation they are folded, since the engine reports what was interrupted as errors. */
 export function RunDiagnostics({ document, ...list }: { document: RunDocument } & DiagnosticsProps<PhaseDiagnostic>) {
@@ -128,7 +131,11 @@ function Detail({ text }: { text: string }) {
           {text}
         </Pane>
       ) : (
-        <p className="max-w-4xl whitespace-pre-wrap">{lines.slice(0, MAX_LINES).join('\n')}…</p>
+        <div className="max-w-4xl whitespace-pre-wrap">
+          <p>{lines.slice(0, FIRST_LINES).join('\n')}</p>
+          <p className="text-dim">… {counted(lines.length - FIRST_LINES - LAST_LINES, 'line')} …</p>
+          <p>{lines.slice(-LAST_LINES).join('\n')}</p>
+        </div>
       )}
       <Button
         size="small"

@@ -132,8 +132,12 @@ function Lines({ name, phase, view }: { name: PhaseName; phase: Phase; view: Log
     setMatch({ query, at: next })
     rows.current?.scrollTo(lines[next] ?? 0)
   }
-  const position = at === -1 ? '' : `line ${at + 1} of `
-  const status = `${position}${counted(matches.lines.length, 'line')}, ${counted(matches.count, 'match', 'matches')}`
+  const { length: found } = matches.lines
+  const total = counted(matches.count, 'match', 'matches')
+  // The search steps through lines, some of which may match several times.
+  const isPerLine = matches.count === found
+  const position = isPerLine ? `${at + 1} of ${total}` : `matching line ${at + 1} of ${found}`
+  const status = at === -1 ? `${total}${isPerLine ? '' : ` in ${counted(found, 'line')}`}` : position
   const toggleFullScreen = () =>
     void (document.fullscreenElement ? document.exitFullscreen() : frame.current?.requestFullscreen())
   const hrefOf = useCallback((number: number) => `${location.pathname}?part=log&phase=${name}&line=${number}`, [name])

@@ -17,19 +17,25 @@ import { NewRunOptions } from './new-run-options.tsx'
 import type { NewRun, NewRunContext, RunKind, VariableError } from './new-run.ts'
 import { NEW_RUN, useCreateRun, useNewRunContext, useRunOfConfiguration, variableErrors } from './new-run.ts'
 
-type NewRunDialogProps = { workspace: WorkspaceResource; isOpen: boolean; onClose: () => void }
+type NewRunDialogProps = {
+  workspace: WorkspaceResource
+  isOpen: boolean
+  /** The kind that is selected at first. */
+  kind?: RunKind
+  onClose: () => void
+}
 
 export function NewRunDialog({ isOpen, ...props }: NewRunDialogProps) {
   // Unmounting a closed dialog resets its form.
   return isOpen ? <OpenDialog {...props} /> : null
 }
 
-function OpenDialog({ workspace, onClose }: Omit<NewRunDialogProps, 'isOpen'>) {
+function OpenDialog({ workspace, kind = NEW_RUN.kind, onClose }: Omit<NewRunDialogProps, 'isOpen'>) {
   const { data: context, fallback } = loaded(useNewRunContext(workspace.id), { rows: 5 })
   const id = useId()
   const create = useCreateRun(workspace)
   const navigate = useNavigate()
-  const [run, setRun] = useState(NEW_RUN)
+  const [run, setRun] = useState({ ...NEW_RUN, kind })
   const organization = workspace.relationships.organization.data?.id ?? ''
   const { name } = workspace.attributes
   const isDestroy = run.kind === 'destroy'

@@ -1,6 +1,8 @@
-import { useMutation } from '@tanstack/react-query'
+import type { applySchema } from '@groundstate/contract/plans'
+import type { DocumentOnWire } from '@groundstate/contract/responses'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { Download, LifeBuoy } from 'lucide-react'
-import { apiPath } from '../../../api/client.ts'
+import { apiPath, getData } from '../../../api/client.ts'
 import { Button, buttonClass } from '../../../components/button.tsx'
 import { Card, DescriptionList } from '../../../components/card.tsx'
 import { CopyCurl } from '../../../components/copy-curl.tsx'
@@ -54,12 +56,17 @@ function Identifier({ id }: { id: string }) {
   )
 }
 
-/** Downloads the state that the engine could not store. The API does not say in advance whether there is one. */
+/** Downloads the state that the engine could not store; nothing if there is none. */
 function ErroredState({ applyId }: { applyId: string }) {
+  // Of the run's includes, an apply has no link to it.
+  const { data: apply } = useQuery({
+    queryKey: ['applies', applyId],
+    queryFn: async () => getData<DocumentOnWire<typeof applySchema>>(`/applies/${applyId}`),
+  })
+  const hasState = apply?.links['errored-state'] !== undefined
   const download = useMutation({
     mutationFn: async () => {
       const response = await fetch(apiPath(`/applies/${applyId}/errored-state`))
-      if (response.status === 404) return toast({ text: 'Nothing to recover: the engine stored its state.' })
       if (!response.ok) throw new Error(`The server responded with status ${response.status}.`)
       const link = document.createElement('a')
       link.href = URL.createObjectURL(await response.blob())
@@ -70,12 +77,14 @@ function ErroredState({ applyId }: { applyId: string }) {
     onError: ({ message }) => toast({ text: message, tone: 'bad' }),
   })
   return (
-    <Button
-      kind="quiet"
-      icon={LifeBuoy}
-      label="Recover unsaved state"
-      isPending={download.isPending}
-      onClick={() => download.mutate()}
-    />
+    hasState && (
+      <Button
+        kind="quiet"
+        icon={LifeBuoy}
+        label="Recover unsaved state"
+        isPending={download.isPending}
+        onClick={() => download.mutate()}
+      />
+    )
   )
 }

@@ -62,15 +62,20 @@ function EndNotice({ document }: { document: RunDocument }) {
   const { run, plan, apply, stages } = document
   const { attributes } = run
   const errors = useDiagnostics(plan, apply).filter(({ severity }) => severity === 'error')
+  const applied = useAppliedText(document)
   const reason =
-    attributes['error-message'] === null ? (stopReason(document) ?? endReason(attributes)) : endReason(attributes)
+    attributes['error-message'] === null
+      ? (stopReason(document) ?? endReason(attributes) ?? failureOf(document))
+      : endReason(attributes)
   if (reason === undefined) return null
   const stage = stoppingStage(attributes.status, stages)
   const skipped = phasesNeverStarted(plan?.attributes, apply?.attributes, attributes['plan-only'])
   const [first] = errors
-  const isExplained = attributes.status === 'errored' && first !== undefined && isGenericReason(reason)
+  const isErrored = attributes.status === 'errored'
+  const isInLog = isErrored && isGenericReason(reason)
+  const isExplained = isInLog && first !== undefined
   return (
-    <Notice tone={attributes.status === 'errored' ? 'bad' : 'info'}>
+    <Notice tone={isErrored ? 'bad' : 'info'}>
       {isExplained ? (
         <>
           The {first.phase} failed: {first.summary}
@@ -79,10 +84,11 @@ function EndNotice({ document }: { document: RunDocument }) {
       ) : (
         <ServerText text={capitalized(reason)} />
       )}
+      {applied !== undefined && `. ${applied}`}
       {skipped.length > 0 && `. ${capitalized(LIST_FORMAT.format(skipped))} never started`}.{' '}
-      {isExplained && (
+      {isInLog && (
         <TabLink
-          search={{ part: 'log', phase: first.phase, line: first.line + 1 }}
+          search={{ part: 'log', ...(first && { phase: first.phase, line: first.line + 1 }) }}
           className="whitespace-nowrap underline"
         >
           View in log
@@ -91,6 +97,25 @@ function EndNotice({ document }: { document: RunDocument }) {
       {stage && <TasksLink text={STAGE_TITLES[stage]} />}
     </Notice>
   )
+}
+
+/** The phase that the engine ended without another message than its log: "apply ended with exit code 1". */
+function failureOf({ run, plan, apply }: RunDocument) {
+  if (run.attributes.status !== 'errored') return undefined
+  const phase = [apply, plan].find((own) => own?.attributes.status === 'errored')
+  return phase && `the ${phase.type === 'applies' ? 'apply' : 'plan'} ended with an error`
+}
+
+/** "1 of 3 changes were made" after a failed apply, as far as its log says. A replacement is two changes. */
+function useAppliedText({ plan, apply }: RunDocument) {
+  const log = useLog(apply?.attributes.status === 'errored' ? apply : undefined)
+  if (!log || !plan || log.state !== 'complete') return undefined
+  const counts = ['resource-additions', 'resource-changes', 'resource-destructions'] as const
+  const total = counts.reduce((sum, name) => sum + (plan.attributes[name] ?? 0), 0)
+  const done = log.text
+    .events()
+    .filter(({ kind, action }) => kind === 'done' && ['create', 'update', 'destroy'].includes(action)).length
+  return total > 0 ? `${done.toLocaleString('en')} of ${counted(total, 'change')} applied` : undefined
 }
 
 function TasksLink({ text }: { text: string }) {

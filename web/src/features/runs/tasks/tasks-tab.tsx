@@ -144,8 +144,8 @@ function Outcome({ outcome }: { outcome: TaskOutcome }) {
           .map((group) => (
             <Tags key={group.label} group={group} />
           ))}
-        <span className="min-w-0">{attributes.description}</span>
-        <span className="font-mono text-xs text-dim">{id}</span>
+        <span className="min-w-0 wrap-anywhere">{attributes.description}</span>
+        <span className="min-w-0 font-mono text-xs wrap-anywhere text-dim">{id}</span>
         <DetailsLink url={attributes.url} of={id} />
       </div>
       {attributes['has-body'] && (
@@ -196,12 +196,14 @@ function OutcomeBody({ outcome }: { outcome: TaskOutcome }) {
 
 function Tags({ group }: { group: TagGroup }) {
   return (
-    <span className="inline-flex flex-wrap items-center gap-1">
-      <span className={isProminent(group) ? 'sr-only' : 'text-dim'}>{group.label}:</span>
+    <span className="inline-flex min-w-0 flex-wrap items-center gap-1">
+      <span className={isProminent(group) ? 'sr-only' : 'min-w-0 wrap-anywhere text-dim'}>{group.label}:</span>
       {group.value.map(({ label, level }, index) => (
         // oxlint-disable-next-line react/no-array-index-key -- a run task may repeat a tag
         <Badge key={index} tone={LEVELS[level].tone} icon={LEVELS[level].icon}>
-          {isProminent(group) ? <strong>{label}</strong> : label}
+          <span className="min-w-0 wrap-anywhere whitespace-normal">
+            {isProminent(group) ? <strong>{label}</strong> : label}
+          </span>
         </Badge>
       ))}
     </span>
