@@ -30,17 +30,31 @@ export default function PickerPopup({ anchor, open, onOpenChange, ...search }: P
 /** Does not filter, since `load` has done so. */
 function Choices({ label, placeholder = 'Search…', about, load, freeText, onChoose }: PickerPopupProps) {
   const [text, setText] = useState('')
+  const [active, setActive] = useState('')
   const settled = useSettled(text.trim())
-  const { data, isPending, error } = useQuery({
+  const { data, isPending, isPlaceholderData, error } = useQuery({
     queryKey: [...about, 'choices', settled],
     queryFn: async ({ signal }) => load(settled, signal),
     placeholderData: keepWithin(String(about[1])),
   })
   const free = text.trim() === '' ? undefined : freeText?.(text.trim())
-  const choices = data ?? []
-  const isListed = choices.some(({ value }) => value === free?.value)
+  const found = data ?? []
+  const choices = free && !found.some(({ value }) => value === free.value) ? [...found, free] : found
+  // The choices arrive after the text that they match: without an active one, Enter would do nothing.
+  const current = choices.some(({ value }) => value === active) ? active : (choices[0]?.value ?? '')
+  const isOutdated = isPlaceholderData || text.trim() !== settled
   return (
-    <Command label={label} shouldFilter={false} loop>
+    <Command
+      label={label}
+      shouldFilter={false}
+      loop
+      value={current}
+      onValueChange={setActive}
+      onKeyDown={(event) => {
+        // Enter must not choose a match of an earlier text.
+        if (event.key === 'Enter' && isOutdated) event.preventDefault()
+      }}
+    >
       <Command.Input
         value={text}
         onValueChange={setText}
@@ -51,7 +65,7 @@ function Choices({ label, placeholder = 'Search…', about, load, freeText, onCh
         <Command.Empty className="px-2 py-4 text-center text-dim">
           {isPending ? 'Searching…' : error ? 'Search failed. Try again.' : 'No matches'}
         </Command.Empty>
-        {[...choices, ...(free && !isListed ? [free] : [])].map((choice) => (
+        {choices.map((choice) => (
           <Command.Item
             key={choice.value}
             value={choice.value}
