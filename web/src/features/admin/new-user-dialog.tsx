@@ -47,6 +47,7 @@ export default function NewUserDialog({ onClose }: { onClose: () => void }) {
         }
         isOpen
         onClose={onClose}
+        hasSecret={reset !== undefined}
         footer={
           <>
             <Link to="/app/admin/users/$user" params={{ user: user.id }} className={buttonClass()}>
