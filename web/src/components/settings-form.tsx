@@ -4,6 +4,7 @@ import { Button } from './button.tsx'
 import { Card } from './card.tsx'
 import { FormErrors, fieldError } from './form.tsx'
 import { toast } from './overlay-hosts.tsx'
+import { UnsavedChanges } from './unsaved-changes.tsx'
 
 /** State of a form: saved values, overlaid by edits. Values that other users save in the meantime appear unless edited here. */
 export function useDraft<Values extends Record<string, string | boolean | undefined>>(saved: Values) {
@@ -86,6 +87,7 @@ export function SettingsForm({ title, about, readOnly, names, draft, onSave, ...
   if (readOnly) return <Card title={title}>{readOnly}</Card>
   return (
     <Card title={title} about={about}>
+      <UnsavedChanges isDirty={draft.isDirty} onDiscard={discard} />
       <form ref={form} noValidate onSubmit={(event) => void submit(event)} className="max-w-xl space-y-4">
         {props.children}
         <FormErrors error={error} names={names} />

@@ -173,7 +173,7 @@ function Deletion({ user, isSelf }: { user: AdminUser; isSelf: boolean }) {
         onConfirm={async () => {
           await deleteUser(user.id)
           toast({ text: `${username} was deleted` })
-          await navigate({ to: '/app/admin/users' })
+          await navigate({ to: '/app/admin/users', ignoreBlocker: true })
           await invalidate(['admin-users', 'list'])
         }}
       />
