@@ -6,7 +6,7 @@ import { Button, buttonClass } from '../../../components/button.tsx'
 import { Dialog } from '../../../components/dialog.tsx'
 import { loaded, Notice } from '../../../components/feedback.tsx'
 import { FormErrors, RadioField, TextField } from '../../../components/form.tsx'
-import { WorkspaceLink } from '../../../components/links.tsx'
+import { useLeaveDialog, WorkspaceLink } from '../../../components/links.tsx'
 import { toast } from '../../../components/overlay-hosts.tsx'
 import { RelativeTime } from '../../../components/time.tsx'
 import { ConnectCli } from '../../workspaces/connect-cli.tsx'
@@ -29,6 +29,7 @@ function OpenDialog({ workspace, onClose }: Omit<NewRunDialogProps, 'isOpen'>) {
   const id = useId()
   const create = useCreateRun(workspace)
   const navigate = useNavigate()
+  const leave = useLeaveDialog(onClose)
   const [run, setRun] = useState(NEW_RUN)
   const organization = workspace.relationships.organization.data?.id ?? ''
   const { name } = workspace.attributes
@@ -40,6 +41,7 @@ function OpenDialog({ workspace, onClose }: Omit<NewRunDialogProps, 'isOpen'>) {
       onSuccess: (created) => {
         toast({ text: isDestroy ? 'Destroy run created' : 'Run created' })
         const params = { organization, workspace: name, run: created.id }
+        leave()
         void navigate({ to: '/app/$organization/workspaces/$workspace/runs/$run', params })
       },
     })
