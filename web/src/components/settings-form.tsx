@@ -2,7 +2,7 @@ import { type ChangeEvent, type FormEvent, type ReactNode, useEffect, useRef, us
 import { ApiError, errorOf } from '../api/client.ts'
 import { Button } from './button.tsx'
 import { Card } from './card.tsx'
-import { FormErrors, fieldError } from './form.tsx'
+import { FormErrors, fieldError, ruleOf } from './form.tsx'
 import { toast } from './overlay-hosts.tsx'
 import { UnsavedChanges } from './unsaved-changes.tsx'
 
@@ -109,5 +109,6 @@ export function SettingsForm({ title, about, readOnly, names, draft, onSave, ...
 /** The first error below a pointer that is no attribute, such as that of a relationship. */
 export function errorAt(error: Error | null, pointer: string) {
   if (!(error instanceof ApiError)) return undefined
-  return error.refusals.find((refusal) => refusal.pointer?.startsWith(pointer))?.detail
+  const refusal = error.refusals.find((refusal) => refusal.pointer?.startsWith(pointer))
+  return refusal && ruleOf(refusal.detail)
 }
