@@ -1,7 +1,7 @@
 import { Popover } from '@base-ui/react/popover'
 import { useQuery } from '@tanstack/react-query'
 import { Command } from 'cmdk'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { keepWithin } from '../api/queries.ts'
 import { useSettled } from './filters.tsx'
 import type { PopupProps } from './overlay-hosts.tsx'
@@ -42,7 +42,15 @@ function Choices({ label, placeholder = 'Search…', about, load, freeText, onCh
   const choices = free && !found.some(({ value }) => value === free.value) ? [...found, free] : found
   // The choices arrive after the text that they match: without an active one, Enter would do nothing.
   const current = choices.some(({ value }) => value === active) ? active : (choices[0]?.value ?? '')
-  const isOutdated = isPlaceholderData || text.trim() !== settled
+  const isOutdated = isPending || isPlaceholderData || text.trim() !== settled
+  // Enter waits for the matches, instead of choosing one of an earlier text.
+  const isEntered = useRef(false)
+  useEffect(() => {
+    if (!isEntered.current || isOutdated) return
+    isEntered.current = false
+    const choice = choices.find(({ value }) => value === current)
+    if (choice) onChoose(choice)
+  })
   return (
     <Command
       label={label}
@@ -51,8 +59,8 @@ function Choices({ label, placeholder = 'Search…', about, load, freeText, onCh
       value={current}
       onValueChange={setActive}
       onKeyDown={(event) => {
-        // Enter must not choose a match of an earlier text.
-        if (event.key === 'Enter' && isOutdated) event.preventDefault()
+        isEntered.current = event.key === 'Enter' && isOutdated && !event.nativeEvent.isComposing
+        if (isEntered.current) event.preventDefault()
       }}
     >
       <Command.Input
