@@ -85,6 +85,12 @@ describe.skipIf(!hasBrowser)('the site administration', async () => {
     const dialogFaults = await accessFaults(page)
     await dialog.getByRole('link', { name: 'Open user' }).click()
     await page.getByRole('heading', { level: 1, name: 'rosalind' }).waitFor()
+    await page.getByText('No password yet').waitFor()
+    const own = await openPage()
+    await own.goto(link)
+    await own.getByLabel('New password').fill(PASSWORD)
+    await own.getByRole('button', { name: 'Set password' }).click()
+    await page.getByText('No password yet').waitFor({ state: 'detached' })
 
     expect(refusal).toContain('taken')
     expect(link).toContain(`${server.url}/app/reset-password#`)

@@ -116,7 +116,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first day of a team of twelve
     const commands = await page.getByRole('region', { name: 'the commands for Node.js' }).innerText()
     await runShownCommands(directory, commands, 'rack-7')
     await page.getByText('rack-7 is connected').waitFor({ timeout: 30_000 })
-    await button('Close').last().click()
+    await button('Done').click()
     await page.getByRole('row').filter({ hasText: 'rack-7' }).getByText('Idle').waitFor()
 
     expect((await list('/organizations/main/agent-pools'))[0].attributes['agent-count']).toBe(1)

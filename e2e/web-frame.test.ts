@@ -331,6 +331,19 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     expect(back.pathname + back.search).toBe('/app/main/workspaces/shop')
   })
 
+  test('Back leads from a created project to the list without the dialog', async () => {
+    await page.goto(`${server.url}/app/main/projects`)
+    await page.getByRole('button', { name: 'New project' }).first().click()
+    await page.getByLabel('Name').fill('created')
+    await page.getByRole('button', { name: 'Create project' }).click()
+    await page.getByRole('heading', { name: 'created', level: 1 }).waitFor()
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor()
+
+    expect(new URL(page.url()).search).toBe('')
+    expect(await page.getByRole('dialog', { name: 'New project' }).count()).toBe(0)
+  })
+
   test('changes by others appear automatically, including those made while disconnected', async () => {
     const sockets = new Set<Socket>()
     let isCut = false

@@ -82,8 +82,13 @@ describe.skipIf(!hasBrowser)('people', async () => {
     await owner.getByLabel('Email addresses').fill('nora@example.com, second@example.com')
     await choose(owner, 'Add team', 'invited-team')
     const form = await accessFaults(owner)
+    await owner.mouse.click(5, 5)
     await owner.getByRole('button', { name: 'Invite 2 people' }).click()
-    const link = await owner.getByRole('region', { name: 'the link for nora@example.com' }).textContent()
+    const shown = owner.getByRole('region', { name: 'the link for nora@example.com' })
+    await shown.waitFor()
+    await owner.mouse.click(5, 5)
+    await owner.keyboard.press('Escape')
+    const link = await shown.textContent()
     await owner.getByRole('button', { name: 'Done' }).click()
 
     const page = await openPage()
@@ -196,7 +201,10 @@ describe.skipIf(!hasBrowser)('people', async () => {
     await owner.getByRole('button', { name: 'Create team' }).click()
     await owner.getByText('No members yet').waitFor()
     const empty = await faultsOf(owner)
-    await choose(owner, 'Add member', username)
+    await owner.getByRole('button', { name: 'Add member' }).click()
+    await owner.getByRole('combobox').fill(username)
+    await owner.getByRole('option', { name: username, selected: true }).waitFor()
+    await owner.keyboard.press('Enter')
     await owner.getByRole('link', { name: username }).waitFor()
     const tab = async (name: string) =>
       owner.getByRole('navigation', { name: 'Team' }).getByRole('link', { name }).click()
@@ -211,6 +219,7 @@ describe.skipIf(!hasBrowser)('people', async () => {
     await owner.getByLabel('Write').check()
     await owner.getByRole('button', { name: 'Add billing' }).click()
     await owner.getByRole('link', { name: 'billing' }).waitFor()
+    await owner.locator('button:focus', { hasText: 'Add workspace' }).waitFor()
     const access = await faultsOf(owner)
     const [team] = (await api('GET', '/organizations/main/teams?filter[names]=platform')).data
     const grants = (await api('GET', `/team-workspaces?filter[team][id]=${team.id}`)).data

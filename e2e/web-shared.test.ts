@@ -228,7 +228,7 @@ describe.skipIf(!hasBrowser)('resources that workspaces share', async () => {
       const commands = await page.getByRole('region', { name: 'the commands for Node.js' }).innerText()
       await runShownCommands(directory, commands, 'rack-7')
       await page.getByText('rack-7 is connected').waitFor()
-      await button('Close').last().click()
+      await button('Done').click()
       const row = page.getByRole('row').filter({ hasText: 'rack-7' })
       await row.getByText('Idle').waitFor()
       await button('Actions for rack-7').click()

@@ -183,6 +183,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the variables of a workspace', as
     await form.getByText('unsaved changes').waitFor()
     await form.getByRole('button', { name: 'Save variable' }).click()
     await row('region').getByText('us', { exact: true }).waitFor()
+    await row('region').locator('button:focus').waitFor()
     await page.setViewportSize(PHONE)
     const overflow = await overflowOf(page)
     await row('region').getByRole('button', { name: 'Actions for region' }).click()

@@ -60,6 +60,28 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     faults.length = 0
   })
 
+  test('unsaved settings are kept or discarded before another page opens', async () => {
+    const sections = page.getByRole('navigation', { name: 'Workspace settings' })
+    const question = page.getByRole('dialog', { name: 'Discard changes?' })
+
+    await openTab(page, server, 'kafka', '/settings/tags')
+    await sections.getByRole('link', { name: 'General' }).click()
+    const description = region(page, 'General').getByLabel('Description')
+    await description.fill('edited')
+    await sections.getByRole('link', { name: 'Tags' }).click()
+    await question.getByRole('button', { name: 'Keep editing' }).click()
+    const kept = await description.inputValue()
+    await page.goBack()
+    await question.getByRole('button', { name: 'Keep editing' }).click()
+    const address = new URL(page.url()).pathname
+    await sections.getByRole('link', { name: 'Tags' }).click()
+    await question.getByRole('button', { name: 'Discard changes' }).click()
+    await region(page, 'Tags').waitFor()
+
+    expect({ kept, address }).toEqual({ kept: 'edited', address: '/app/main/workspaces/kafka/settings' })
+    expect((await settings()).description).not.toBe('edited')
+  })
+
   test('renaming updates the URL, a tag has a value, and a flat tag can be removed', async () => {
     const { id } = await remoteWorkspace(server, { name: 'before', configuration: '' })
     const flat = ['gone', 'kept'].map((name) => ({ type: 'tags', attributes: { name } }))

@@ -22,7 +22,7 @@ export function useDeleteAndLeave() {
   return async ({ path, name, target, own, affected }: Deletion) => {
     await request('DELETE', path)
     toast({ text: `${name} deleted` })
-    await navigate(target as Parameters<typeof navigate>[0])
+    await navigate({ ...target, ignoreBlocker: true } as Parameters<typeof navigate>[0])
     queries.removeQueries({ queryKey: own })
     await invalidate(...affected)
   }

@@ -3,9 +3,10 @@ import { X } from 'lucide-react'
 import { IconButton } from './button.tsx'
 import type { DialogProps, DrawerProps } from './dialog.tsx'
 
-export function DialogPopup({ title, about, isOpen, onClose, width = 'max-w-xl', footer, children }: DialogProps) {
+export function DialogPopup({ title, about, width = 'max-w-xl', footer, children, ...props }: DialogProps) {
+  const { isOpen, onClose, hasSecret = false } = props
   return (
-    <Modal isOpen={isOpen} onClose={onClose}>
+    <Modal isOpen={isOpen} onClose={() => !hasSecret && onClose()} ignoresClicks>
       <Primitive.Popup
         className={`fixed top-[8vh] left-1/2 z-40 flex max-h-[84vh] w-[calc(100vw-2rem)] -translate-x-1/2 flex-col rounded-lg border border-line bg-raised shadow-xl ${width}`}
       >
@@ -14,7 +15,7 @@ export function DialogPopup({ title, about, isOpen, onClose, width = 'max-w-xl',
             <Primitive.Title className="text-base font-semibold">{title}</Primitive.Title>
             {about !== undefined && <Primitive.Description className="mt-0.5 text-dim">{about}</Primitive.Description>}
           </div>
-          <IconButton label="Close" icon={X} onClick={onClose} />
+          {!hasSecret && <IconButton label="Close" icon={X} onClick={onClose} />}
         </header>
         <div className="min-h-0 flex-1 overflow-y-auto px-4 py-4">{children}</div>
         {footer !== undefined && (
@@ -40,9 +41,12 @@ export function DrawerPopup({ label, side = 'left', children, ...props }: Drawer
   )
 }
 
-export function Modal({ isOpen, onClose, children }: Pick<DialogProps, 'isOpen' | 'onClose' | 'children'>) {
+type ModalProps = Pick<DialogProps, 'isOpen' | 'onClose' | 'children'> & { ignoresClicks?: boolean }
+
+/** `ignoresClicks`: whether a click outside leaves it open. */
+export function Modal({ isOpen, onClose, ignoresClicks = false, children }: ModalProps) {
   return (
-    <Primitive.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+    <Primitive.Root open={isOpen} onOpenChange={(open) => !open && onClose()} disablePointerDismissal={ignoresClicks}>
       <Primitive.Portal>
         <Primitive.Backdrop className="fixed inset-0 z-40 bg-black/40" />
         {children}

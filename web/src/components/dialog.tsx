@@ -10,13 +10,15 @@ export type DialogProps = {
   about?: ReactNode
   isOpen: boolean
   onClose: () => void
+  /** Whether it shows a secret that cannot be shown again: only the buttons of the footer close it then. */
+  hasSecret?: boolean
   /** A class such as `max-w-3xl`. */
   width?: string
   footer?: ReactNode
   children: ReactNode
 }
 
-/** A modal dialog, loaded when it is first opened. Traps the focus and restores it afterwards. */
+/** A modal dialog, loaded when it is first opened. Traps the focus and restores it afterwards. Ignores clicks outside, so that no input is lost. */
 export function Dialog(props: DialogProps) {
   return (
     <LazyPopup isOpen={props.isOpen}>

@@ -2,6 +2,7 @@ import { type ComponentProps, type FormEvent, type ReactNode, useId } from 'reac
 import { ApiError } from '../api/client.ts'
 import { Button, type ButtonKind } from './button.tsx'
 import { ErrorNote } from './feedback.tsx'
+import { capitalized } from './numbers.ts'
 
 const CONTROL =
   'mt-1 block w-full rounded-md border border-line-strong bg-paper px-2.5 text-ink aria-invalid:border-bad disabled:opacity-60'
@@ -134,10 +135,13 @@ export function fieldError(error: Error | null, name: string) {
   return own.length === 0 ? undefined : own.map(({ detail }) => ruleOf(detail)).join('\n')
 }
 
+const ATTRIBUTE_AND_VALUE =
+  /^[\w/-]+ (?:is (?:"(?:[^"\\]|\\.)*"|invalid \(value not shown\)|null|true|false|-?[\d.]+)[:;]|is \S+;|has \d+ items;) (?=[^])/
+
 /** `url is "": URL can't be blank` without the attribute and the value, which the field shows. */
 export function ruleOf(detail: string) {
-  const [, rule] = /^[\w-]+ is (?:"(?:[^"\\]|\\.)*"|invalid \(value not shown\))[:;] ([^]*)$/.exec(detail) ?? []
-  return rule === undefined ? detail : `${rule.charAt(0).toUpperCase()}${rule.slice(1)}`
+  const rule = detail.replace(ATTRIBUTE_AND_VALUE, '').replace(/^[\w/-]+ is missing\b/, 'this value is missing')
+  return rule === detail ? detail : capitalized(rule)
 }
 
 /** The errors that no field shows. The fields show those of the attributes `names`, and those with a matching pointer. */

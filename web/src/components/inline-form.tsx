@@ -1,7 +1,8 @@
-import { type ReactNode, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Button } from './button.tsx'
 import { FieldMessage, FormErrors } from './form.tsx'
 import { toast } from './overlay-hosts.tsx'
+import type { Choice } from './picker.tsx'
 
 type InlineFormProps = {
   action: string
@@ -69,6 +70,26 @@ export function useRowForm() {
     requestAnimationFrame(() => place.current?.querySelector('button')?.focus())
   }
   return { isOpen, place, open: () => setIsOpen(true), close }
+}
+
+/** As `useRowForm`, for a form about what was selected in a picker; `place` is the element with the picker. */
+export function usePickedForm() {
+  const [selected, select] = useState<Choice>()
+  const { place, close } = useRowForm()
+  function closeForm(done?: string) {
+    select(undefined)
+    close(done)
+  }
+  return { selected, select, place, close: closeForm }
+}
+
+/** Calls `focus` when a form that the URL opens has closed, with what `open` was. */
+export function useFocusOnClose(open: string | undefined, focus: (closed: string) => void) {
+  const before = useRef(open)
+  useEffect(() => {
+    if (before.current !== undefined && open === undefined) focus(before.current)
+    before.current = open
+  })
 }
 
 /** An error below a field that does not show its own. */

@@ -1,4 +1,4 @@
-import { Link, type LinkProps, useNavigate, useParams } from '@tanstack/react-router'
+import { Link, type LinkProps, useNavigate, useParams, useRouter } from '@tanstack/react-router'
 import type { ComponentProps } from 'react'
 
 type Search = Record<string, string | boolean>
@@ -58,6 +58,16 @@ export function TargetLink({ leadsTo, exact = false, ...props }: TargetLinkProps
 export function useGo() {
   const navigate = useNavigate()
   return (target: Target) => void navigate(target as Parameters<typeof navigate>[0])
+}
+
+/** Closes a dialog that the URL opens, right before a navigation from it: Back then does not reopen it. */
+export function useLeaveDialog(onClose: () => void) {
+  const { history } = useRouter()
+  return () => {
+    onClose()
+    // Otherwise the history would merge the two navigations, and lose this one.
+    history.flush()
+  }
 }
 
 /** Rejects other schemes, such as `javascript:`, in untrusted URLs. */

@@ -36,6 +36,11 @@ test.each([
   [-180_000, '3 min. ago'],
   [-90_000_000, 'yesterday'],
   [7_200_000, 'in 2 hr.'],
+  [3_595_000, 'in 1 hr.'],
+  [14 * 86_400_000 - 5000, 'in 14 days'],
+  [90 * 86_400_000 - 5000, 'in 90 days'],
+  [365 * 86_400_000 - 5000, 'in 12 mo.'],
+  [-40 * 86_400_000, '40 days ago'],
 ])('%d ms from now are %s', (ms, text) => {
   expect(relativeTime(ms)).toBe(text)
 })

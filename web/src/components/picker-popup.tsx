@@ -1,7 +1,7 @@
 import { Popover } from '@base-ui/react/popover'
 import { useQuery } from '@tanstack/react-query'
 import { Command } from 'cmdk'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { keepWithin } from '../api/queries.ts'
 import { useSettled } from './filters.tsx'
 import type { PopupProps } from './overlay-hosts.tsx'
@@ -30,17 +30,39 @@ export default function PickerPopup({ anchor, open, onOpenChange, ...search }: P
 /** Does not filter, since `load` has done so. */
 function Choices({ label, placeholder = 'Search…', about, load, freeText, onChoose }: PickerPopupProps) {
   const [text, setText] = useState('')
+  const [active, setActive] = useState('')
   const settled = useSettled(text.trim())
-  const { data, isPending, error } = useQuery({
+  const { data, isPending, isPlaceholderData, error } = useQuery({
     queryKey: [...about, 'choices', settled],
     queryFn: async ({ signal }) => load(settled, signal),
     placeholderData: keepWithin(String(about[1])),
   })
   const free = text.trim() === '' ? undefined : freeText?.(text.trim())
-  const choices = data ?? []
-  const isListed = choices.some(({ value }) => value === free?.value)
+  const found = data ?? []
+  const choices = free && !found.some(({ value }) => value === free.value) ? [...found, free] : found
+  // The choices arrive after the text that they match: without an active one, Enter would do nothing.
+  const current = choices.some(({ value }) => value === active) ? active : (choices[0]?.value ?? '')
+  const isOutdated = isPending || isPlaceholderData || text.trim() !== settled
+  // Enter waits for the matches, instead of choosing one of an earlier text.
+  const isEntered = useRef(false)
+  useEffect(() => {
+    if (!isEntered.current || isOutdated) return
+    isEntered.current = false
+    const choice = choices.find(({ value }) => value === current)
+    if (choice) onChoose(choice)
+  })
   return (
-    <Command label={label} shouldFilter={false} loop>
+    <Command
+      label={label}
+      shouldFilter={false}
+      loop
+      value={current}
+      onValueChange={setActive}
+      onKeyDown={(event) => {
+        isEntered.current = event.key === 'Enter' && isOutdated && !event.nativeEvent.isComposing
+        if (isEntered.current) event.preventDefault()
+      }}
+    >
       <Command.Input
         value={text}
         onValueChange={setText}
@@ -51,7 +73,7 @@ function Choices({ label, placeholder = 'Search…', about, load, freeText, onCh
         <Command.Empty className="px-2 py-4 text-center text-dim">
           {isPending ? 'Searching…' : error ? 'Search failed. Try again.' : 'No matches'}
         </Command.Empty>
-        {[...choices, ...(free && !isListed ? [free] : [])].map((choice) => (
+        {choices.map((choice) => (
           <Command.Item
             key={choice.value}
             value={choice.value}

@@ -2,8 +2,9 @@ import { type ChangeEvent, type FormEvent, type ReactNode, useEffect, useRef, us
 import { ApiError, errorOf } from '../api/client.ts'
 import { Button } from './button.tsx'
 import { Card } from './card.tsx'
-import { FormErrors, fieldError } from './form.tsx'
+import { FormErrors, fieldError, ruleOf } from './form.tsx'
 import { toast } from './overlay-hosts.tsx'
+import { UnsavedChanges } from './unsaved-changes.tsx'
 
 /** State of a form: saved values, overlaid by edits. Values that other users save in the meantime appear unless edited here. */
 export function useDraft<Values extends Record<string, string | boolean | undefined>>(saved: Values) {
@@ -86,6 +87,7 @@ export function SettingsForm({ title, about, readOnly, names, draft, onSave, ...
   if (readOnly) return <Card title={title}>{readOnly}</Card>
   return (
     <Card title={title} about={about}>
+      <UnsavedChanges isDirty={draft.isDirty} onDiscard={discard} />
       <form ref={form} noValidate onSubmit={(event) => void submit(event)} className="max-w-xl space-y-4">
         {props.children}
         <FormErrors error={error} names={names} />
@@ -107,5 +109,6 @@ export function SettingsForm({ title, about, readOnly, names, draft, onSave, ...
 /** The first error below a pointer that is no attribute, such as that of a relationship. */
 export function errorAt(error: Error | null, pointer: string) {
   if (!(error instanceof ApiError)) return undefined
-  return error.refusals.find((refusal) => refusal.pointer?.startsWith(pointer))?.detail
+  const refusal = error.refusals.find((refusal) => refusal.pointer?.startsWith(pointer))
+  return refusal && ruleOf(refusal.detail)
 }

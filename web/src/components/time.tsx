@@ -1,11 +1,12 @@
 import { useSyncExternalStore } from 'react'
 
-const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
-  ['year', 31_536_000],
-  ['month', 2_592_000],
-  ['day', 86_400],
-  ['hour', 3600],
-  ['minute', 60],
+/** Units with their length, and the shortest time that is given in them, in s: tokens expire "in 90 days". */
+const STEPS: [unit: Intl.RelativeTimeFormatUnit, size: number, from: number][] = [
+  ['year', 31_536_000, 63_072_000],
+  ['month', 2_592_000, 8_640_000],
+  ['day', 86_400, 86_400],
+  ['hour', 3600, 3600],
+  ['minute', 60, 60],
 ]
 const format = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' })
 
@@ -57,10 +58,11 @@ const LAG_S = 15
 /** A time in words; `ms` is negative for the past. */
 export function relativeTime(ms: number) {
   const s = Math.round(ms / 1000)
-  const step = STEPS.find(([, size]) => Math.abs(s) >= size)
+  // Seconds after a token was created it still expires "in 90 days", while a past unit is complete.
+  const step = STEPS.find(([, , from]) => (s > 0 ? s + LAG_S : -s) >= from)
   if (!step) return s > LAG_S ? 'in less than a minute' : 'just now'
   const [unit, size] = step
-  return format.format(Math.trunc(s / size), unit)
+  return format.format(s > 0 ? Math.round(s / size) : Math.trunc(s / size), unit)
 }
 
 /** The time in the user's time zone: "22 Nov 2026, 12:04:31". */

@@ -5,7 +5,7 @@ import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNote } from '../../components/feedback.tsx'
 import { useSignInMethods } from '../session/session.ts'
 import { PasswordLink } from './password-link.tsx'
-import { type AdminUser, actOnUser, useResetPassword } from './users.ts'
+import { type AdminUser, actOnUser, useResetPassword, useSignInMethod } from './users.ts'
 
 type ActionsProps = { user: AdminUser; isSelf: boolean }
 
@@ -101,7 +101,7 @@ export function AccountActions({ user, isSelf }: ActionsProps) {
 function ResetPassword({ user }: { user: AdminUser }) {
   const reset = useResetPassword(user.id)
   const { data: methods } = useSignInMethods()
-  const isSso = user.attributes['auth-method'] === 'sso'
+  const method = useSignInMethod(user)
   const reason = user.attributes['is-suspended']
     ? 'the account is suspended'
     : methods?.password === false
@@ -111,14 +111,16 @@ function ResetPassword({ user }: { user: AdminUser }) {
     <Row
       name="Password"
       text={
-        isSso
+        method === 'sso'
           ? 'Signs in with the identity provider. With a password they could also sign in without it.'
-          : 'A link with which the user sets a new password. The current one works until then.'
+          : method === 'none'
+            ? 'The user has none yet, and sets it with a link. A new link replaces the earlier one.'
+            : 'A link with which the user sets a new password. The current one works until then.'
       }
     >
       <Button
         size="small"
-        label="Create reset link"
+        label={method === 'none' ? 'Create link to set a password' : 'Create reset link'}
         reason={reason}
         isPending={reset.isPending}
         onClick={() => reset.mutate()}

@@ -12,12 +12,14 @@ import {
   fieldError,
   formValues,
 } from '../../components/form.tsx'
+import { useLeaveDialog } from '../../components/links.tsx'
 import { useSignInMethods } from '../session/session.ts'
 import { PasswordLink } from './password-link.tsx'
 import { useCreateUser } from './users.ts'
 
 export default function NewUserDialog({ onClose }: { onClose: () => void }) {
   const create = useCreateUser()
+  const leave = useLeaveDialog(onClose)
   const { data: methods } = useSignInMethods()
   const [first, setFirst] = useState<'link' | 'password'>('link')
   const isSso = methods?.sso != null
@@ -47,9 +49,10 @@ export default function NewUserDialog({ onClose }: { onClose: () => void }) {
         }
         isOpen
         onClose={onClose}
+        hasSecret={reset !== undefined}
         footer={
           <>
-            <Link to="/app/admin/users/$user" params={{ user: user.id }} className={buttonClass()}>
+            <Link to="/app/admin/users/$user" params={{ user: user.id }} onClick={leave} className={buttonClass()}>
               Open user
             </Link>
             <Button label="Done" kind="primary" onClick={onClose} />

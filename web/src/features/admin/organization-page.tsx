@@ -141,7 +141,7 @@ function Deletion({ name }: { name: string }) {
         onConfirm={async () => {
           await deleteSiteOrganization(name)
           toast({ text: `${name} was deleted` })
-          await navigate({ to: '/app/admin/organizations' })
+          await navigate({ to: '/app/admin/organizations', ignoreBlocker: true })
           await invalidate(['admin-organizations', 'list'], ['organizations'])
         }}
       />

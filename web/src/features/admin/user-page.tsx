@@ -18,8 +18,8 @@ import { RelativeTime } from '../../components/time.tsx'
 import { useSession } from '../session/session.ts'
 import { TokensCard } from '../tokens/tokens-card.tsx'
 import { AccountActions } from './account-actions.tsx'
-import { UserBadges, signInMethod } from './users-page.tsx'
-import { type AdminUser, deleteUser, updateUser, useMemberships, useUser } from './users.ts'
+import { SignInMethod, UserBadges } from './users-page.tsx'
+import { type AdminUser, deleteUser, updateUser, useMemberships, useSignInMethod, useUser } from './users.ts'
 
 const route = getRouteApi('/frame/app/admin/users/$user')
 
@@ -40,7 +40,7 @@ export function UserPage() {
     >
       <div className="grid gap-4">
         <Summary user={user} />
-        {user.attributes['auth-method'] !== 'sso' && <Profile user={user} />}
+        <Profile user={user} />
         <Memberships userId={id} />
         <AccountActions user={user} isSelf={isSelf} />
         <TokensCard owner={{ kind: 'user', id, name: user.attributes.username }} mayManage />
@@ -52,6 +52,7 @@ export function UserPage() {
 
 function Summary({ user }: { user: AdminUser }) {
   const { attributes } = user
+  const method = useSignInMethod(user)
   const { email, 'unconfirmed-email': unconfirmed, 'last-active-at': activeAt } = attributes
   const never: ReactNode = <span className="text-dim">never</span>
   return (
@@ -59,9 +60,9 @@ function Summary({ user }: { user: AdminUser }) {
       <DescriptionList
         facts={[
           // The profile has the address of other accounts.
-          ['Email', attributes['auth-method'] === 'sso' ? (email ?? 'none') : undefined],
+          ['Email', method === 'sso' ? (email ?? 'none') : undefined],
           ['Unconfirmed email', unconfirmed && <Unconfirmed user={user} address={unconfirmed} />],
-          ['Sign-in', signInMethod(attributes)],
+          ['Sign-in', <SignInMethod key="sign-in" user={user} />],
           ['Last active', activeAt === null ? never : <RelativeTime at={activeAt} />],
           ['Created', <RelativeTime key="created" at={attributes['created-at']} />],
           [
@@ -97,6 +98,8 @@ function Unconfirmed({ user, address }: { user: AdminUser; address: string }) {
 function Profile({ user }: { user: AdminUser }) {
   const { username, email } = user.attributes
   const draft = useDraft({ username, email: email ?? '' })
+  // The identity provider has the name and the address of the others.
+  if (useSignInMethod(user) === 'sso') return null
   return (
     <SettingsForm
       title="Profile"
@@ -173,7 +176,7 @@ function Deletion({ user, isSelf }: { user: AdminUser; isSelf: boolean }) {
         onConfirm={async () => {
           await deleteUser(user.id)
           toast({ text: `${username} was deleted` })
-          await navigate({ to: '/app/admin/users' })
+          await navigate({ to: '/app/admin/users', ignoreBlocker: true })
           await invalidate(['admin-users', 'list'])
         }}
       />

@@ -9,7 +9,7 @@ import { SearchedList } from '../../components/searched-list.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
-import { type AdminUser, USER_FILTERS, readFilter, useUsers } from './users.ts'
+import { type AdminUser, USER_FILTERS, readFilter, useSignInMethod, useUsers } from './users.ts'
 
 const NewUserDialog = lazy(async () => import('./new-user-dialog.tsx'))
 
@@ -65,10 +65,16 @@ export function UsersPage() {
   )
 }
 
-const METHODS = { password: 'Password', sso: 'Single sign-on', token: 'API tokens only' } as const
+const METHODS = {
+  password: 'Password',
+  sso: 'Single sign-on',
+  token: 'API tokens only',
+  none: 'No password yet',
+} as const
 
-export function signInMethod({ 'auth-method': method, 'two-factor': { enabled } }: AdminUser['attributes']) {
-  return enabled ? `${METHODS[method]}, two-factor` : METHODS[method]
+export function SignInMethod({ user }: { user: AdminUser }) {
+  const method = METHODS[useSignInMethod(user)]
+  return user.attributes['two-factor'].enabled ? `${method}, two-factor` : method
 }
 
 export function UserBadges({ user: { attributes } }: { user: AdminUser }) {
@@ -93,7 +99,7 @@ const COLUMNS: readonly Column<AdminUser>[] = [
     ),
   },
   { header: 'Email', className: 'max-sm:hidden', cell: ({ attributes }) => <Email {...attributes} /> },
-  { header: 'Sign-in', className: 'max-md:hidden', cell: ({ attributes }) => signInMethod(attributes) },
+  { header: 'Sign-in', className: 'max-md:hidden', cell: (user) => <SignInMethod user={user} /> },
   {
     header: 'Last active',
     cell: ({ attributes: { 'last-active-at': at } }) =>

@@ -4,6 +4,7 @@ import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/res
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { get, getData, queryString, request } from '../../api/client.ts'
 import { invalidate, useChange } from '../../api/queries.ts'
+import { useSignInMethods } from '../session/session.ts'
 
 export type AdminUser = Wire<typeof adminUserSchema>
 type UserDocument = DocumentOnWire<typeof adminUserSchema, typeof passwordResetSchema>
@@ -21,6 +22,9 @@ export function readFilter(text: string | undefined) {
   return text !== undefined && text in USER_FILTERS ? (text as UserFilter) : undefined
 }
 
+/** Users are of no organization, whose stream would announce their changes. */
+const REFETCH_MS = 10_000
+
 type UserSearch = { q?: string | undefined; filter?: UserFilter | undefined; page?: number | undefined }
 
 export function useUsers({ q, filter, page }: UserSearch) {
@@ -34,6 +38,7 @@ export function useUsers({ q, filter, page }: UserSearch) {
     queryKey: ['admin-users', 'list', query],
     queryFn: async ({ signal }) => get<PageOnWire<typeof adminUserSchema>>(`/admin/users${query}`, signal),
     placeholderData: keepPreviousData,
+    refetchInterval: REFETCH_MS,
   })
 }
 
@@ -41,7 +46,15 @@ export function useUser(id: string) {
   return useQuery({
     queryKey: ['admin-users', id],
     queryFn: async () => getData<UserDocument>(`/admin/users/${id}`),
+    refetchInterval: REFETCH_MS,
   })
+}
+
+/** How a user signs in. On a server without an identity provider, an account for single sign-on only lacks a password. */
+export function useSignInMethod({ attributes }: AdminUser) {
+  const { data: methods } = useSignInMethods()
+  const { 'auth-method': method } = attributes
+  return method === 'sso' && methods?.sso === null ? 'none' : method
 }
 
 export function useMemberships(userId: string, page: number) {

@@ -1,6 +1,6 @@
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { CODE_INPUT, FormErrors, RadioField, TextField, fieldError } from '../../components/form.tsx'
-import { useGo } from '../../components/links.tsx'
+import { useGo, useLeaveDialog } from '../../components/links.tsx'
 import { useDraft } from '../../components/settings-form.tsx'
 import { useCreateAgentPool } from './agent-pools.ts'
 import { POOL_SCOPES } from './pool-scope.tsx'
@@ -9,6 +9,7 @@ const NAMES = ['name', 'organization-scoped']
 
 export default function NewPoolDialog({ organization, onClose }: { organization: string; onClose: () => void }) {
   const go = useGo()
+  const leave = useLeaveDialog(onClose)
   const create = useCreateAgentPool(organization)
   const { values, set, text } = useDraft({ name: '', scope: 'organization' })
 
@@ -16,12 +17,14 @@ export default function NewPoolDialog({ organization, onClose }: { organization:
     create.mutate(
       { name: values.name, 'organization-scoped': values.scope === 'organization' },
       {
-        onSuccess: ({ data: { id } }) =>
+        onSuccess: ({ data: { id } }) => {
+          leave()
           go({
             to: '/app/$organization/agents/$pool',
             params: { organization, pool: id },
             search: values.scope === 'organization' ? { start: true } : { tab: 'scope' },
-          }),
+          })
+        },
       },
     )
   }

@@ -1,4 +1,4 @@
-import { DescriptionList } from '../../components/card.tsx'
+import { Card, DescriptionList } from '../../components/card.tsx'
 import { RadioField } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { PickList } from '../../components/pick-list.tsx'
@@ -35,7 +35,7 @@ export function PoolScope({ organization, shown, mayManage }: PoolScopeProps) {
     <ScopeList key={name} {...{ organization, shown, mayManage, name }} />
   ))
   return (
-    <div className="max-w-4xl">
+    <div className="max-w-4xl space-y-4">
       <SettingsForm
         title="Scope"
         readOnly={
@@ -65,9 +65,13 @@ export function PoolScope({ organization, shown, mayManage }: PoolScopeProps) {
           onChange={(value) => draft.set({ scope: value })}
           options={POOL_SCOPES}
         />
-        {lists}
         <p className="text-dim">A queued run ends with an error if its workspace may no longer use the pool.</p>
       </SettingsForm>
+      {mayManage && (
+        <Card title="Projects and workspaces" about="Changes apply immediately.">
+          <div className="space-y-4">{lists}</div>
+        </Card>
+      )}
     </div>
   )
 }

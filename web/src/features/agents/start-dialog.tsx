@@ -32,8 +32,9 @@ export default function StartDialog({ organization, pool, onClose }: StartDialog
         about={`The commands contain a new token of ${name}, which is shown only now.`}
         isOpen
         onClose={onClose}
+        hasSecret
         width="max-w-3xl"
-        footer={<Button label="Close" onClick={onClose} />}
+        footer={<Button label="Done" kind="primary" onClick={onClose} />}
       >
         <Commands token={started.secret} />
         <Connection organization={organization} poolId={pool.id} started={started} />

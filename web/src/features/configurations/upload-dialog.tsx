@@ -6,6 +6,7 @@ import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
 import { FormErrors, RadioField, SelectField, TextField } from '../../components/form.tsx'
+import { useLeaveDialog } from '../../components/links.tsx'
 import { byteSize } from '../../components/numbers.ts'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Progress } from '../../components/progress.tsx'
@@ -21,6 +22,7 @@ type UploadDialogProps = { organization: string; workspace?: WorkspaceResource; 
 export default function UploadDialog({ organization, workspace, onClose }: UploadDialogProps) {
   const id = useId()
   const navigate = useNavigate()
+  const leave = useLeaveDialog(onClose)
   const [source, setSource] = useState<Source>()
   const target = useTargetWorkspace(organization, workspace, source?.name.replace(/\.(?:tar\.gz|tgz|tf|tofu)$/i, ''))
   const [directory, setDirectory] = useState<string>()
@@ -49,6 +51,7 @@ export default function UploadDialog({ organization, workspace, onClose }: Uploa
       const run = await uploadAndRun(options)
       toast({ text: 'Run created' })
       const params = { organization, workspace: attributes.name, run: run.id }
+      leave()
       await navigate({ to: '/app/$organization/workspaces/$workspace/runs/$run', params })
       await invalidate(
         ...['runs', 'workspaces', 'overview'].flatMap((type) => [

@@ -57,6 +57,7 @@ export default function InviteDialog({ organization, onClose }: InviteDialogProp
         title="Invitations"
         isOpen
         onClose={onClose}
+        hasSecret={results.some(({ link }) => link !== undefined)}
         width="max-w-2xl"
         footer={
           <>

@@ -57,6 +57,7 @@ export function useNewLink() {
       about="Copy it now: it is shown only once."
       isOpen={link !== undefined}
       onClose={() => setLink(undefined)}
+      hasSecret
       width="max-w-2xl"
       footer={<Button label="Done" kind="primary" onClick={() => setLink(undefined)} />}
     >

@@ -51,7 +51,7 @@ export function DeletionPage() {
               done={`${name} was deleted`}
               onConfirm={async () => {
                 await deleteOrganization(name)
-                await navigate({ to: '/app', search: { all: true } })
+                await navigate({ to: '/app', search: { all: true }, ignoreBlocker: true })
                 queries.removeQueries({ predicate: ({ queryKey }) => isOfScope({ queryKey }, name) })
                 await invalidate(['organizations'])
               }}

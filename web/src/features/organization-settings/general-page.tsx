@@ -37,7 +37,7 @@ function Name({ organization: { id: name, attributes } }: { organization: Organi
   const navigate = useNavigate()
   const rename = useRenameOrganization(name, async (organization) => {
     close('Organization renamed')
-    await navigate({ to: '/app/$organization/settings', params: { organization } })
+    await navigate({ to: '/app/$organization/settings', params: { organization }, ignoreBlocker: true })
   })
   return (
     <Card

@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { CODE_INPUT, fieldError, FormErrors, TextField } from '../../components/form.tsx'
+import { useLeaveDialog } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { useSession } from '../session/session.ts'
 import { nameProblem } from '../workspaces/new-workspace.ts'
@@ -13,6 +14,7 @@ export default function NewOrganizationDialog({ onClose }: { onClose: () => void
   const [email, setEmail] = useState(account?.email ?? '')
   const create = useCreateOrganization()
   const navigate = useNavigate()
+  const leave = useLeaveDialog(onClose)
   const problem = nameProblem(name)
 
   function submit() {
@@ -23,6 +25,7 @@ export default function NewOrganizationDialog({ onClose }: { onClose: () => void
         onSuccess: ({ data }) => {
           const organization = data.attributes.name
           toast({ text: `${organization} created` })
+          leave()
           void navigate({ to: '/app/$organization', params: { organization } })
         },
       },

@@ -1,6 +1,6 @@
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { FormErrors, TextArea, TextField, fieldError, formValues } from '../../components/form.tsx'
-import { useGo } from '../../components/links.tsx'
+import { useGo, useLeaveDialog } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { useCreateProject } from './projects.ts'
 
@@ -8,6 +8,7 @@ const NAMES = ['name', 'description']
 
 export default function NewProjectDialog({ organization, onClose }: { organization: string; onClose: () => void }) {
   const go = useGo()
+  const leave = useLeaveDialog(onClose)
   const create = useCreateProject(organization)
 
   function submit(form: HTMLFormElement) {
@@ -17,6 +18,7 @@ export default function NewProjectDialog({ organization, onClose }: { organizati
       {
         onSuccess: ({ data: { id } }) => {
           toast({ text: `${name} created` })
+          leave()
           go({ to: '/app/$organization/projects/$project', params: { organization, project: id } })
         },
       },

@@ -1,11 +1,9 @@
 import { Boxes, FolderInput, Plus } from 'lucide-react'
-import { useState } from 'react'
 import { buttonClass } from '../../components/button.tsx'
 import { EmptyState } from '../../components/feedback.tsx'
-import { InlineForm } from '../../components/inline-form.tsx'
+import { InlineForm, usePickedForm } from '../../components/inline-form.tsx'
 import { ListLink, useGo } from '../../components/links.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
-import { type Choice, Picker } from '../../components/picker.tsx'
+import { Picker } from '../../components/picker.tsx'
 import { SearchedList } from '../../components/searched-list.tsx'
 import { WorkspacesTable } from '../workspaces/workspaces-table.tsx'
 import { findWorkspaces, useWorkspaces } from '../workspaces/workspaces.ts'
@@ -74,18 +72,20 @@ export function ProjectWorkspaces({ organization, project, search, onSearch }: P
 }
 
 function MoveHere({ organization, project }: Pick<ProjectTabProps, 'organization' | 'project'>) {
-  const [selected, setSelected] = useState<Choice>()
+  const { selected, select, place, close } = usePickedForm()
   const move = useMoveWorkspaces(project.id)
   if (!selected) {
     return (
-      <Picker
-        label="Move workspace here"
-        icon={FolderInput}
-        placeholder="Workspace name"
-        about={['workspaces', organization, 'outside of', project.id]}
-        load={findWorkspaces(organization, undefined, { outsideOf: project.id })}
-        onChoose={setSelected}
-      />
+      <div ref={place}>
+        <Picker
+          label="Move workspace here"
+          icon={FolderInput}
+          placeholder="Workspace name"
+          about={['workspaces', organization, 'outside of', project.id]}
+          load={findWorkspaces(organization, undefined, { outsideOf: project.id })}
+          onChoose={select}
+        />
+      </div>
     )
   }
   return (
@@ -93,14 +93,8 @@ function MoveHere({ organization, project }: Pick<ProjectTabProps, 'organization
       <InlineForm
         action="Move workspace"
         mutation={move}
-        onCancel={() => setSelected(undefined)}
-        onSubmit={() => {
-          const onSuccess = () => {
-            toast({ text: `${selected.text} moved` })
-            setSelected(undefined)
-          }
-          move.mutate([selected.value], { onSuccess })
-        }}
+        onCancel={() => close()}
+        onSubmit={() => move.mutate([selected.value], { onSuccess: () => close(`${selected.text} moved`) })}
       >
         <p className="font-medium">
           Move {selected.text} to {project.attributes.name}?

@@ -4,7 +4,7 @@ import { Button } from '../../components/button.tsx'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState } from '../../components/feedback.tsx'
-import { TargetLink, useGo } from '../../components/links.tsx'
+import { TargetLink, useGo, useLeaveDialog } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
@@ -28,6 +28,7 @@ export function RunTasksPage() {
   const mayManage = useOrganizationPermissions(organization)?.['can-manage-run-tasks'] === true
   const setNew = (open: boolean) =>
     void navigate({ search: (before) => ({ ...before, new: open || undefined }), replace: true })
+  const leave = useLeaveDialog(() => setNew(false))
   const create = mayManage && <Button label="New run task" kind="primary" icon={Plus} onClick={() => setNew(true)} />
   return (
     <Page
@@ -54,7 +55,10 @@ export function RunTasksPage() {
           organization={organization}
           isOpen={isNew}
           onClose={() => setNew(false)}
-          onCreated={({ id }) => go({ to: '/app/$organization/run-tasks/$task', params: { organization, task: id } })}
+          onCreated={({ id }) => {
+            leave()
+            go({ to: '/app/$organization/run-tasks/$task', params: { organization, task: id } })
+          }}
         />
       )}
     </Page>

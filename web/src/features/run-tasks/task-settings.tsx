@@ -81,7 +81,7 @@ function Deletion({ task }: { task: Task }) {
 
   async function confirm() {
     await remove.mutateAsync(task.id)
-    await navigate({ to: '/app/$organization/run-tasks', params: { organization } })
+    await navigate({ to: '/app/$organization/run-tasks', params: { organization }, ignoreBlocker: true })
     queries.removeQueries({ queryKey: [RUN_TASKS, organization, task.id] })
   }
   return (

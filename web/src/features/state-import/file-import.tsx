@@ -7,6 +7,7 @@ import { Button } from '../../components/button.tsx'
 import { DescriptionList } from '../../components/card.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
 import { useFileDrop } from '../../components/file-drop.ts'
+import { useLeaveDialog } from '../../components/links.tsx'
 import { byteSize, counted } from '../../components/numbers.ts'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Progress } from '../../components/progress.tsx'
@@ -19,6 +20,7 @@ import { type StateFile, readStateFile } from './state-file.ts'
 /** Imports one state file into a new workspace, or one without a state. */
 export function FileImport({ organization, workspace, onClose }: ImportProps) {
   const navigate = useNavigate()
+  const leave = useLeaveDialog(onClose)
   const accountId = useSession().data?.id
   const target = useTargetWorkspace(organization, workspace)
   const [state, setState] = useState<StateFile>()
@@ -41,6 +43,7 @@ export function FileImport({ organization, workspace, onClose }: ImportProps) {
       const holdsLock = attributes.locked && relationships['locked-by'].data?.id === accountId
       const version = await importState({ workspaceId: id, state, holdsLock, signal, onProgress: setUploaded })
       toast({ text: `State imported into ${attributes.name}` })
+      leave()
       await navigate({
         to: '/app/$organization/workspaces/$workspace/states',
         params: { organization, workspace: attributes.name },

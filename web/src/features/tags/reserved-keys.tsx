@@ -1,10 +1,10 @@
 import { Pencil, Plus, Trash2 } from 'lucide-react'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Card, CardList } from '../../components/card.tsx'
 import { loaded } from '../../components/feedback.tsx'
 import { CheckField, TextField, fieldError } from '../../components/form.tsx'
-import { InlineForm, useRowForm } from '../../components/inline-form.tsx'
+import { InlineForm, useFocusOnClose, useRowForm } from '../../components/inline-form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
 import { Badge } from '../../components/status.tsx'
@@ -20,13 +20,16 @@ type ReservedKeysProps = {
 
 export function ReservedKeys({ organization, mayManage, isNew, onNew }: ReservedKeysProps) {
   const { data, fallback } = loaded(useReservedTagKeys(organization), { rows: 2 })
+  const opener = useRef<HTMLButtonElement>(null)
+  useFocusOnClose(isNew ? 'new' : undefined, () => opener.current?.focus())
   return (
     <Card
       title="Reserved tag keys"
       about="A reserved key belongs to the projects: the value that a project sets for it can be protected from changes in its workspaces."
       isFlush
       actions={
-        mayManage && !isNew && <Button label="Reserve key" icon={Plus} size="small" onClick={() => onNew(true)} />
+        mayManage &&
+        !isNew && <Button ref={opener} label="Reserve key" icon={Plus} size="small" onClick={() => onNew(true)} />
       }
     >
       {isNew && mayManage && (

@@ -1,9 +1,8 @@
 import { Pencil, Plus, UserMinus } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import { Card, CardList } from '../../components/card.tsx'
-import { useRowForm } from '../../components/inline-form.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
-import { type Choice, Picker } from '../../components/picker.tsx'
+import { usePickedForm, useRowForm } from '../../components/inline-form.tsx'
+import { Picker } from '../../components/picker.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
 import { Badge } from '../../components/status.tsx'
 import type { AccessFormProps } from './access-forms.tsx'
@@ -36,19 +35,21 @@ type GrantsCardProps<Kind extends GrantKind> = {
 /** The teams with access to a workspace or a project: listed, added, changed and removed. */
 export function GrantsCard<Kind extends GrantKind>(props: GrantsCardProps<Kind>) {
   const { organization, subject, grants, mayManage } = props
-  const [selected, setSelected] = useState<Choice>()
+  const { selected, select, place, close } = usePickedForm()
   const save = useSaveGrant(subject)
   const ids = new Set(grants.map(({ teamId }) => teamId))
   const add = mayManage && !selected && (
-    <Picker
-      label="Add team"
-      icon={Plus}
-      size="small"
-      placeholder="Team name"
-      about={['teams', organization, 'without access to', subject.id, ids.size]}
-      load={async (...search) => findOtherTeams(organization, ids, search)}
-      onChoose={setSelected}
-    />
+    <div ref={place}>
+      <Picker
+        label="Add team"
+        icon={Plus}
+        size="small"
+        placeholder="Team name"
+        about={['teams', organization, 'without access to', subject.id, ids.size]}
+        load={async (...search) => findOtherTeams(organization, ids, search)}
+        onChoose={select}
+      />
+    </div>
   )
   return (
     <Card title={props.title} about={props.about} isFlush actions={add}>
@@ -59,14 +60,9 @@ export function GrantsCard<Kind extends GrantKind>(props: GrantsCardProps<Kind>)
             saved: undefined,
             action: `Add ${selected.text}`,
             mutation: save,
-            onCancel: () => setSelected(undefined),
-            onSubmit: (attributes) => {
-              const onSuccess = () => {
-                toast({ text: `${selected.text} added` })
-                setSelected(undefined)
-              }
-              save.mutate({ teamId: selected.value, attributes }, { onSuccess })
-            },
+            onCancel: () => close(),
+            onSubmit: (attributes) =>
+              save.mutate({ teamId: selected.value, attributes }, { onSuccess: () => close(`${selected.text} added`) }),
           })}
         </div>
       )}

@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { FormErrors, RadioField, TextField, fieldError, formValues } from '../../components/form.tsx'
+import { useLeaveDialog } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { useCreateTeam } from './teams.ts'
 
@@ -16,6 +17,7 @@ export default function NewTeamDialog({ organization, onClose }: { organization:
   const [visibility, setVisibility] = useState<string>('organization')
   const create = useCreateTeam(organization)
   const navigate = useNavigate()
+  const leave = useLeaveDialog(onClose)
 
   function submit(form: HTMLFormElement) {
     const { name = '', description = '' } = formValues(form)
@@ -24,6 +26,7 @@ export default function NewTeamDialog({ organization, onClose }: { organization:
       {
         onSuccess: ({ data }) => {
           toast({ text: `${data.attributes.name} created` })
+          leave()
           void navigate({ to: '/app/$organization/teams/$team', params: { organization, team: data.id } })
         },
       },

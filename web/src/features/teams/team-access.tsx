@@ -1,10 +1,9 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
-import { useState } from 'react'
 import { invalidate } from '../../api/queries.ts'
 import { Notice } from '../../components/feedback.tsx'
 import { SearchField } from '../../components/filters.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
+import { usePickedForm } from '../../components/inline-form.tsx'
 import { type Choice, Picker } from '../../components/picker.tsx'
 import { ProjectAccessForm, WorkspaceAccessForm } from '../team-access/access-forms.tsx'
 import { GrantsTable } from '../team-access/grants-table.tsx'
@@ -57,7 +56,7 @@ export function TeamAccess({ organization, team }: { organization: string; team:
 function AccessCard({ organization, team, kind }: { organization: string; team: Team; kind: Kind }) {
   const { q, ...search } = route.useSearch()
   const navigate = route.useNavigate()
-  const [selected, setSelected] = useState<Choice>()
+  const { selected, select, place, close } = usePickedForm()
   const { pageParam, ...texts } = KINDS[kind]
   return (
     <GrantsTable
@@ -68,26 +67,32 @@ function AccessCard({ organization, team, kind }: { organization: string; team: 
       onPage={(page) => void navigate({ search: (before) => ({ ...before, [pageParam]: page }) })}
       actions={
         !selected && (
-          <Picker
-            label={`Add ${kind}`}
-            icon={Plus}
-            size="small"
-            placeholder="Name"
-            about={[`${kind}s`, organization, 'for', team.id]}
-            load={findGrantable(organization, kind)}
-            onChoose={setSelected}
-          />
+          <div ref={place}>
+            <Picker
+              label={`Add ${kind}`}
+              icon={Plus}
+              size="small"
+              placeholder="Name"
+              about={[`${kind}s`, organization, 'for', team.id]}
+              load={findGrantable(organization, kind)}
+              onChoose={select}
+            />
+          </div>
         )
       }
     >
-      {selected && (
-        <NewGrant {...{ organization, team, kind }} selected={selected} onClose={() => setSelected(undefined)} />
-      )}
+      {selected && <NewGrant {...{ organization, team, kind }} selected={selected} onClose={close} />}
     </GrantsTable>
   )
 }
 
-type NewGrantProps = { organization: string; team: Team; kind: Kind; selected: Choice; onClose: () => void }
+type NewGrantProps = {
+  organization: string
+  team: Team
+  kind: Kind
+  selected: Choice
+  onClose: (done?: string) => void
+}
 
 function NewGrant({ organization, team, kind, selected, onClose }: NewGrantProps) {
   const save = useSaveGrant({ kind, id: selected.value, name: selected.text })
@@ -95,15 +100,14 @@ function NewGrant({ organization, team, kind, selected, onClose }: NewGrantProps
     saved: undefined,
     action: `Add ${selected.text}`,
     mutation: save,
-    onCancel: onClose,
+    onCancel: () => onClose(),
     onSubmit: (attributes: object) =>
       save.mutate(
         { teamId: team.id, attributes },
         {
           onSuccess: () => {
-            toast({ text: `Access to ${selected.text} granted` })
             void invalidate([`team-${kind}s`, organization])
-            onClose()
+            onClose(`Access to ${selected.text} granted`)
           },
         },
       ),

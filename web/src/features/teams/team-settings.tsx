@@ -104,7 +104,7 @@ function Deletion({ organization, team }: TeamSettingsProps) {
         done={`${name} deleted`}
         onConfirm={async () => {
           await deleteTeam(organization, team.id)
-          void navigate({ to: '/app/$organization/teams', params: { organization } })
+          void navigate({ to: '/app/$organization/teams', params: { organization }, ignoreBlocker: true })
         }}
       />
     </Card>

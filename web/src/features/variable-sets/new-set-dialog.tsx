@@ -1,6 +1,6 @@
 import { FormDialog } from '../../components/form-dialog.tsx'
 import { CheckField, FormErrors, RadioField, TextArea, TextField, fieldError } from '../../components/form.tsx'
-import { useGo } from '../../components/links.tsx'
+import { useGo, useLeaveDialog } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { useDraft } from '../../components/settings-form.tsx'
 import { useProjectName } from '../workspaces/workspaces.ts'
@@ -17,6 +17,7 @@ type NewSetDialogProps = {
 
 export default function NewSetDialog({ organization, projectId, onClose }: NewSetDialogProps) {
   const go = useGo()
+  const leave = useLeaveDialog(onClose)
   const create = useCreateVariableSet(organization)
   const { data: project = 'the project' } = useProjectName(projectId)
   const isOfProject = projectId !== undefined
@@ -37,6 +38,7 @@ export default function NewSetDialog({ organization, projectId, onClose }: NewSe
       {
         onSuccess: ({ data: { id } }) => {
           toast({ text: `${name} created` })
+          leave()
           go({ to: '/app/$organization/variable-sets/$set', params: { organization, set: id } })
         },
       },

@@ -1,4 +1,5 @@
 import { Boxes } from 'lucide-react'
+import { Card } from '../../components/card.tsx'
 import { EmptyState } from '../../components/feedback.tsx'
 import { RadioField } from '../../components/form.tsx'
 import { ProjectLink, WorkspaceLink } from '../../components/links.tsx'
@@ -35,7 +36,7 @@ export function SetWorkspaces({ organization, shown, search, onSearch }: SetWork
   return (
     <div className="space-y-4">
       {set.attributes.permissions['can-update'] && (
-        <div className="max-w-4xl">
+        <div className="max-w-4xl space-y-4">
           <Scope organization={organization} shown={shown} />
         </div>
       )}
@@ -129,61 +130,67 @@ function Scope({
       { method, kind, id, setId: set.id },
       { onSuccess: () => toast({ text: method === 'POST' ? `Applies to ${text}` : `No longer applied to ${text}` }) },
     )
-  const lists = draft.values.scope === 'selected' && (
-    <div className="grid gap-4 sm:grid-cols-2">
-      {project === undefined && (
-        <div>
-          <h3 className="mb-1 font-medium">Projects</h3>
-          <PickList
-            label="Projects"
-            items={projects.map(({ id, attributes }) => projectItem(organization, id, attributes.name))}
-            none="No projects selected."
-            mayChange
-            addLabel="Add project"
-            removeLabel={(name) => `Remove project ${name}`}
-            placeholder="Project name"
-            about={['projects', organization, 'without', set.id]}
-            load={findProjects(organization, { except: new Set(projects.map(({ id }) => id)) })}
-            onAdd={(item) => act('POST', 'projects', item)}
-            onRemove={(item) => act('DELETE', 'projects', item)}
-          />
-        </div>
-      )}
-      <div>
-        <h3 className="mb-1 font-medium">Workspaces</h3>
-        <PickList
-          label="Selected workspaces"
-          items={workspaces.map(({ id, attributes }) => workspaceItem(organization, id, attributes.name))}
-          none="No workspaces selected."
-          mayChange
-          addLabel="Add workspace"
-          removeLabel={(name) => `Remove workspace ${name}`}
-          placeholder="Workspace name"
-          about={['workspaces', organization, 'without', set.id]}
-          load={findWorkspaces(organization, new Set(workspaces.map(({ id }) => id)), { inProject: project })}
-          error={change.error}
-          onAdd={(item) => act('POST', 'workspaces', item)}
-          onRemove={(item) => act('DELETE', 'workspaces', item)}
-        />
-      </div>
-    </div>
-  )
   return (
-    <SettingsForm
-      title="Applies to"
-      names={['global']}
-      draft={draft}
-      onSave={async () => update.mutateAsync({ global: draft.values.scope === 'global' })}
-      done="Scope saved"
-    >
-      <RadioField
-        label="Scope"
-        name="scope"
-        value={draft.values.scope}
-        onChange={(scope) => draft.set({ scope })}
-        options={scopeOptions(project !== undefined)}
-      />
-      {lists}
-    </SettingsForm>
+    <>
+      <SettingsForm
+        title="Applies to"
+        names={['global']}
+        draft={draft}
+        onSave={async () => update.mutateAsync({ global: draft.values.scope === 'global' })}
+        done="Scope saved"
+      >
+        <RadioField
+          label="Scope"
+          name="scope"
+          value={draft.values.scope}
+          onChange={(scope) => draft.set({ scope })}
+          options={scopeOptions(project !== undefined)}
+        />
+      </SettingsForm>
+      {draft.values.scope === 'selected' && (
+        <Card
+          title={project === undefined ? 'Selected projects and workspaces' : 'Selected workspaces'}
+          about="Changes apply immediately."
+        >
+          <div className="grid gap-4 sm:grid-cols-2">
+            {project === undefined && (
+              <div>
+                <h3 className="mb-1 font-medium">Projects</h3>
+                <PickList
+                  label="Projects"
+                  items={projects.map(({ id, attributes }) => projectItem(organization, id, attributes.name))}
+                  none="No projects selected."
+                  mayChange
+                  addLabel="Add project"
+                  removeLabel={(name) => `Remove project ${name}`}
+                  placeholder="Project name"
+                  about={['projects', organization, 'without', set.id]}
+                  load={findProjects(organization, { except: new Set(projects.map(({ id }) => id)) })}
+                  onAdd={(item) => act('POST', 'projects', item)}
+                  onRemove={(item) => act('DELETE', 'projects', item)}
+                />
+              </div>
+            )}
+            <div>
+              <h3 className="mb-1 font-medium">Workspaces</h3>
+              <PickList
+                label="Selected workspaces"
+                items={workspaces.map(({ id, attributes }) => workspaceItem(organization, id, attributes.name))}
+                none="No workspaces selected."
+                mayChange
+                addLabel="Add workspace"
+                removeLabel={(name) => `Remove workspace ${name}`}
+                placeholder="Workspace name"
+                about={['workspaces', organization, 'without', set.id]}
+                load={findWorkspaces(organization, new Set(workspaces.map(({ id }) => id)), { inProject: project })}
+                error={change.error}
+                onAdd={(item) => act('POST', 'workspaces', item)}
+                onRemove={(item) => act('DELETE', 'workspaces', item)}
+              />
+            </div>
+          </div>
+        </Card>
+      )}
+    </>
   )
 }

@@ -13,6 +13,7 @@ import {
 import { FieldAlert } from '../../components/inline-form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { useDraft } from '../../components/settings-form.tsx'
+import { UnsavedChanges } from '../../components/unsaved-changes.tsx'
 import { type Variable, type VariableOwner, type WorkspaceVariable, useSaveVariable } from './variables.ts'
 
 const Editor = lazy(async () => import('../../components/editor.tsx'))
@@ -71,73 +72,76 @@ export function VariableForm({ owner, variable, others, onClose }: VariableFormP
   const taken = isTaken ? `variable ${draft.key} already exists in this category` : undefined
 
   return (
-    <form
-      ref={form}
-      aria-label={variable ? `Edit ${variable.attributes.key}` : 'New variable'}
-      onSubmit={(event) => void submit(event)}
-      onKeyDown={(event) => {
-        if (event.key === 'Escape') leave()
-      }}
-      className="space-y-3 rounded-lg border border-accent bg-paper p-4"
-    >
-      <div className="grid gap-3 sm:grid-cols-[1fr_14rem]">
-        <TextField
-          label="Name"
-          name="key"
-          {...text('key')}
-          error={fieldError(save.error, 'key') ?? taken}
-          {...CODE_INPUT}
-          required
-          maxLength={256}
-          className="font-mono"
-        />
-        <SelectField
-          label="Category"
-          value={draft.category}
-          onChange={({ target }) => set({ category: target.value, ...(target.value === 'env' && { hcl: false }) })}
-          options={[
-            ['terraform', 'Terraform variable'],
-            ['env', 'Environment variable'],
-          ]}
-        />
-      </div>
-      <ValueField
-        draft={draft}
-        wasSensitive={wasSensitive}
-        error={(draft.hcl && fault) || fieldError(save.error, 'value')}
-        onChange={(value) => {
-          set({ value })
-          setFault(undefined)
+    <>
+      <UnsavedChanges isDirty={isDirty} />
+      <form
+        ref={form}
+        aria-label={variable ? `Edit ${variable.attributes.key}` : 'New variable'}
+        onSubmit={(event) => void submit(event)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') leave()
         }}
-      />
-      <div className="flex flex-wrap gap-x-6 gap-y-2">
-        {draft.category === 'terraform' && (
-          <CheckField label="HCL" hint="A list, an object or another expression." {...check('hcl')} />
-        )}
-        <CheckField
-          label="Sensitive"
-          hint={
-            wasSensitive
-              ? 'Can’t be undone: delete the variable and create it again.'
-              : 'Write-only: the value can’t be read again.'
-          }
-          {...check('sensitive')}
-          disabled={wasSensitive}
+        className="space-y-3 rounded-lg border border-accent bg-paper p-4"
+      >
+        <div className="grid gap-3 sm:grid-cols-[1fr_14rem]">
+          <TextField
+            label="Name"
+            name="key"
+            {...text('key')}
+            error={fieldError(save.error, 'key') ?? taken}
+            {...CODE_INPUT}
+            required
+            maxLength={256}
+            className="font-mono"
+          />
+          <SelectField
+            label="Category"
+            value={draft.category}
+            onChange={({ target }) => set({ category: target.value, ...(target.value === 'env' && { hcl: false }) })}
+            options={[
+              ['terraform', 'Terraform variable'],
+              ['env', 'Environment variable'],
+            ]}
+          />
+        </div>
+        <ValueField
+          draft={draft}
+          wasSensitive={wasSensitive}
+          error={(draft.hcl && fault) || fieldError(save.error, 'value')}
+          onChange={(value) => {
+            set({ value })
+            setFault(undefined)
+          }}
         />
-      </div>
-      <TextField
-        label="Description"
-        {...text('description')}
-        maxLength={512}
-        error={fieldError(save.error, 'description')}
-      />
-      <FormErrors error={save.error} names={FIELDS} />
-      <div className="flex flex-wrap items-center gap-2">
-        <Button label="Save variable" type="submit" kind="primary" isPending={save.isPending} reason={taken} />
-        <Button label={isLeaving ? 'Discard changes' : 'Cancel'} kind="quiet" onClick={leave} />
-        {isLeaving && <span role="status">You have unsaved changes.</span>}
-      </div>
-    </form>
+        <div className="flex flex-wrap gap-x-6 gap-y-2">
+          {draft.category === 'terraform' && (
+            <CheckField label="HCL" hint="A list, an object or another expression." {...check('hcl')} />
+          )}
+          <CheckField
+            label="Sensitive"
+            hint={
+              wasSensitive
+                ? 'Can’t be undone: delete the variable and create it again.'
+                : 'Write-only: the value can’t be read again.'
+            }
+            {...check('sensitive')}
+            disabled={wasSensitive}
+          />
+        </div>
+        <TextField
+          label="Description"
+          {...text('description')}
+          maxLength={512}
+          error={fieldError(save.error, 'description')}
+        />
+        <FormErrors error={save.error} names={FIELDS} />
+        <div className="flex flex-wrap items-center gap-2">
+          <Button label="Save variable" type="submit" kind="primary" isPending={save.isPending} reason={taken} />
+          <Button label={isLeaving ? 'Discard changes' : 'Cancel'} kind="quiet" onClick={leave} />
+          {isLeaving && <span role="status">You have unsaved changes.</span>}
+        </div>
+      </form>
+    </>
   )
 }
 

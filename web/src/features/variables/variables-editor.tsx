@@ -1,10 +1,11 @@
 import { ClipboardPaste, Pencil, Plus, Trash2 } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { CollapsedText } from '../../components/collapsed-text.tsx'
 import { CopyButton, copyText } from '../../components/copy.tsx'
 import { Notice, loaded } from '../../components/feedback.tsx'
 import { SearchField } from '../../components/filters.tsx'
+import { useFocusOnClose } from '../../components/inline-form.tsx'
 import { TargetLink } from '../../components/links.tsx'
 import { Menu } from '../../components/menu.tsx'
 import { Tooltip, toast } from '../../components/overlay-hosts.tsx'
@@ -45,6 +46,8 @@ export function VariablesEditor({ owner, mayChange, search, onSearch, empty }: V
   const [isImporting, setIsImporting] = useState(false)
   // Closing replaces the history entry, so that Back does not reopen the form.
   const open = (id: string | undefined) => onSearch({ edit: id }, id === undefined)
+  const root = useRef<HTMLDivElement>(null)
+  useFocusOnClose(edit, (id) => root.current?.querySelector<HTMLElement>(`[data-opens="${id}"] button`)?.focus())
 
   if (!data) return fallback
   const shown = data.filter((one) => matches(one, q))
@@ -53,7 +56,7 @@ export function VariablesEditor({ owner, mayChange, search, onSearch, empty }: V
   const close = () => open(undefined)
 
   return (
-    <div className="space-y-4">
+    <div ref={root} className="space-y-4">
       <div className="flex flex-wrap items-center gap-2">
         <SearchField label="Search variables" value={q} onChange={(text) => onSearch({ q: text || undefined }, true)} />
         <span className="flex-1" />
@@ -69,7 +72,9 @@ export function VariablesEditor({ owner, mayChange, search, onSearch, empty }: V
         {mayChange && (
           <>
             <Button label="Import" icon={ClipboardPaste} onClick={() => setIsImporting(true)} />
-            <Button label="Add variable" kind="primary" icon={Plus} onClick={() => open('new')} />
+            <div data-opens="new">
+              <Button label="Add variable" kind="primary" icon={Plus} onClick={() => open('new')} />
+            </div>
           </>
         )}
       </div>
@@ -144,23 +149,25 @@ function VariableRow({ owner, mayChange, onEdit, ...row }: VariableRowProps) {
       <div className="flex flex-wrap items-start justify-end gap-1">
         {value !== null && value !== '' && <CopyButton text={value} label={`Copy the value of ${key}`} />}
         {mayChange && !set && (
-          <RowMenu
-            label={`Actions for ${key}`}
-            actions={[
-              { text: 'Edit', icon: Pencil, onSelect: onEdit },
-              {
-                text: 'Delete',
-                icon: Trash2,
-                confirm: {
-                  title: `Delete ${key}?`,
-                  consequence: consequenceOf(owner, row),
-                  action: `Delete ${key}`,
-                  done: `${key} deleted`,
-                  onConfirm: async () => deleteVariable(owner, variable.id),
+          <div data-opens={row.id}>
+            <RowMenu
+              label={`Actions for ${key}`}
+              actions={[
+                { text: 'Edit', icon: Pencil, onSelect: onEdit },
+                {
+                  text: 'Delete',
+                  icon: Trash2,
+                  confirm: {
+                    title: `Delete ${key}?`,
+                    consequence: consequenceOf(owner, row),
+                    action: `Delete ${key}`,
+                    done: `${key} deleted`,
+                    onConfirm: async () => deleteVariable(owner, variable.id),
+                  },
                 },
-              },
-            ]}
-          />
+              ]}
+            />
+          </div>
         )}
       </div>
     </div>

@@ -82,7 +82,7 @@ function useDeleteWorkspace(organization: string) {
       isForced ? request('DELETE', `/workspaces/${id}`) : request('POST', `/workspaces/${id}/actions/safe-delete`),
     onSuccess: async (_, { name }) => {
       toast({ text: `${name} deleted` })
-      await navigate({ to: '/app/$organization/workspaces', params: { organization } })
+      await navigate({ to: '/app/$organization/workspaces', params: { organization }, ignoreBlocker: true })
       queries.removeQueries({ queryKey: workspaceKey(organization, name) })
       await invalidate(['workspaces', organization])
     },

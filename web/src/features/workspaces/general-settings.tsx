@@ -40,6 +40,7 @@ export function GeneralSettings() {
         to: '/app/$organization/workspaces/$workspace/settings',
         params: { organization, workspace: data.attributes.name },
         replace: true,
+        ignoreBlocker: true,
       })
   }
 

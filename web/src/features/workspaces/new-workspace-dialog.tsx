@@ -11,7 +11,7 @@ import {
   TextField,
   fieldError,
 } from '../../components/form.tsx'
-import { WorkspaceLink } from '../../components/links.tsx'
+import { useLeaveDialog, WorkspaceLink } from '../../components/links.tsx'
 import { useDraft } from '../../components/settings-form.tsx'
 import { ConnectCli } from './connect-cli.tsx'
 import { ExecutionFields, MODES } from './execution-fields.tsx'
@@ -138,6 +138,7 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
 type CreatedDialogProps = { organization: string; name: string; isLocal: boolean; onClose: () => void }
 
 function CreatedDialog({ organization, name, isLocal, onClose }: CreatedDialogProps) {
+  const leave = useLeaveDialog(onClose)
   return (
     <Dialog
       title={`${name} is ready`}
@@ -147,13 +148,13 @@ function CreatedDialog({ organization, name, isLocal, onClose }: CreatedDialogPr
       width="max-w-2xl"
       footer={
         <>
-          <WorkspaceLink workspace={name} tab="variables" className={buttonClass()}>
+          <WorkspaceLink workspace={name} tab="variables" onClick={leave} className={buttonClass()}>
             Set variables
           </WorkspaceLink>
-          <WorkspaceLink workspace={name} search={{ upload: true }} className={buttonClass()}>
+          <WorkspaceLink workspace={name} search={{ upload: true }} onClick={leave} className={buttonClass()}>
             Upload configuration
           </WorkspaceLink>
-          <WorkspaceLink workspace={name} className={buttonClass({ kind: 'primary' })}>
+          <WorkspaceLink workspace={name} onClick={leave} className={buttonClass({ kind: 'primary' })}>
             Open {name}
           </WorkspaceLink>
         </>

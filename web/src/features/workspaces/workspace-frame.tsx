@@ -44,6 +44,7 @@ export function WorkspaceFrame() {
         params: (before) => ({ ...before, workspace: currentName }),
         search: true,
         replace: true,
+        ignoreBlocker: true,
       })
   }, [navigate, name, currentName])
 

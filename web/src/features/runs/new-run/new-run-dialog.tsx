@@ -6,7 +6,7 @@ import { Button, buttonClass } from '../../../components/button.tsx'
 import { Dialog } from '../../../components/dialog.tsx'
 import { loaded, Notice } from '../../../components/feedback.tsx'
 import { FormErrors, RadioField, TextField } from '../../../components/form.tsx'
-import { WorkspaceLink } from '../../../components/links.tsx'
+import { useLeaveDialog, WorkspaceLink } from '../../../components/links.tsx'
 import { toast } from '../../../components/overlay-hosts.tsx'
 import { RelativeTime } from '../../../components/time.tsx'
 import { ConnectCli } from '../../workspaces/connect-cli.tsx'
@@ -35,6 +35,7 @@ function OpenDialog({ workspace, kind = NEW_RUN.kind, onClose }: Omit<NewRunDial
   const id = useId()
   const create = useCreateRun(workspace)
   const navigate = useNavigate()
+  const leave = useLeaveDialog(onClose)
   const [run, setRun] = useState({ ...NEW_RUN, kind })
   const organization = workspace.relationships.organization.data?.id ?? ''
   const { name } = workspace.attributes
@@ -46,6 +47,7 @@ function OpenDialog({ workspace, kind = NEW_RUN.kind, onClose }: Omit<NewRunDial
       onSuccess: (created) => {
         toast({ text: isDestroy ? 'Destroy run created' : 'Run created' })
         const params = { organization, workspace: name, run: created.id }
+        leave()
         void navigate({ to: '/app/$organization/workspaces/$workspace/runs/$run', params })
       },
     })
