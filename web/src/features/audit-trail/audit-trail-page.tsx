@@ -16,15 +16,14 @@ import { type AuditSearch, NO_FILTER, isFiltered } from './audit-search.ts'
 import {
   type AuditEvent,
   type Scope,
-  actionText,
   curlPath,
   exportHref,
   resourceName,
-  typeText,
   useAuditEvent,
   useAuditTrail,
 } from './audit-trail.ts'
 import { EventDrawer } from './event-drawer.tsx'
+import { actorText, eventText } from './event-text.ts'
 
 const route = getRouteApi('/frame/app/$organization/audit-trail')
 const siteRoute = getRouteApi('/frame/app/admin/audit-trail')
@@ -121,7 +120,7 @@ function Trail({ scope, search, onSearch }: TrailProps) {
 function columnsOf(onOpen: (id: string) => void): readonly Column<AuditEvent>[] {
   return [
     { header: 'Time', cell: ({ timestamp }) => <RelativeTime at={timestamp} className="text-dim" /> },
-    { header: 'User', className: 'min-w-24', cell: ({ auth }) => auth.description },
+    { header: 'User', className: 'min-w-24', cell: ({ auth }) => actorText(auth) },
     {
       header: 'Event',
       cell: (event) => (
@@ -131,7 +130,7 @@ function columnsOf(onOpen: (id: string) => void): readonly Column<AuditEvent>[] 
             className="cursor-pointer text-left text-accent hover:underline"
             onClick={() => onOpen(event.id)}
           >
-            {actionText(event.resource.action)} {typeText(event.resource.type).toLowerCase()}
+            {eventText(event.resource)}
           </button>
           <span className="block sm:hidden">
             <ResourceName event={event} />
