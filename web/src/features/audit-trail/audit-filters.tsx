@@ -4,8 +4,8 @@ import { TextField } from '../../components/form.tsx'
 import { Picker } from '../../components/picker.tsx'
 import { exactTime } from '../../components/time.tsx'
 import { type AuditSearch, NO_FILTER } from './audit-search.ts'
-import { type AuditEvent, type Scope, findActors } from './audit-trail.ts'
-import { ACTIONS, RESOURCE_TYPES, actionText, actorName, typeText } from './event-text.ts'
+import { type Scope, findActors } from './audit-trail.ts'
+import { ACTIONS, type AuditEvent, RESOURCE_TYPES, actionText, actorName, typeText } from './event-text.ts'
 
 const HOUR_MS = 3_600_000
 const PERIODS = [

@@ -13,17 +13,9 @@ import { RelativeTime } from '../../components/time.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { AuditFilters } from './audit-filters.tsx'
 import { type AuditSearch, NO_FILTER, isFiltered } from './audit-search.ts'
-import {
-  type AuditEvent,
-  type Scope,
-  curlPath,
-  exportHref,
-  resourceName,
-  useAuditEvent,
-  useAuditTrail,
-} from './audit-trail.ts'
+import { type Scope, curlPath, exportHref, resourceName, useAuditEvent, useAuditTrail } from './audit-trail.ts'
 import { EventDrawer } from './event-drawer.tsx'
-import { actorText, eventText } from './event-text.ts'
+import { type AuditEvent, actorText, eventText } from './event-text.ts'
 
 const route = getRouteApi('/frame/app/$organization/audit-trail')
 const siteRoute = getRouteApi('/frame/app/admin/audit-trail')

@@ -1,4 +1,4 @@
-import type { auditActorsResponse, auditTrailResponse } from '@groundstate/contract/audit-trail'
+import type { auditActorsResponse } from '@groundstate/contract/audit-trail'
 import type { Wire } from '@groundstate/contract/responses'
 import { useQuery } from '@tanstack/react-query'
 import { apiPath, get, queryString } from '../../api/client.ts'
@@ -6,10 +6,7 @@ import { keepWithin } from '../../api/queries.ts'
 import type { Target } from '../../components/links.tsx'
 import type { Choice } from '../../components/picker.tsx'
 import type { AuditSearch } from './audit-search.ts'
-import { actorName } from './event-text.ts'
-
-type AuditTrail = Wire<typeof auditTrailResponse>
-export type AuditEvent = AuditTrail['data'][number]
+import { type AuditEvent, type AuditTrail, actorName } from './event-text.ts'
 
 /** Whose trail a page shows: an organization's, or the whole server's if undefined. */
 export type Scope = { organization: string | undefined }

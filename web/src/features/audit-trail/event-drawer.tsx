@@ -8,8 +8,8 @@ import { Skeleton } from '../../components/feedback.tsx'
 import { type Target, TargetLink } from '../../components/links.tsx'
 import { RelativeTime, exactTime } from '../../components/time.tsx'
 import type { AuditSearch } from './audit-search.ts'
-import { type AuditEvent, type Scope, resourceLink, resourceName, tokenLink } from './audit-trail.ts'
-import { actorName, actorText, eventText, typeText } from './event-text.ts'
+import { type Scope, resourceLink, resourceName, tokenLink } from './audit-trail.ts'
+import { type AuditEvent, actorName, actorText, eventText, typeText } from './event-text.ts'
 
 type EventDrawerProps = {
   scope: Scope

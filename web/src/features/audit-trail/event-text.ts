@@ -1,4 +1,8 @@
-import type { AuditEvent } from './audit-trail.ts'
+import type { auditTrailResponse } from '@groundstate/contract/audit-trail'
+import type { Wire } from '@groundstate/contract/responses'
+
+export type AuditTrail = Wire<typeof auditTrailResponse>
+export type AuditEvent = AuditTrail['data'][number]
 
 /** Types of resources and what the page calls them; the three last have events of the server only. */
 export const RESOURCE_TYPES = {
