@@ -53,7 +53,7 @@ export const auditTrailResponse = z.strictObject({
   }),
 })
 export const auditActorsResponse = z.strictObject({
-  data: z.array(
+  actors: z.array(
     z.strictObject({
       id: z.string().describe('the value for `filter[actor][id]`'),
       type: z.enum(['users', 'teams', 'organizations']).describe('the kind of account, or of the tokens'),

@@ -74,8 +74,8 @@ export function useAuditEvent(scope: Scope, id: string | undefined) {
 export function findActors(scope: Scope) {
   return async (q: string, signal: AbortSignal): Promise<Choice[]> => {
     const path = trailPath(scope, '/actors') + queryString({ q })
-    const { data } = await get<Wire<typeof auditActorsResponse>>(path, signal)
-    return data.map((actor) => ({ value: actor.id, text: actorName(actor) }))
+    const { actors } = await get<Wire<typeof auditActorsResponse>>(path, signal)
+    return actors.map((actor) => ({ value: actor.id, text: actorName(actor) }))
   }
 }
 

@@ -83,7 +83,7 @@ test('an event names the token of a team, and the actors are all who have events
     app.request({ url: `/api/v2/organizations/${organization.name}/audit-trail/actors?q=${q}`, token })
 
   const [{ auth }] = (await trail()).json().data
-  const [named, own] = [(await actors('DEVELOP')).json().data, (await actors(owner.username)).json().data]
+  const [named, own] = [(await actors('DEVELOP')).json().actors, (await actors(owner.username)).json().actors]
 
   expect(auth.token).toEqual({ description: 'ci', owner: { type: 'teams', id: team, name: 'developers' } })
   expect(named).toEqual([{ id: auth.accessor_id, type: 'teams', name: 'developers' }])

@@ -71,7 +71,7 @@ export const auditTrailRoutes: Routes = (http) => {
     },
     async (req) => {
       const { id } = await requireOrganization(req.ctx, req.params.organization, 'audit-trail:read')
-      return json({ data: await store.listActors(req.ctx.db, id, req.query.q) })
+      return json({ actors: await store.listActors(req.ctx.db, id, req.query.q) })
     },
   )
   http.get(
@@ -79,7 +79,7 @@ export const auditTrailRoutes: Routes = (http) => {
     { ...actors, summary: 'Search the actors of the audit trail of the server', access: 'site-admin' },
     async (req) => {
       checkSiteAdmin(req.ctx)
-      return json({ data: await store.listActors(req.ctx.db, undefined, req.query.q) })
+      return json({ actors: await store.listActors(req.ctx.db, undefined, req.query.q) })
     },
   )
   for (const extension of ['jsonl', 'csv'] as const) {
