@@ -69,7 +69,18 @@ export function permittedActions(subjects: Subjects) {
   }
   /** Pages, the request that reads what they show, and their controls (`field:` and `link:` are others than buttons) with requests of which one must be accepted. */
   const PAGES: [path: string, read: Probe, controls: Record<string, readonly Probe[]>][] = [
-    ['workspaces', ['GET', ORGANIZATION], { 'New workspace': [createIn(project.id), createIn(defaultProject.id)] }],
+    [
+      'workspaces',
+      ['GET', ORGANIZATION],
+      {
+        'New workspace': [createIn(project.id), createIn(defaultProject.id)],
+        'Upload configuration': [
+          createIn(project.id),
+          createIn(defaultProject.id),
+          ...[ledger, other].map(({ id }) => permission(`/workspaces/${id}`, 'can-queue-run')),
+        ],
+      },
+    ],
     ['projects', ['GET', ORGANIZATION], { 'New project': [named('projects', 'projects', 'payments')] }],
     ['variable-sets', ['GET', ORGANIZATION], { 'New variable set': [named('varsets', 'varsets', 'shared')] }],
     [
@@ -157,7 +168,8 @@ export function permittedActions(subjects: Subjects) {
       },
     ],
     ['workspaces/ledger/settings/delete', ['GET', W], { 'Delete workspace': [permission(W, 'can-destroy')] }],
-    ['settings/delete', ['GET', ORGANIZATION], { 'Delete organization': [permission(ORGANIZATION, 'can-destroy')] }],
+    ['settings/delete', permission(ORGANIZATION, 'can-destroy'), {}],
+    ['settings/quotas', permission(ORGANIZATION, 'can-view-usage'), {}],
     ['workspaces/ledger/triggers', ['GET', W], { 'Add source workspace': [trigger(ledger.id)] }],
     ['workspaces/ledger/access', ['GET', W], { 'Add team': [grant('workspace', ledger.id)] }],
     ['workspaces/ledger/settings', ['GET', W], { 'field:Name': [unchanged(W, 'workspaces', ledger.id)] }],

@@ -247,7 +247,7 @@ describe.skipIf(!hasBrowser)('an organization', () => {
     await page.getByText('User: admin').waitFor()
     await button(page, 'Period').click()
     await page.getByRole('option', { name: 'Last hour' }).click()
-    await button(page, 'Sign in user').first().waitFor()
+    await button(page, 'Sign in').first().waitFor()
 
     expect(new URL(page.url()).searchParams.get('since')).toMatch(/^"?\d{4}-/)
     await page.getByLabel('Search events').fill('nothing has this text')

@@ -79,7 +79,7 @@ describe.skipIf(!hasBrowser)('people', async () => {
     const alone = await faultsOf(owner)
 
     await owner.getByRole('button', { name: 'Invite people' }).click()
-    await owner.getByLabel('Email addresses').fill('nora@example.com, second@example.com')
+    await owner.getByLabel('Email addresses').fill('Nora <nora@example.com>, "Second, S." <second@example.com>')
     await choose(owner, 'Add team', 'invited-team')
     const form = await accessFaults(owner)
     await owner.mouse.click(5, 5)
@@ -129,6 +129,12 @@ describe.skipIf(!hasBrowser)('people', async () => {
 
     expect(new URL(page.url()).pathname).toBe('/app/main')
     expect(await memberships('q=petra&filter[status]=active')).toHaveLength(1)
+    await owner.getByRole('button', { name: 'Invite people' }).click()
+    await owner.getByLabel('Email addresses').fill('petra@example.com')
+    await owner.getByRole('button', { name: 'Invite', exact: true }).click()
+    await owner.getByText('Already a member: petra.').waitFor()
+    await owner.getByRole('link', { name: 'Add them to teams' }).click()
+    await owner.getByRole('heading', { name: 'petra', level: 1 }).waitFor()
   })
 
   test('members are found, resent to, and removed', async () => {

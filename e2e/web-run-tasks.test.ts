@@ -297,6 +297,8 @@ describe.skipIf(!hasBrowser)('run triggers of an organization', () => {
     await page.getByText('2 workspaces, 1 trigger').waitFor()
     await page.locator('.react-flow__node').getByRole('link', { name: 'network' }).waitFor()
 
+    expect(await page.getByLabel('network triggers web').count()).toBe(1)
+    expect(await page.title()).toContain('Run triggers · graph')
     expect(await count()).toBe(1)
     expect(empty).toEqual([])
     expect(await layoutFaults()).toEqual([])

@@ -265,22 +265,14 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first run in the browser', as
     await createMember(server, 'reader', { workspaceId: data.id })
 
     const own = await openPageOf(server, 'reader', '/app/main/workspaces?upload=true')
-    await own
-      .getByRole('dialog')
-      .getByLabel('Archive or files')
-      .setInputFiles({
-        name: 'main.tf',
-        mimeType: 'text/plain',
-        buffer: Buffer.from('x'),
-      })
-    await own.getByText('You don’t have permission to create workspaces.').waitFor()
-    await own.getByRole('button', { name: 'Select workspace' }).click()
-    await own.getByRole('option', { name: 'infra' }).click()
+    await own.getByRole('link', { name: 'infra', exact: true }).waitFor()
+    const upload = own.getByRole('button', { name: 'Upload configuration' })
 
-    const reason = 'you don’t have permission to create runs in this workspace'
-    await own.getByText(`This is not possible: ${reason}.`).waitFor()
-
-    const submit = own.getByRole('button', { name: 'Upload and create run' })
-    expect(await submit.getAttribute('data-tooltip')).toBe(reason)
+    await expect
+      .poll(async () => upload.getAttribute('data-tooltip'), { timeout: 10_000 })
+      .toBe('you can’t create workspaces, or create runs in an existing one: an owner can give your team access')
+    expect(await own.getByRole('dialog').count()).toBe(0)
+    await own.getByRole('button', { name: 'More actions' }).click()
+    expect(await own.getByRole('menuitem', { name: /^Import state/ }).getAttribute('aria-disabled')).toBe('true')
   })
 })

@@ -16,6 +16,17 @@ const auditEvent = z
         'null when the resource belongs to no organization, such as an account',
       ),
       token_id: nullable.string.describe('our own: the API token that was used'),
+      token: z
+        .strictObject({
+          description: nullable.string,
+          owner: z.strictObject({
+            type: z.enum(['teams', 'organizations', 'agent-pools']),
+            id: z.string().describe('of an organization, its name'),
+            name: z.string(),
+          }),
+        })
+        .nullable()
+        .describe('our own: the token, if it is one of a team, an organization or an agent pool and still exists'),
       address: nullable.string.describe('our own: the IP address that the request came from'),
       user_agent: nullable.string.describe('our own: the User-Agent header of the request'),
     }),
@@ -41,4 +52,14 @@ export const auditTrailResponse = z.strictObject({
     total_count: z.int(),
   }),
 })
+export const auditActorsResponse = z.strictObject({
+  actors: z.array(
+    z.strictObject({
+      id: z.string().describe('the value for `filter[actor][id]`'),
+      type: z.enum(['users', 'teams', 'organizations']).describe('the kind of account, or of the tokens'),
+      name: z.string(),
+    }),
+  ),
+})
+
 export type AuditTrailResponse = Written<typeof auditTrailResponse>

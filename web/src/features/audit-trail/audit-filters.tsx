@@ -4,15 +4,8 @@ import { TextField } from '../../components/form.tsx'
 import { Picker } from '../../components/picker.tsx'
 import { exactTime } from '../../components/time.tsx'
 import { type AuditSearch, NO_FILTER } from './audit-search.ts'
-import {
-  ACTIONS,
-  type AuditEvent,
-  RESOURCE_TYPES,
-  type Scope,
-  actionText,
-  findPeople,
-  typeText,
-} from './audit-trail.ts'
+import { type Scope, findActors } from './audit-trail.ts'
+import { ACTIONS, type AuditEvent, RESOURCE_TYPES, actionText, actorName, typeText } from './event-text.ts'
 
 const HOUR_MS = 3_600_000
 const PERIODS = [
@@ -42,9 +35,10 @@ export function AuditFilters({ scope, search, events, onChange }: AuditFiltersPr
         />
         <Picker
           label="User"
-          placeholder="Username or email"
-          about={['people', scope.organization ?? '']}
-          load={findPeople(scope)}
+          placeholder="Name, or ID such as user-…"
+          about={['audit-trail', scope.organization ?? '', 'actors']}
+          load={findActors(scope)}
+          freeText={(text) => (/^[a-z]+-\w+$/.test(text) ? { value: text, text: `ID ${text}` } : undefined)}
           onChoose={({ value }) => onChange({ actor: value })}
         />
         <Picker
@@ -105,7 +99,10 @@ function among(options: readonly (readonly [value: string, text: string])[], tex
 }
 
 function activeFilters({ actor, type, resource, action, since, until }: AuditSearch, events: readonly AuditEvent[]) {
-  const nameOf = (id: string) => events.find(({ auth }) => auth.accessor_id === id)?.auth.description ?? id
+  function nameOf(id: string) {
+    const auth = events.find(({ auth }) => auth.accessor_id === id)?.auth
+    return auth?.token ? actorName(auth.token.owner) : (auth?.description ?? id)
+  }
   return [
     { field: 'actor', name: 'User', value: actor && nameOf(actor) },
     { field: 'type', name: 'Type', value: type && typeText(type) },

@@ -13,18 +13,9 @@ import { RelativeTime } from '../../components/time.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { AuditFilters } from './audit-filters.tsx'
 import { type AuditSearch, NO_FILTER, isFiltered } from './audit-search.ts'
-import {
-  type AuditEvent,
-  type Scope,
-  actionText,
-  curlPath,
-  exportHref,
-  resourceName,
-  typeText,
-  useAuditEvent,
-  useAuditTrail,
-} from './audit-trail.ts'
+import { type Scope, curlPath, exportHref, resourceName, useAuditEvent, useAuditTrail } from './audit-trail.ts'
 import { EventDrawer } from './event-drawer.tsx'
+import { type AuditEvent, actorText, eventText } from './event-text.ts'
 
 const route = getRouteApi('/frame/app/$organization/audit-trail')
 const siteRoute = getRouteApi('/frame/app/admin/audit-trail')
@@ -121,7 +112,7 @@ function Trail({ scope, search, onSearch }: TrailProps) {
 function columnsOf(onOpen: (id: string) => void): readonly Column<AuditEvent>[] {
   return [
     { header: 'Time', cell: ({ timestamp }) => <RelativeTime at={timestamp} className="text-dim" /> },
-    { header: 'User', className: 'min-w-24', cell: ({ auth }) => auth.description },
+    { header: 'User', className: 'min-w-24', cell: ({ auth }) => actorText(auth) },
     {
       header: 'Event',
       cell: (event) => (
@@ -131,7 +122,7 @@ function columnsOf(onOpen: (id: string) => void): readonly Column<AuditEvent>[] 
             className="cursor-pointer text-left text-accent hover:underline"
             onClick={() => onOpen(event.id)}
           >
-            {actionText(event.resource.action)} {typeText(event.resource.type).toLowerCase()}
+            {eventText(event.resource)}
           </button>
           <span className="block sm:hidden">
             <ResourceName event={event} />

@@ -1,17 +1,12 @@
-import type { adminUserSchema } from '@groundstate/contract/admin'
-import type { auditTrailResponse } from '@groundstate/contract/audit-trail'
-import type { membershipSchema } from '@groundstate/contract/memberships'
-import type { PageOnWire, Wire } from '@groundstate/contract/responses'
-import type { memberUserSchema } from '@groundstate/contract/users'
+import type { auditActorsResponse } from '@groundstate/contract/audit-trail'
+import type { Wire } from '@groundstate/contract/responses'
 import { useQuery } from '@tanstack/react-query'
-import { apiPath, get, getData, queryString } from '../../api/client.ts'
-import { includedOf, keepWithin } from '../../api/queries.ts'
+import { apiPath, get, queryString } from '../../api/client.ts'
+import { keepWithin } from '../../api/queries.ts'
 import type { Target } from '../../components/links.tsx'
 import type { Choice } from '../../components/picker.tsx'
 import type { AuditSearch } from './audit-search.ts'
-
-type AuditTrail = Wire<typeof auditTrailResponse>
-export type AuditEvent = AuditTrail['data'][number]
+import { type AuditEvent, type AuditTrail, actorName } from './event-text.ts'
 
 /** Whose trail a page shows: an organization's, or the whole server's if undefined. */
 export type Scope = { organization: string | undefined }
@@ -75,76 +70,13 @@ export function useAuditEvent(scope: Scope, id: string | undefined) {
   })
 }
 
-/** A picker's search for people: members of the organization, or all users of the server. */
-export function findPeople({ organization }: Scope) {
+/** A picker's search for those who have events. */
+export function findActors(scope: Scope) {
   return async (q: string, signal: AbortSignal): Promise<Choice[]> => {
-    const query = queryString({ q, 'page[size]': 30, ...(organization !== undefined && { include: 'user' }) })
-    if (organization === undefined) {
-      const users = await getData<PageOnWire<typeof adminUserSchema>>(`/admin/users${query}`, signal)
-      return users.map(({ id, attributes }) => ({
-        value: id,
-        text: attributes.username,
-        about: attributes.email ?? undefined,
-      }))
-    }
-    const document = await get<PageOnWire<typeof membershipSchema> & { included?: Wire<typeof memberUserSchema>[] }>(
-      `/organizations/${organization}/organization-memberships${query}`,
-      signal,
-    )
-    const included = includedOf(document)
-    return document.data.flatMap(({ attributes, relationships }) => {
-      const user = included.one('users', relationships.user)
-      if (!user || attributes.status !== 'active') return []
-      return [{ value: user.id, text: user.attributes.username, about: attributes.email ?? undefined }]
-    })
+    const path = trailPath(scope, '/actors') + queryString({ q })
+    const { actors } = await get<Wire<typeof auditActorsResponse>>(path, signal)
+    return actors.map((actor) => ({ value: actor.id, text: actorName(actor) }))
   }
-}
-
-/** Types of resources and what the page calls them; the two last have events of the server only. */
-export const RESOURCE_TYPES = {
-  workspace: 'Workspace',
-  run: 'Run',
-  state_version: 'State version',
-  state_version_output: 'Output',
-  configuration_version: 'Configuration',
-  variable: 'Variable',
-  variable_set: 'Variable set',
-  project: 'Project',
-  team: 'Team',
-  organization_user: 'Member',
-  organization: 'Organization',
-  task: 'Run task',
-  workspace_task: 'Attached run task',
-  task_result: 'Task result',
-  run_trigger: 'Run trigger',
-  comment: 'Comment',
-  agent_pool: 'Agent pool',
-  agent: 'Agent',
-  authentication_token: 'Token',
-  data_retention_policy: 'Retention policy',
-  reserved_tag_key: 'Reserved tag key',
-  sample: 'Sample project',
-  user: 'User',
-} as const satisfies Record<string, string>
-
-/** The usual actions, for suggestions. */
-export const ACTIONS =
-  'create update destroy lock unlock force_unlock apply discard cancel force_cancel upload rollback read add_member remove_member add_team update_team_permissions remove_team sign_in sign_in_failed sign_out suspend unsuspend change_password'.split(
-    ' ',
-  )
-
-export function typeText(type: string) {
-  return (RESOURCE_TYPES as Record<string, string>)[type] ?? spaced(type)
-}
-
-/** "Force unlock", from `force_unlock`. */
-export function actionText(action: string) {
-  return action === 'destroy' ? 'Delete' : spaced(action)
-}
-
-function spaced(name: string) {
-  const text = name.replaceAll('_', ' ')
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** The name of a resource at the time of the event, if its details have one. */
@@ -175,4 +107,13 @@ export function resourceLink({ organization }: Scope, event: AuditEvent): Target
   if (type === 'reserved_tag_key') return { to: `${base}/settings/tags` }
   const page = PAGES[type]
   return page === undefined ? undefined : { to: `${base}/${page}/${id}` }
+}
+
+/** The page with the token of an event; undefined for a person's, and for tokens of other organizations. */
+export function tokenLink({ organization }: Scope, { token }: AuditEvent['auth']): Target | undefined {
+  if (organization === undefined || !token) return undefined
+  const { type, id } = token.owner
+  const base = `/app/${organization}`
+  if (type === 'organizations') return { to: `${base}/settings/tokens` }
+  return { to: `${base}/${type === 'teams' ? 'teams' : 'agents'}/${id}`, search: { tab: 'tokens' } }
 }

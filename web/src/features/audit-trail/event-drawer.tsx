@@ -5,10 +5,11 @@ import { DescriptionList } from '../../components/card.tsx'
 import { CodeBlock, CopyButton } from '../../components/copy.tsx'
 import { Drawer } from '../../components/dialog.tsx'
 import { Skeleton } from '../../components/feedback.tsx'
-import { TargetLink } from '../../components/links.tsx'
+import { type Target, TargetLink } from '../../components/links.tsx'
 import { RelativeTime, exactTime } from '../../components/time.tsx'
 import type { AuditSearch } from './audit-search.ts'
-import { type AuditEvent, type Scope, actionText, resourceLink, resourceName, typeText } from './audit-trail.ts'
+import { type Scope, resourceLink, resourceName, tokenLink } from './audit-trail.ts'
+import { type AuditEvent, actorName, actorText, eventText, typeText } from './event-text.ts'
 
 type EventDrawerProps = {
   scope: Scope
@@ -20,7 +21,7 @@ type EventDrawerProps = {
 }
 
 export function EventDrawer({ isOpen, onClose, event, ...props }: EventDrawerProps) {
-  const title = event ? `${actionText(event.resource.action)}: ${typeText(event.resource.type).toLowerCase()}` : 'Event'
+  const title = event ? eventText(event.resource) : 'Event'
   return (
     <Drawer label={title} side="right" isOpen={isOpen} onClose={onClose}>
       <header className="sticky top-0 flex items-center gap-3 border-b border-line bg-raised px-4 py-3">
@@ -46,7 +47,7 @@ function EventDetails({
   const changes = settingChanges(before, after)
   const name = resourceName(event)
   const link = resourceLink(scope, event)
-  const { accessor_id: actor } = auth
+  const actor = auth.token ? actorName(auth.token.owner) : auth.description
   return (
     <>
       <DescriptionList
@@ -57,10 +58,16 @@ function EventDetails({
               {exactTime(event.timestamp)} (<RelativeTime at={event.timestamp} />)
             </>,
           ],
-          ['User', auth.type === 'System' ? `${auth.description} (the server itself)` : auth.description],
+          ['User', auth.type === 'System' ? `${auth.description} (the server itself)` : actor],
           [
             'Token',
-            auth.token_id === null ? auth.type === 'Client' && 'a browser session' : <Code text={auth.token_id} />,
+            auth.token_id === null ? (
+              auth.type === 'Client' ? (
+                'a browser session'
+              ) : null
+            ) : (
+              <TokenText key="token" link={tokenLink(scope, auth)} auth={auth} id={auth.token_id} />
+            ),
           ],
           ['Address', auth.address && <Code text={auth.address} />],
           ['Client', auth.user_agent && <span className="wrap-anywhere">{auth.user_agent}</span>],
@@ -89,12 +96,12 @@ function EventDetails({
           label="Events of this resource"
           onClick={() => onFilter({ resource: resource.id })}
         />
-        {actor !== null && (
+        {auth.accessor_id !== null && (
           <Button
             size="small"
             icon={Filter}
-            label={`Events by ${auth.description}`}
-            onClick={() => onFilter({ actor })}
+            label={`Events by ${actor}`}
+            onClick={() => onFilter({ actor: auth.accessor_id ?? undefined })}
           />
         )}
       </div>
@@ -113,6 +120,18 @@ function EventDetails({
         </section>
       )}
     </>
+  )
+}
+
+type TokenTextProps = { link: Target | undefined; auth: AuditEvent['auth']; id: string }
+
+function TokenText({ link, auth, id }: TokenTextProps) {
+  if (!auth.token) return <Code text={id} />
+  if (!link) return actorText(auth)
+  return (
+    <TargetLink leadsTo={link} className="text-accent underline">
+      {actorText(auth)}
+    </TargetLink>
   )
 }
 

@@ -6,11 +6,13 @@ import { Dialog } from '../../components/dialog.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
 import { TextArea } from '../../components/form.tsx'
+import { TargetLink } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
 import { type Choice, Picker } from '../../components/picker.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { findManagedTeams } from '../teams/teams.ts'
-import { type Invitation, type Invited, addressesIn, inviteAll } from './members.ts'
+import { addressesIn } from './addresses.ts'
+import { type Invitation, type Invited, type Member, inviteAll } from './members.ts'
 
 const MAX_ADDRESSES = 100
 
@@ -23,16 +25,15 @@ export default function InviteDialog({ organization, onClose }: InviteDialogProp
   const [results, setResults] = useState<readonly Invited[]>()
   const [isPending, setIsPending] = useState(false)
   const [error, setError] = useState<string>()
-  const emails = addressesIn(text)
+  const { emails, invalid } = addressesIn(text)
 
   async function submit(event: FormEvent) {
     event.preventDefault()
-    const odd = emails.find((email) => !/^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(email))
     const problem =
-      emails.length === 0
-        ? 'Enter at least one address'
-        : odd !== undefined
-          ? `“${odd}” is not an email address`
+      invalid.length > 0
+        ? `Not an email address: ${invalid.map((part) => `“${part}”`).join(', ')}`
+        : emails.length === 0
+          ? 'Enter at least one address'
           : emails.length > MAX_ADDRESSES
             ? `Invite up to ${MAX_ADDRESSES} people at a time`
             : undefined
@@ -66,7 +67,7 @@ export default function InviteDialog({ organization, onClose }: InviteDialogProp
           </>
         }
       >
-        <Results results={results} />
+        <Results organization={organization} results={results} />
       </Dialog>
     )
   }
@@ -149,7 +150,7 @@ function TeamChoice({ organization, teams, onChange }: TeamChoiceProps) {
   )
 }
 
-function Results({ results }: { results: readonly Invited[] }) {
+function Results({ organization, results }: { organization: string; results: readonly Invited[] }) {
   const links = results.flatMap(({ email, link }) => (link ? `${email} ${link.url}` : []))
   return (
     <div className="space-y-3">
@@ -164,19 +165,33 @@ function Results({ results }: { results: readonly Invited[] }) {
         </Notice>
       )}
       <ul className="space-y-3">
-        {results.map(({ email, link, isMember, isKnown, error }) => (
+        {results.map(({ email, link, isMember, known, error }) => (
           <li key={email}>
             <p className="font-medium wrap-anywhere">{email}</p>
             {link && <InvitationLink link={link} />}
             {isMember === true && <p className="text-dim">Has an account, and is now a member.</p>}
-            {isKnown === true && (
-              <p className="text-dim">Already a member or invited. Resend invitations in the list of members.</p>
-            )}
+            {known && <Known organization={organization} member={known} />}
             {error && <ErrorNote error={error} />}
           </li>
         ))}
       </ul>
     </div>
+  )
+}
+
+/** A member or invited person, whose page has the teams and the invitation. */
+function Known({ organization, member: { id, username, attributes } }: { organization: string; member: Member }) {
+  const isInvited = attributes.status === 'invited'
+  return (
+    <p className="text-dim">
+      {isInvited ? 'Already invited' : `Already a member${username === undefined ? '' : `: ${username}`}`}.{' '}
+      <TargetLink
+        leadsTo={{ to: '/app/$organization/members/$member', params: { organization, member: id } }}
+        className="text-accent underline"
+      >
+        {isInvited ? 'Resend the invitation or add them to teams' : 'Add them to teams'}
+      </TargetLink>
+    </p>
   )
 }
 

@@ -106,8 +106,8 @@ const KEYS = (organization: string) => [
   ['organizations', organization],
 ]
 
-/** The result of an invitation: a link, unless an account has the address, which is a member then. `isKnown`: it was one, or invited, before. */
-export type Invited = { email: string; link?: Invitation; isMember?: true; isKnown?: true; error?: Error }
+/** The result of an invitation: a link, unless an account has the address, which is a member then. `known`: it was one, or invited, before. */
+export type Invited = { email: string; link?: Invitation; isMember?: true; known?: Member; error?: Error }
 
 /** Invites one address after the other. An address that fails does not prevent others. */
 export async function inviteAll(organization: string, emails: readonly string[], teamIds: readonly string[]) {
@@ -132,8 +132,19 @@ async function invite(organization: string, email: string, teamIds: readonly str
     const link = included?.find((resource) => resource.type === 'invitations')?.attributes
     return link ? { email, link } : { email, isMember: true }
   } catch (error) {
-    if (fieldError(error as Error, 'email') === TAKEN) return { email, isKnown: true }
-    return { email, error: errorOf(error) }
+    const known = fieldError(error as Error, 'email') === TAKEN ? await findByAddress(organization, email) : undefined
+    return known ? { email, known } : { email, error: errorOf(error) }
+  }
+}
+
+async function findByAddress(organization: string, email: string) {
+  const query = queryString({ 'filter[email]': email, include: 'user,teams' })
+  try {
+    const document = await get<MembersPage>(`/organizations/${organization}/organization-memberships${query}`)
+    return membersOf(document, document.data)[0]
+  } catch {
+    // The response to the invitation is shown instead.
+    return undefined
   }
 }
 
@@ -161,17 +172,6 @@ export async function changeTeam(
 
 export function isOwner({ teams }: Pick<Member, 'teams'>) {
   return teams.some(isOwners)
-}
-
-/** The addresses in a text, separated by spaces, commas, semicolons or lines; those in angle brackets follow a name. */
-export function addressesIn(text: string) {
-  const bracketed = [...text.matchAll(/<([^<>\s]+@[^<>\s]+)>/g)].map(([, address = '']) => address)
-  const rest = text.replaceAll(/(?:"[^"]*"|[^,;\n<]*)<[^<>]*>/g, ' ')
-  const plain = rest.split(/[\s,;]+/).filter((word) => word !== '')
-  // Addresses are the same in upper and lower case.
-  return [
-    ...new Map([...bracketed, ...plain].toReversed().map((email) => [email.toLowerCase(), email])).values(),
-  ].toReversed()
 }
 
 /** The reasons why the removal would be rejected, as far as the page knows them. */

@@ -48,7 +48,6 @@ export function QuotasPage() {
               ) : (
                 'A site administrator changes the plan and the number of concurrent runs.'
               )}{' '}
-              ·{' '}
               <DocsLink page="operations" anchor="limit-concurrent-runs">
                 Limit concurrent runs
               </DocsLink>

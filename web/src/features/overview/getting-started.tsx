@@ -6,6 +6,7 @@ import { CodeBlock } from '../../components/copy.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { ListLink } from '../../components/links.tsx'
 import { cloudBlock, cliHost, firstRunLines, signInLines } from '../workspaces/connect-cli.tsx'
+import { useTargetReason } from '../workspaces/new-workspace.ts'
 import type { Overview } from './overview.ts'
 
 const WORKSPACE = 'my-first-workspace'
@@ -22,6 +23,8 @@ type GettingStartedProps = {
 export function GettingStarted({ organization, overview, mayCreate, mayManageTasks, onHide }: GettingStartedProps) {
   const id = useId()
   const host = cliHost(document.baseURI)
+  const mayUpload = useTargetReason(organization, 'can-queue-run') === undefined
+  const mayImport = useTargetReason(organization, 'can-create-state-versions') === undefined
   const steps: readonly StepProps[] = [
     { title: 'Connect your CLI', isDone: overview['has-token'], children: <SignIn host={host} /> },
     {
@@ -66,20 +69,24 @@ export function GettingStarted({ organization, overview, mayCreate, mayManageTas
         <>
           <p>In the directory of the configuration. The run executes here and streams its log to your terminal:</p>
           <CodeBlock label="the commands of the first run" code={firstRunLines(host, 'apply')} />
-          <p className="flex flex-wrap items-center gap-2">
-            Or without the CLI, from a folder on this computer:
-            <ListLink list="workspaces" search={{ upload: true }} className={buttonClass({ size: 'small' })}>
-              <Upload size={16} />
-              Upload configuration
-            </ListLink>
-          </p>
-          <p className="flex flex-wrap items-center gap-2">
-            Or with resources that are managed elsewhere:
-            <ListLink list="workspaces" search={{ import: true }} className={buttonClass({ size: 'small' })}>
-              <FileInput size={16} />
-              Import state
-            </ListLink>
-          </p>
+          {mayUpload && (
+            <p className="flex flex-wrap items-center gap-2">
+              Or without the CLI, from a folder on this computer:
+              <ListLink list="workspaces" search={{ upload: true }} className={buttonClass({ size: 'small' })}>
+                <Upload size={16} />
+                Upload configuration
+              </ListLink>
+            </p>
+          )}
+          {mayImport && (
+            <p className="flex flex-wrap items-center gap-2">
+              Or with resources that are managed elsewhere:
+              <ListLink list="workspaces" search={{ import: true }} className={buttonClass({ size: 'small' })}>
+                <FileInput size={16} />
+                Import state
+              </ListLink>
+            </p>
+          )}
         </>
       ),
     },

@@ -91,7 +91,10 @@ function Flow({ drawn }: { drawn: DrawnGraph }) {
     data: { workspace, isMatch },
     ...NODE,
   }))
-  const edges = drawn.triggers.map((trigger) => edgeOf(trigger, bends.get(trigger.id) ?? [], trigger.id === selectedId))
+  const edges = drawn.triggers.map((trigger) => ({
+    ...edgeOf(trigger, bends.get(trigger.id) ?? [], trigger.id === selectedId),
+    ariaLabel: Object.values(endsOf(trigger, drawn)).join(' triggers '),
+  }))
 
   useEffect(() => {
     void fitView({ padding: 0.1, maxZoom: 1 })
@@ -234,10 +237,14 @@ function CurrentRun({ status }: Pick<RunStatusFields, 'status'>) {
   return <StatusText {...RUN_GROUP_STYLE[group]} text={shown} isBusy={group === 'running'} />
 }
 
+/** The names of a trigger's workspaces. */
+function endsOf(trigger: GraphTrigger, { workspaces }: DrawnGraph) {
+  const nameOf = (id: string) => workspaces.find((workspace) => workspace.id === id)?.name ?? id
+  return { source: nameOf(trigger['sourceable-id']), destination: nameOf(trigger['workspace-id']) }
+}
+
 function SelectedTrigger({ trigger, drawn }: { trigger: GraphTrigger; drawn: DrawnGraph }) {
-  const nameOf = (id: string) => drawn.workspaces.find((workspace) => workspace.id === id)?.name ?? id
-  const source = nameOf(trigger['sourceable-id'])
-  const destination = nameOf(trigger['workspace-id'])
+  const { source, destination } = endsOf(trigger, drawn)
   const { 'last-fired-at': firedAt, cycle } = trigger
   return (
     <section

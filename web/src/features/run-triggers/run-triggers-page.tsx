@@ -10,7 +10,8 @@ import { ActiveFilters, SearchField } from '../../components/filters.tsx'
 import { Page } from '../../components/page.tsx'
 import { Picker } from '../../components/picker.tsx'
 import { TabBar, type TabLinkProps } from '../../components/tabs.tsx'
-import { findProjects, useProjectName } from '../workspaces/workspaces.ts'
+import { useOrganizationPermissions } from '../organizations/organizations.ts'
+import { findProjects, useProjectName, useSomeWorkspaceWith } from '../workspaces/workspaces.ts'
 import { NewTriggerDialog } from './new-trigger-dialog.tsx'
 import {
   type DependencyGraph,
@@ -18,7 +19,6 @@ import {
   cyclesOf,
   triggersRoute,
   useDependencyGraph,
-  useMayAddTriggers,
 } from './run-triggers.ts'
 import { TriggerList } from './trigger-list.tsx'
 
@@ -39,12 +39,14 @@ export function RunTriggersPage() {
   const change: ChangeTriggers = (changes, { replace = false } = {}) =>
     void navigate({ search: (before) => ({ ...before, page: undefined, ...changes }), replace, resetScroll: false })
   const setNew = (isOpen: boolean) => change({ new: isOpen || undefined }, { replace: true })
+  const permissions = useOrganizationPermissions(organization)
+  const mayAdd = useSomeWorkspaceWith(organization, 'can-update')
   const create = (
     <Button
       label="New run trigger"
       kind="primary"
       icon={Plus}
-      reason={useMayAddTriggers(organization) === false ? 'requires admin access to a workspace' : undefined}
+      reason={mayAdd === false ? 'requires admin access to a workspace' : undefined}
       onClick={() => setNew(true)}
     />
   )
@@ -52,6 +54,7 @@ export function RunTriggersPage() {
   return (
     <Page
       title="Run triggers"
+      documentTitle={`Run triggers · ${VIEWS[view].toLowerCase()}`}
       about="Each apply in a source workspace starts a run in its destinations."
       actions={
         <>
@@ -62,7 +65,9 @@ export function RunTriggersPage() {
     >
       {failure && <ErrorNote {...failure} />}
       {!failure && !graph.data && <Skeleton label="Loading the run triggers" rows={8} />}
-      {graph.data && graph.data.triggers.length === 0 && <NoTriggers create={create} />}
+      {graph.data && graph.data.triggers.length === 0 && (
+        <NoTriggers create={mayAdd !== false && create} seesAll={permissions?.['can-destroy'] ?? true} />
+      )}
       {graph.data && graph.data.triggers.length > 0 && (
         <div className="space-y-4">
           <Cycles graph={graph.data} />
@@ -88,9 +93,14 @@ export function RunTriggersPage() {
   )
 }
 
-function NoTriggers({ create }: { create: React.ReactNode }) {
+/** `seesAll`: owners see all workspaces. */
+function NoTriggers({ create, seesAll }: { create: React.ReactNode; seesAll: boolean }) {
   return (
-    <EmptyState icon={Waypoints} title="No run triggers yet" actions={create}>
+    <EmptyState
+      icon={Waypoints}
+      title={seesAll ? 'No run triggers yet' : 'No run triggers that you can see'}
+      actions={create}
+    >
       <p>
         With a run trigger, each apply in a source workspace starts a run in another one: when the network changes, the
         workspaces that build on it plan again.

@@ -61,20 +61,6 @@ export async function removeTrigger(id: string) {
   await sendAndRefetch('DELETE', `/run-triggers/${id}`, [GRAPH], ['run-triggers'])
 }
 
-/** Whether the user may add triggers to a workspace: unknown, and so true, if there are too many to look at each. */
-export function useMayAddTriggers(organization: string) {
-  return useQuery({
-    queryKey: ['workspaces', organization, 'destinations'],
-    queryFn: async ({ signal }) => {
-      const path = `/organizations/${organization}/workspaces?page[size]=100`
-      const { data, meta } = await get<PageOnWire<typeof workspaceSchema>>(path, signal)
-      return (
-        meta.pagination['next-page'] !== null || data.some(({ attributes }) => attributes.permissions['can-update'])
-      )
-    },
-  }).data
-}
-
 /** A picker's search for workspaces in which the user may add triggers. */
 export function findDestinations(organization: string, except: string | undefined) {
   return async (text: string, signal: AbortSignal): Promise<Choice[]> => {

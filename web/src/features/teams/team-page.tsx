@@ -34,7 +34,7 @@ type TeamTabProps = { organization: string; team: Team }
 
 function OpenTeam({ organization, team }: TeamTabProps) {
   const { tab } = route.useSearch()
-  const { name, description, visibility, permissions, 'users-count': members } = team.attributes
+  const { name, description, visibility, permissions } = team.attributes
   const { tokens, ...others } = TABS
   const tabs: Readonly<Record<string, string>> = permissions['can-update-api-token']
     ? TABS
@@ -51,7 +51,6 @@ function OpenTeam({ organization, team }: TeamTabProps) {
       <ParamTabs
         label="Team"
         tabs={tabs}
-        counts={{ members }}
         open={open}
         page={{ to: '/app/$organization/teams/$team', params: { organization, team: team.id } }}
       />

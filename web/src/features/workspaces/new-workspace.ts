@@ -6,6 +6,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getData, queryString, request } from '../../api/client.ts'
 import { useChange } from '../../api/queries.ts'
 import type { WorkspaceAttributes } from './workspace.ts'
+import { useSomeWorkspaceWith } from './workspaces.ts'
 
 /** The form of a new workspace. `mode` is empty where the workspace inherits it. */
 export type NewWorkspace = {
@@ -67,6 +68,15 @@ export function useCreatableProjects(organization: string) {
       return data.map(({ id, attributes: { name, 'default-execution-mode': mode } }) => ({ id, name, mode }))
     },
   })
+}
+
+/** The reason why the user can neither create a workspace nor use an existing one, for uploads (`can-queue-run`) and imports. */
+export function useTargetReason(organization: string, permission: 'can-queue-run' | 'can-create-state-versions') {
+  const cannotCreate = useCreatableProjects(organization).data?.length === 0
+  const mayUse = useSomeWorkspaceWith(organization, permission, { isEnabled: cannotCreate })
+  if (!cannotCreate || mayUse !== false) return undefined
+  const use = permission === 'can-queue-run' ? 'create runs' : 'write states'
+  return `you can’t create workspaces, or ${use} in an existing one: an owner can give your team access`
 }
 
 export function useAgentPools(organization: string) {

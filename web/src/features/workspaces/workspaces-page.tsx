@@ -11,7 +11,7 @@ import { Pager } from '../../components/pager.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
 import { workspaceActions } from './bulk-actions.ts'
 import { ConnectCli } from './connect-cli.tsx'
-import { useCreatableProjects } from './new-workspace.ts'
+import { useCreatableProjects, useTargetReason } from './new-workspace.ts'
 import { type ChangeSearch, NO_FILTER, WorkspacesFilters, withTag } from './workspaces-filters.tsx'
 import type { WorkspaceSearch } from './workspaces-search.ts'
 import { WorkspacesTable } from './workspaces-table.tsx'
@@ -42,7 +42,11 @@ export function WorkspacesPage() {
       search: (before) => ({ ...before, new: undefined, upload: undefined, import: undefined }),
       replace: true,
     })
-  const upload = <Button label="Upload configuration" icon={Upload} onClick={() => open('upload')} />
+  const uploadReason = useTargetReason(organization, 'can-queue-run')
+  const importReason = useTargetReason(organization, 'can-create-state-versions')
+  const upload = (
+    <Button label="Upload configuration" icon={Upload} reason={uploadReason} onClick={() => open('upload')} />
+  )
   const create = (
     <Button
       label="New workspace"
@@ -52,7 +56,7 @@ export function WorkspacesPage() {
       onClick={() => open('new')}
     />
   )
-  const more = { text: 'Import state', icon: FileInput, onSelect: () => open('import') }
+  const more = { text: 'Import state', icon: FileInput, reason: importReason, onSelect: () => open('import') }
   return (
     <Page
       title="Workspaces"
@@ -74,8 +78,8 @@ export function WorkspacesPage() {
         {isNew && mayCreate && (
           <NewWorkspaceDialog organization={organization} projectId={search.project} onClose={close} />
         )}
-        {isUpload && <UploadDialog organization={organization} onClose={close} />}
-        {isImport && <ImportDialog organization={organization} onClose={close} />}
+        {isUpload && uploadReason === undefined && <UploadDialog organization={organization} onClose={close} />}
+        {isImport && importReason === undefined && <ImportDialog organization={organization} onClose={close} />}
       </Suspense>
     </Page>
   )

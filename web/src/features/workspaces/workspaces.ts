@@ -13,6 +13,7 @@ import type { PickedItem } from '../../components/pick-list.tsx'
 import type { Choice } from '../../components/picker.tsx'
 import { holderOf } from './lock-holder.ts'
 import { readTags, taggedParams } from './tag-filter.ts'
+import type { WorkspaceAttributes } from './workspace.ts'
 import type { WorkspaceSearch } from './workspaces-search.ts'
 
 const PAGE_SIZE = 50
@@ -150,4 +151,23 @@ export function findWorkspaces(
       .filter(({ id, relationships }) => !except?.has(id) && relationships.project.data?.id !== outsideOf)
       .map(({ id, attributes }) => ({ value: id, text: attributes.name }))
   }
+}
+
+type WorkspacePermission = keyof WorkspaceAttributes['permissions']
+
+/** Whether the user has a permission in a workspace: unknown, and so true, if there are too many to look at each. */
+export function useSomeWorkspaceWith(organization: string, permission: WorkspacePermission, { isEnabled = true } = {}) {
+  return useQuery({
+    queryKey: ['workspaces', organization, 'permissions'],
+    enabled: isEnabled,
+    queryFn: async ({ signal }) => {
+      const path = `/organizations/${organization}/workspaces?page[size]=100`
+      const { data, meta } = await get<PageOnWire<typeof workspaceSchema>>(path, signal)
+      return {
+        isPartial: meta.pagination['next-page'] !== null,
+        permissions: data.map(({ attributes }) => attributes.permissions),
+      }
+    },
+    select: ({ isPartial, permissions }) => isPartial || permissions.some((each) => each[permission]),
+  }).data
 }

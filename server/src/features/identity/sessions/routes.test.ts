@@ -202,6 +202,29 @@ describe('a session', () => {
     expect([used, usedAgain, elsewhere, afterwards]).toEqual([200, 200, 200, 403])
   })
 
+  test('must meet the limits that its owner sets', async () => {
+    const user = await createUser(app)
+    const { name } = await createOrganization(app, user)
+    const browser = await createBrowser(app, user.id)
+    app.clock.advance(4 * 60_000)
+    const limit = async (attributes: Record<string, number>) => {
+      const body = { data: { type: 'organizations', attributes } }
+      const response = await browser.request({ method: 'PATCH', url: `/api/v2/organizations/${name}`, body })
+      return { status: response.status, error: response.json().errors?.[0] }
+    }
+
+    const [age, idle] = [await limit({ 'session-remember': 1 }), await limit({ 'session-timeout': 4 })]
+    const longer = await limit({ 'session-remember': 5, 'session-timeout': 5 })
+
+    const detail = 'you would lock yourself out: your session is older than 1 minute; choose a longer time'
+    expect(age).toMatchObject({
+      status: 422,
+      error: { detail, source: { pointer: '/data/attributes/session-remember' } },
+    })
+    expect(idle).toMatchObject({ status: 422, error: { source: { pointer: '/data/attributes/session-timeout' } } })
+    expect(longer.status).toBe(200)
+  })
+
   test('shows when it ends without use', async () => {
     const user = await createUser(app)
     const browser = await createBrowser(app, user.id)

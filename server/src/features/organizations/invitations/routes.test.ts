@@ -206,6 +206,16 @@ describe('a signed-in user', () => {
       relationships: { user: { data: { id: user.id } }, teams: { data: [{ id: team }] } },
     })
     expect((await show(mailed)).status).toBe(404)
+    const trail = await send(
+      'GET',
+      `/organizations/${organization.name}/audit-trail?filter[resource][id]=${id}`,
+      undefined,
+      owner.token,
+    )
+    expect(trail.json().data[0].resource).toMatchObject({
+      action: 'update',
+      meta: { email: 'work@example.com', before: { status: 'invited' }, after: { status: 'active' } },
+    })
   })
 
   test.each([

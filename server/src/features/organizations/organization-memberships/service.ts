@@ -168,8 +168,9 @@ export async function listTeamMemberships(
  */
 export async function acceptInvitations(ctx: TransactionCtx, userId: string, linkHash?: Buffer) {
   const memberships = await store.acceptInvitations(ctx.db, { userId, linkHash, now: ctx.now() })
-  for (const { teams, ...membership } of memberships) {
-    await recordAudit(ctx, membershipAudit(membership, 'update', { status: 'active' }))
+  for (const { teams, email, ...membership } of memberships) {
+    const change = { before: { status: 'invited' }, after: { status: 'active' } }
+    await recordAudit(ctx, membershipAudit(membership, 'update', { email, ...change }))
     announce(ctx, ...teams.map((team) => ({ organization: membership.organization_id, ...teamNotice(team) })))
   }
   return memberships.length

@@ -130,7 +130,12 @@ export async function insertUserMembership(db: Db, membership: UserMembership) {
 
 /** Without the hash of a link, the invitations of the user's address: of one organization, or of all. */
 type InvitedUser = { userId: string; organizationId?: string; linkHash?: Buffer | undefined; now: Date }
-type AcceptedInvitation = { id: string; organization_id: string; teams: Pick<TeamRow, 'id' | 'visibility'>[] }
+type AcceptedInvitation = {
+  id: string
+  organization_id: string
+  email: string | null
+  teams: Pick<TeamRow, 'id' | 'visibility'>[]
+}
 
 /** Turns invitations into memberships of a user, and adds the user to their teams. */
 export async function acceptInvitations(tx: Tx, { userId, organizationId, linkHash, now }: InvitedUser) {
@@ -147,14 +152,14 @@ export async function acceptInvitations(tx: Tx, { userId, organizationId, linkHa
          ${organizationId === undefined ? sql`` : sql`and m.organization_id = ${organizationId}`}
          and not exists (select from organization_memberships x
                           where x.organization_id = m.organization_id and x.user_id = u.id)
-      returning m.id, m.organization_id),
+      returning m.id, m.organization_id, m.email),
     joined as (
       insert into team_members (team_id, user_id, created_at)
       select i.team_id, ${userId}, ${now} from invited_team_members i join accepted a on a.id = i.membership_id
       on conflict do nothing
       returning team_id),
     spent as (delete from invited_team_members i using accepted a where i.membership_id = a.id)
-    select id, organization_id, (select coalesce(json_agg(json_build_object('id', t.id, 'visibility', t.visibility)), '[]')
+    select id, organization_id, email, (select coalesce(json_agg(json_build_object('id', t.id, 'visibility', t.visibility)), '[]')
         from joined join teams t on t.id = joined.team_id where t.organization_id = accepted.organization_id) as teams
       from accepted`.execute(tx)
   for (const { organization_id: organizationId, teams } of rows) {

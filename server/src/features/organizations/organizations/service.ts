@@ -67,6 +67,7 @@ export async function updateOrganization(ctx: Ctx, name: string, input: UpdateOr
   if (mode === 'agent' && !pool)
     throw invalid("Default agent pool must be specified when using 'agent' execution mode", POOL)
   if (named) await requireOrganizationPool(ctx, organization.id, named, POOL)
+  checkKeepsSession(ctx, attributes)
   const columns = {
     ...organizationSettingColumns(attributes),
     name: attributes.name,
@@ -90,6 +91,20 @@ const RESERVED_NAMES = new Set(['admin', 'invitation', 'reset-password', 'settin
 function checkNotReserved(name: string) {
   if (!RESERVED_NAMES.has(name)) return
   throw invalid(`Name ${JSON.stringify(name)} is reserved for a page of the web UI`, '/data/attributes/name')
+}
+
+/** Throws `invalid` for session limits that would refuse the caller's own session. */
+function checkKeepsSession({ actor }: Ctx, attributes: UpdateOrganization['attributes']) {
+  const age = actor.kind === 'user' ? actor.sessionAge : undefined
+  if (!age) return
+  const { 'session-remember': maxAge, 'session-timeout': maxIdle } = attributes
+  const refusal = (limit: number, name: string, reason: string) =>
+    invalid(
+      `you would lock yourself out: your session ${reason} ${limit} minute${limit === 1 ? '' : 's'}; choose a longer time`,
+      `/data/attributes/${name}`,
+    )
+  if (maxAge && age.minutes >= maxAge) throw refusal(maxAge, 'session-remember', 'is older than')
+  if (maxIdle && age.idleMinutes >= maxIdle) throw refusal(maxIdle, 'session-timeout', 'was once unused for')
 }
 
 export async function deleteOrganization(ctx: Ctx, name: string) {

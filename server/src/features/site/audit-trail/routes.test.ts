@@ -44,6 +44,7 @@ test('an event contains actor, action, resource, time, address and token', async
       impersonator_id: null,
       organization_id: organization.id,
       token_id: owner.actor.tokenId,
+      token: null,
       address: '127.0.0.1',
       user_agent: 'test-client/1',
     },
@@ -55,6 +56,39 @@ test('an event contains actor, action, resource, time, address and token', async
       meta: { name: 'audited', changes: { name: 'audited' } },
     },
   })
+})
+
+test('an event names the token of a team, and the actors are all who have events', async () => {
+  const team = (await createTeam('developers')).json().data.id
+  await app.request({
+    method: 'PATCH',
+    url: `/api/v2/teams/${team}`,
+    token: owner.token,
+    body: { data: { attributes: { 'organization-access': { 'manage-teams': true } } } },
+  })
+  const created = await app.request({
+    method: 'POST',
+    url: `/api/v2/teams/${team}/authentication-tokens`,
+    token: owner.token,
+    body: { data: { type: 'authentication-tokens', attributes: { description: 'ci' } } },
+  })
+  await app.request({
+    method: 'POST',
+    url: `/api/v2/organizations/${organization.name}/teams`,
+    token: created.json().data.attributes.token,
+    body: { data: { type: 'teams', attributes: { name: 'by ci' } } },
+  })
+  await createUser(app, { username: 'idle-developer' })
+  const actors = async (q: string, token = owner.token) =>
+    app.request({ url: `/api/v2/organizations/${organization.name}/audit-trail/actors?q=${q}`, token })
+
+  const [{ auth }] = (await trail()).json().data
+  const [named, own] = [(await actors('DEVELOP')).json().actors, (await actors(owner.username)).json().actors]
+
+  expect(auth.token).toEqual({ description: 'ci', owner: { type: 'teams', id: team, name: 'developers' } })
+  expect(named).toEqual([{ id: auth.accessor_id, type: 'teams', name: 'developers' }])
+  expect(own).toEqual([{ id: owner.id, type: 'users', name: owner.username }])
+  expect((await actors('', (await createUser(app)).token)).status).toBe(404)
 })
 
 test('a change that fails leaves no event', async () => {

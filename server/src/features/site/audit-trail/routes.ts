@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { type AuditTrailResponse, auditTrailResponse } from '@groundstate/contract/audit-trail'
+import { type AuditTrailResponse, auditActorsResponse, auditTrailResponse } from '@groundstate/contract/audit-trail'
 import type { Ctx } from '../../../app.ts'
 import { checkSiteAdmin } from '../../../auth/actor.ts'
 import type { Db, Page } from '../../../db/db.ts'
@@ -58,6 +58,30 @@ export const auditTrailRoutes: Routes = (http) => {
       return auditTrail(req.ctx.db, filterOf(req.query, undefined), req.page())
     },
   )
+  const actors = {
+    query: { q: text().describe('part of the name') },
+    responses: { 200: auditActorsResponse },
+  }
+  http.get(
+    '/organizations/:organization/audit-trail/actors',
+    {
+      ...actors,
+      summary: 'Search the actors of the audit trail of an organization',
+      access: { organization: 'audit-trail:read' },
+    },
+    async (req) => {
+      const { id } = await requireOrganization(req.ctx, req.params.organization, 'audit-trail:read')
+      return json({ actors: await store.listActors(req.ctx.db, id, req.query.q) })
+    },
+  )
+  http.get(
+    '/admin/audit-trail/actors',
+    { ...actors, summary: 'Search the actors of the audit trail of the server', access: 'site-admin' },
+    async (req) => {
+      checkSiteAdmin(req.ctx)
+      return json({ actors: await store.listActors(req.ctx.db, undefined, req.query.q) })
+    },
+  )
   for (const extension of ['jsonl', 'csv'] as const) {
     const { name, contentType } = EXPORT_FORMATS[extension]
     const options = { query: FILTER, responses: { 200: binary(contentType) } }
@@ -105,7 +129,7 @@ function exported(ctx: Ctx, extension: keyof typeof EXPORT_FORMATS, { filter, na
   const { contentType, head, lines } = EXPORT_FORMATS[extension]
   async function* parts() {
     yield head
-    for await (const rows of store.eachBatch(ctx.db, filter)) yield lines(rows.map(auditEvent))
+    for await (const rows of store.eachBatch(ctx.db, filter)) yield lines(await auditEvents(ctx.db, rows))
   }
   const file = `audit-trail-${name}-${ctx.now().toISOString().slice(0, 10)}.${extension}`
   return {
@@ -119,7 +143,7 @@ async function auditTrail(db: Db, filter: store.TrailFilter, page: Page) {
   const { rows, total } = await store.listEvents(db, filter, page)
   const meta = paginationMeta(page, total)
   return json({
-    data: rows.map(auditEvent),
+    data: await auditEvents(db, rows),
     pagination: {
       current_page: meta['current-page'],
       page_size: meta['page-size'],
@@ -131,7 +155,12 @@ async function auditTrail(db: Db, filter: store.TrailFilter, page: Page) {
   } satisfies AuditTrailResponse)
 }
 
-function auditEvent(row: store.AuditEventRow): AuditEvent {
+async function auditEvents(db: Db, rows: readonly store.AuditEventRow[]): Promise<AuditEvent[]> {
+  const tokens = await store.findTokens(db, new Set(rows.flatMap(({ token_id: id }) => id ?? [])))
+  return rows.map((row) => auditEvent(row, tokens))
+}
+
+function auditEvent(row: store.AuditEventRow, tokens: store.AuditTokens): AuditEvent {
   return {
     id: row.id,
     version: '0',
@@ -145,6 +174,7 @@ function auditEvent(row: store.AuditEventRow): AuditEvent {
       organization_id: row.organization_id,
       // Not in the public API.
       token_id: row.token_id,
+      token: (row.token_id !== null && tokens.get(row.token_id)) || null,
       address: row.address,
       user_agent: row.user_agent,
     },

@@ -80,6 +80,55 @@ export async function* eachBatch(db: Db, filter: TrailFilter): AsyncGenerator<Au
   }
 }
 
+const MAX_ACTORS = 30
+
+/**
+ * Accounts, teams and organizations that have events, by part of their name. Each candidate is one look-up in an index: a join could read all
+ * events.
+ */
+export async function listActors(db: Db, organizationId: string | undefined, q: string | undefined) {
+  const own = organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`
+  const { rows } = await sql<AuditActor>`
+    select a.id, a.type, a.name
+      from (select id, type, name from (
+              select u.id, case when t.id is null then 'users' else 'teams' end as type, coalesce(t.name, u.username) as name
+                from users u left join teams t on t.service_user_id = u.id
+              union all
+              select id, 'organizations', name from organizations) candidates
+             where name ilike ${containing(q ?? '')}
+             order by name, id) a
+     cross join lateral (select from audit_events where ${own} and actor_id = a.id limit 1) event
+     order by name, id limit ${MAX_ACTORS}`.execute(db)
+  return rows
+}
+
+type AuditActor = { id: string; type: 'users' | 'teams' | 'organizations'; name: string }
+
+export type AuditTokens = Awaited<ReturnType<typeof findTokens>>
+
+/** Descriptions and owners of the tokens of teams, organizations and agent pools. Those of a person are only shown to that person. */
+export async function findTokens(db: Db, ids: ReadonlySet<string>) {
+  const { rows } = await sql<AuditToken>`
+    select k.id, k.description, case k.kind when 'team' then 'teams' when 'agent' then 'agent-pools' else 'organizations' end as type,
+           coalesce(t.id, p.id, o.name) as owner_id, coalesce(t.name, p.name, o.name) as name
+      from tokens k
+      left join teams t on k.kind = 'team' and t.id = k.team_id
+      left join agent_pools p on k.kind = 'agent' and p.id = k.agent_pool_id
+      left join organizations o on k.kind in ('organization', 'audit-trails') and o.id = k.organization_id
+     where k.id = any(${[...ids]}) and coalesce(t.id, p.id, o.id) is not null`.execute(db)
+  return new Map(
+    rows.map(({ id, description, type, owner_id, name }) => [id, { description, owner: { type, id: owner_id, name } }]),
+  )
+}
+
+type AuditToken = {
+  id: string
+  description: string | null
+  type: 'teams' | 'organizations' | 'agent-pools'
+  owner_id: string
+  name: string
+}
+
 /** A UTC day, in ms. */
 const DAY_MS = 86_400_000
 /** Delay after the end of a day until all its events are written, in ms. */

@@ -12,8 +12,10 @@ import { ListLink, WorkspaceLink } from '../../../components/links.tsx'
 import { Page } from '../../../components/page.tsx'
 import { Pager } from '../../../components/pager.tsx'
 import { Picker } from '../../../components/picker.tsx'
+import { useOrganizationPermissions } from '../../organizations/organizations.ts'
 import { useSession } from '../../session/session.ts'
 import { ConnectCli } from '../../workspaces/connect-cli.tsx'
+import { useTargetReason } from '../../workspaces/new-workspace.ts'
 import { useOpenWorkspace } from '../../workspaces/workspace.ts'
 import { findWorkspaces } from '../../workspaces/workspaces.ts'
 import { ORIGINS } from '../run-origin.tsx'
@@ -36,6 +38,7 @@ const workspaceRoute = getRouteApi('/frame/app/$organization/workspaces/$workspa
 export function RunsPage() {
   const { organization } = organizationRoute.useParams()
   const navigate = organizationRoute.useNavigate()
+  const mayUpload = useTargetReason(organization, 'can-queue-run') === undefined
   return (
     <Page title="Runs" actions={<CopyCurl path={`/organizations/${organization}/runs`} />}>
       <RunsList
@@ -53,10 +56,15 @@ export function RunsPage() {
           <ListLink list="workspaces" className="font-medium text-accent underline">
             Open a workspace
           </ListLink>{' '}
-          to create a run, or{' '}
-          <ListLink list="workspaces" search={{ upload: true }} className="font-medium text-accent underline">
-            upload a configuration
-          </ListLink>{' '}
+          to create a run
+          {mayUpload && (
+            <>
+              , or{' '}
+              <ListLink list="workspaces" search={{ upload: true }} className="font-medium text-accent underline">
+                upload a configuration
+              </ListLink>
+            </>
+          )}{' '}
           (<DocsLink page="runs">Runs</DocsLink>).
         </p>
       </RunsList>
@@ -111,6 +119,8 @@ type RunsListProps = {
 function RunsList({ scope, workspace, search, onSearch, children }: RunsListProps) {
   const { organization } = scope
   const { data, fallback } = loaded(useRuns(scope, search), { rows: 8 })
+  // Only owners see the runs of all workspaces.
+  const seesAll = useOrganizationPermissions(organization)?.['can-destroy'] !== false || workspace !== undefined
   const rows = data?.rows ?? []
   const selecting = useSelection(rows, [scope, { ...search, page: undefined }])
   const positions = useQueuePositions(
@@ -123,7 +133,7 @@ function RunsList({ scope, workspace, search, onSearch, children }: RunsListProp
 
   if (isEmpty && !isFiltered(search) && !isPastEnd)
     return (
-      <EmptyState icon={Play} title="No runs yet">
+      <EmptyState icon={Play} title={seesAll ? 'No runs yet' : 'No runs that you can see'}>
         {children}
       </EmptyState>
     )

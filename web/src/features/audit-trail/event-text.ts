@@ -1,0 +1,127 @@
+import type { auditTrailResponse } from '@groundstate/contract/audit-trail'
+import type { Wire } from '@groundstate/contract/responses'
+
+export type AuditTrail = Wire<typeof auditTrailResponse>
+export type AuditEvent = AuditTrail['data'][number]
+
+/** Types of resources and what the page calls them; the three last have events of the server only. */
+export const RESOURCE_TYPES = {
+  workspace: 'Workspace',
+  run: 'Run',
+  state_version: 'State version',
+  state_version_output: 'Output',
+  configuration_version: 'Configuration',
+  variable: 'Variable',
+  variable_set: 'Variable set',
+  project: 'Project',
+  team: 'Team',
+  organization_user: 'Member',
+  organization: 'Organization',
+  task: 'Run task',
+  workspace_task: 'Attached run task',
+  task_result: 'Task result',
+  run_trigger: 'Run trigger',
+  comment: 'Comment',
+  agent_pool: 'Agent pool',
+  agent: 'Agent',
+  authentication_token: 'Token',
+  data_retention_policy: 'Retention policy',
+  reserved_tag_key: 'Reserved tag key',
+  sample: 'Sample project',
+  user: 'User',
+  job: 'Background job',
+  sign_in_settings: 'Sign-in settings',
+} as const satisfies Record<string, string>
+
+/** Texts of the recorded actions. The part in brackets follows in the text of an event, with the type of its resource for `%`. */
+const ACTION_TEXTS: Readonly<Record<string, string>> = {
+  create: 'Create [%]',
+  update: 'Update [%]',
+  destroy: 'Delete [%]',
+  add_tags: 'Add tags [to %]',
+  remove_tags: 'Remove tags [from %]',
+  replace_tags: 'Replace tags [of %]',
+  add_team: 'Add team [to %]',
+  update_team_permissions: 'Update team permissions [for %]',
+  remove_team: 'Remove team [from %]',
+  lock: 'Lock [%]',
+  unlock: 'Unlock [%]',
+  force_unlock: 'Force-unlock [%]',
+  add_remote_state_consumers: 'Share state [of %]',
+  remove_remote_state_consumers: 'Stop sharing state [of %]',
+  replace_remote_state_consumers: 'Change state sharing [of %]',
+  add_workspaces: 'Add workspaces [to %]',
+  remove_workspaces: 'Remove workspaces [from %]',
+  add_projects: 'Add projects [to %]',
+  remove_projects: 'Remove projects [from %]',
+  upload: 'Upload [%]',
+  archive: 'Archive [%]',
+  soft_delete_backing_data: 'Delete data [of %]',
+  restore_backing_data: 'Restore data [of %]',
+  permanently_delete_backing_data: 'Delete data permanently [from %]',
+  apply: 'Apply [%]',
+  discard: 'Discard [%]',
+  cancel: 'Cancel [%]',
+  force_cancel: 'Force-cancel [%]',
+  force_execute: 'Run next',
+  rollback: 'Roll back to [%]',
+  read: 'Read [%]',
+  callback: 'Receive callback [for %]',
+  redeliver: 'Redeliver [%]',
+  add_member: 'Add member [to %]',
+  remove_member: 'Remove member [from %]',
+  resend_invitation: 'Resend invitation [of %]',
+  retry: 'Retry [%]',
+  suspend: 'Suspend [%]',
+  unsuspend: 'Unsuspend [%]',
+  link_identity: 'Link identity [of %]',
+  change_password: 'Change password',
+  request_password_reset: 'Request password reset',
+  create_password_reset: 'Create password reset [for %]',
+  reset_password: 'Reset password',
+  enroll_two_factor: 'Set up two-factor authentication',
+  enable_two_factor: 'Enable two-factor authentication',
+  disable_two_factor: 'Disable two-factor authentication',
+  renew_recovery_codes: 'Renew recovery codes',
+  sign_in: 'Sign in',
+  sign_in_failed: 'Failed sign-in',
+  sign_out: 'Sign out',
+  end_session: 'End session',
+  sign_out_everywhere: 'Sign out everywhere',
+}
+
+export const ACTIONS = Object.keys(ACTION_TEXTS)
+
+export function typeText(type: string) {
+  return (RESOURCE_TYPES as Record<string, string>)[type] ?? spaced(type)
+}
+
+/** "Add projects", from `add_projects`. */
+export function actionText(action: string) {
+  return (ACTION_TEXTS[action] ?? spaced(action)).replace(/ \[.*\]$/, '')
+}
+
+/** "Add projects to variable set". */
+export function eventText({ action, type }: Pick<AuditEvent['resource'], 'action' | 'type'>) {
+  const text = ACTION_TEXTS[action] ?? `${spaced(action)} [%]`
+  return text.replaceAll(/[[\]]/g, '').replace('%', typeText(type).toLowerCase())
+}
+
+const OWNERS = { teams: 'team', organizations: 'organization', 'agent-pools': 'agent pool' } as const
+
+/** "team developers", for the accounts and the owners of tokens in a trail; a person's username. */
+export function actorName({ type, name }: { type: 'users' | keyof typeof OWNERS; name: string }) {
+  return type === 'users' ? name : `${OWNERS[type]} ${name}`
+}
+
+/** "ci, team developers", for the token of a team, an organization or an agent pool; otherwise the name of the actor. */
+export function actorText({ token, description }: AuditEvent['auth']) {
+  if (!token) return description
+  const owner = actorName(token.owner)
+  return token.description === null ? owner : `${token.description}, ${owner}`
+}
+
+function spaced(name: string) {
+  const text = name.replaceAll('_', ' ')
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
