@@ -12,6 +12,7 @@ import { errorOf } from '../api/client.ts'
 import { Button, type ButtonProps } from './button.tsx'
 import { ErrorNote } from './feedback.tsx'
 import { CODE_INPUT, TextArea, TextField } from './form.tsx'
+import { useFocusRequest } from './inline-form.tsx'
 import { toast } from './overlay-hosts.tsx'
 import { focusHeading } from './page.tsx'
 
@@ -51,13 +52,13 @@ export function Confirm({
 }: ConfirmProps) {
   const [isOpen, setIsOpen] = useState(false)
   const opener = useRef<HTMLButtonElement>(null)
+  const requestFocus = useFocusRequest(() => opener.current)
   useFocusAfterRemoval(opener)
 
   function close() {
     setIsOpen(false)
     onClose?.()
-    // The opener is rendered again by then.
-    requestAnimationFrame(() => opener.current?.focus())
+    requestFocus()
   }
 
   if (isOpen || (isOpenedByLink && reason === undefined)) return <ConfirmPanel {...panel} kind={kind} onClose={close} />

@@ -46,15 +46,29 @@ export function InlineForm({ action, mutation, names, reason, size = 'medium', .
   )
 }
 
+/** A function that focuses the element that `find` returns, once the update that renders it is done. */
+export function useFocusRequest(find: () => HTMLElement | null | undefined) {
+  const isRequested = useRef(false)
+  useEffect(() => {
+    const target = isRequested.current ? find() : undefined
+    if (!target) return
+    isRequested.current = false
+    target.focus()
+  })
+  return () => {
+    isRequested.current = true
+  }
+}
+
 /** State of a form that a button opens in place. `close` shows a toast and returns the focus to the button. */
 export function useInlineForm() {
   const [isOpen, setIsOpen] = useState(false)
   const opener = useRef<HTMLButtonElement>(null)
+  const requestFocus = useFocusRequest(() => (isOpen ? undefined : opener.current))
   function close(done?: string) {
     setIsOpen(false)
     if (done !== undefined) toast({ text: done })
-    // The button is rendered again only after this update.
-    requestAnimationFrame(() => opener.current?.focus())
+    requestFocus()
   }
   return { isOpen, opener, open: () => setIsOpen(true), close }
 }
@@ -63,11 +77,11 @@ export function useInlineForm() {
 export function useRowForm() {
   const [isOpen, setIsOpen] = useState(false)
   const place = useRef<HTMLDivElement>(null)
+  const requestFocus = useFocusRequest(() => (isOpen ? undefined : place.current?.querySelector('button')))
   function close(done?: string) {
     setIsOpen(false)
     if (done !== undefined) toast({ text: done })
-    // The menu is rendered again only after this update.
-    requestAnimationFrame(() => place.current?.querySelector('button')?.focus())
+    requestFocus()
   }
   return { isOpen, place, open: () => setIsOpen(true), close }
 }

@@ -2,6 +2,7 @@ import { Ellipsis, type LucideIcon } from 'lucide-react'
 import { type ReactElement, type ReactNode, useRef, useState } from 'react'
 import { IconButton } from './button.tsx'
 import { ConfirmPanel, type ConfirmPanelProps } from './confirm.tsx'
+import { useFocusRequest } from './inline-form.tsx'
 import type { Target } from './links.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
 
@@ -26,12 +27,12 @@ export function RowMenu({ label, actions, header, trigger }: RowMenuProps) {
   const place = useRef<HTMLDivElement>(null)
   const shown = actions.filter((action) => action !== undefined && action !== false)
   const open = shown.find(({ text }) => text === confirming)
+  const requestFocus = useFocusRequest(() => (open ? undefined : place.current?.querySelector('button')))
   if (shown.length === 0) return null
 
   function close() {
     setConfirming(undefined)
-    // The button is rendered again by then.
-    requestAnimationFrame(() => place.current?.querySelector('button')?.focus())
+    requestFocus()
   }
   const items = shown.map((action): MenuItem =>
     'confirm' in action ? { ...action, onSelect: () => setConfirming(action.text) } : action,
