@@ -82,6 +82,26 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     expect((await settings()).description).not.toBe('edited')
   })
 
+  test('a page that is opened during a save waits for it, without a question', async () => {
+    await openTab(page, server, 'kafka', '/settings')
+    const held = Promise.withResolvers<void>()
+    await page.route(`**/api/v2/workspaces/${kafka.id}`, async (route) => {
+      if (route.request().method() === 'PATCH') await held.promise
+      await route.continue()
+    })
+    await page.getByLabel('Description').fill('Brokers of the order stream.')
+    await button(page, 'Save').click()
+    await page.getByRole('navigation', { name: 'Workspace settings' }).getByRole('link', { name: 'Tags' }).click()
+    const early = await region(page, 'Tags').count()
+    const questions = await page.getByRole('dialog').count()
+    held.resolve()
+    await region(page, 'Tags').waitFor()
+    await page.unroute(`**/api/v2/workspaces/${kafka.id}`)
+
+    expect([early, questions]).toEqual([0, 0])
+    expect((await settings()).description).toBe('Brokers of the order stream.')
+  })
+
   test('renaming updates the URL, a tag has a value, and a flat tag can be removed', async () => {
     const { id } = await remoteWorkspace(server, { name: 'before', configuration: '' })
     const flat = ['gone', 'kept'].map((name) => ({ type: 'tags', attributes: { name } }))

@@ -87,7 +87,7 @@ export function SettingsForm({ title, about, readOnly, names, draft, onSave, ...
   if (readOnly) return <Card title={title}>{readOnly}</Card>
   return (
     <Card title={title} about={about}>
-      <UnsavedChanges isDirty={draft.isDirty} onDiscard={discard} />
+      <UnsavedChanges isDirty={draft.isDirty} isSaving={isPending} onDiscard={discard} />
       <form ref={form} noValidate onSubmit={(event) => void submit(event)} className="max-w-xl space-y-4">
         {props.children}
         <FormErrors error={error} names={names} />

@@ -1,13 +1,17 @@
 import { useBlocker } from '@tanstack/react-router'
+import { useEffect } from 'react'
 import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 
-type UnsavedChangesProps = { isDirty: boolean; onDiscard?: () => void }
+type UnsavedChangesProps = { isDirty: boolean; isSaving?: boolean; onDiscard?: () => void }
 type Place = { pathname: string; search: unknown }
 
-/** Asks before the user opens another page or tab. Navigations after an action, such as a deletion, have `ignoreBlocker`. */
-export function UnsavedChanges({ isDirty, onDiscard }: UnsavedChangesProps) {
+/** Asks before the user opens another page or tab; during a save, this waits for it. Navigations after an action, such as a deletion, have `ignoreBlocker`. */
+export function UnsavedChanges({ isDirty, isSaving = false, onDiscard }: UnsavedChangesProps) {
   const { status, proceed, reset } = useBlocker({ shouldBlockFn: isElsewhere, disabled: !isDirty, withResolver: true })
+  useEffect(() => {
+    if (!isDirty) proceed?.()
+  }, [isDirty, proceed])
   function discard() {
     onDiscard?.()
     proceed?.()
@@ -15,7 +19,7 @@ export function UnsavedChanges({ isDirty, onDiscard }: UnsavedChangesProps) {
   return (
     <Dialog
       title="Discard changes?"
-      isOpen={status === 'blocked'}
+      isOpen={status === 'blocked' && isDirty && !isSaving}
       onClose={() => reset?.()}
       width="max-w-md"
       footer={
