@@ -160,7 +160,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     await row.waitFor({ state: 'detached' })
 
     expect(account.attributes.username).toBe('rosalind')
-    expect(expiry).toContain('in 29 days')
+    expect(expiry).toContain('in 30 days')
     expect(shownLater).toBe(0)
     expect(access).toEqual([])
     expect(faults).toEqual([])
@@ -177,7 +177,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     const status = async (token: string, expected: number) =>
       server.api('GET', '/account/details', undefined, { token, expect: expected })
 
-    await own.getByText('in 6 days').waitFor()
+    await own.getByText('in 7 days').waitFor()
     await own.getByRole('button', { name: 'Actions for backup' }).click()
     await own.getByRole('menuitem', { name: 'Rotate' }).click()
     const shown = own.getByRole('region', { name: 'the token' })

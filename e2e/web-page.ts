@@ -135,7 +135,10 @@ export async function accessFaults(page: Page) {
   return [...found]
 }
 
-/** Horizontal overflow of the page, in px. */
+/** Horizontal overflow of the page, in px, once it has adapted to its size. */
 export async function overflowOf(page: Page) {
+  await page
+    .waitForFunction('document.documentElement.scrollWidth <= innerWidth', undefined, { timeout: 2000 })
+    .catch(() => undefined)
   return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
 }
