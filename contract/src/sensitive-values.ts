@@ -93,7 +93,7 @@ function hasSensitiveKey(value: unknown, texts: SensitiveTexts) {
 export function maskedPlan(plan: unknown, texts: SensitiveTexts) {
   const document = record(plan)
   if (texts.size === 0) return document
-  const masked = (change: unknown) => maskedChange(record(change), texts, maskedAttributes)
+  const masked = (change: unknown) => maskedChange(record(change), texts, { isResource: true })
   const resources = (list: unknown) =>
     records(list).map((resource) => ({ ...resource, change: masked(resource.change) }))
   return {
@@ -107,7 +107,7 @@ export function maskedPlan(plan: unknown, texts: SensitiveTexts) {
     output_changes: Object.fromEntries(
       Object.entries(record(document.output_changes)).map(([name, change]) => [
         name,
-        maskedChange(record(change), texts, maskedSides),
+        maskedChange(record(change), texts, { isResource: false }),
       ]),
     ),
     ...(document.action_invocations !== undefined && {
@@ -115,7 +115,7 @@ export function maskedPlan(plan: unknown, texts: SensitiveTexts) {
         const { after, after_sensitive: marks } = maskedChange(
           { after: action.config_values, after_sensitive: action.config_sensitive },
           texts,
-          maskedAttributes,
+          { isResource: true },
         )
         return { ...action, config_values: after, config_sensitive: marks }
       }),
@@ -123,9 +123,11 @@ export function maskedPlan(plan: unknown, texts: SensitiveTexts) {
   }
 }
 
-function maskedChange(whole: Record<string, unknown>, texts: SensitiveTexts, mask: typeof maskedSides) {
-  const change = withoutKeys(whole, texts, mask === maskedAttributes)
+/** `isResource`: the keys at the top are names of attributes, which are never sensitive. */
+function maskedChange(whole: Record<string, unknown>, texts: SensitiveTexts, { isResource }: { isResource: boolean }) {
+  const change = withoutKeys(whole, texts, isResource)
   const { before, after, before_sensitive: beforeMarks, after_sensitive: afterMarks } = change
+  const mask = isResource ? maskedAttributes : maskedSides
   const sides = mask({ before, after, beforeMarks, afterMarks }, texts)
   if (!sides) return change
   return {

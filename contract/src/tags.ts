@@ -1,16 +1,13 @@
 import { z } from 'zod'
 import { boundedList, requestBody, resourceId } from './json-api.ts'
+import { TAG_MAX, TAG_RULE, TAG_TEXT } from './limits.ts'
 import { type Written, hasOne, resource, timestamp } from './responses.ts'
-
-const MAX_TEXT = 255
-const TEXT = /^[\p{L}\p{N} _.:=+@-]*$/u
-const TEXT_RULE = 'may only contain letters, numbers, spaces and the characters _ . : = + - @'
 
 export const tagKey = z
   .string()
   .min(1, { error: "tag key can't be blank", abort: true })
-  .max(MAX_TEXT)
-  .regex(TEXT, `tag key ${TEXT_RULE}`)
+  .max(TAG_MAX)
+  .regex(TAG_TEXT, `tag key ${TAG_RULE}`)
   .regex(/^\S(.*\S)?$/, 'tag key must not begin or end with a space')
 
 /** A tag with a key and a value. A key alone is a flat tag of the older interface. */
@@ -18,8 +15,8 @@ const tagBinding = z.object({
   key: tagKey,
   value: z
     .string()
-    .max(MAX_TEXT)
-    .regex(TEXT, `tag value ${TEXT_RULE}`)
+    .max(TAG_MAX)
+    .regex(TAG_TEXT, `tag value ${TAG_RULE}`)
     .nullish()
     .transform((value) => value ?? ''),
 })
@@ -47,9 +44,9 @@ const reservedKey = z.preprocess(
     .string()
     .refine((text) => text !== '', { error: "Key can't be blank", abort: true })
     .refine((text) => tagKey.safeParse(text).success, {
-      error: ({ input }) => `Key is invalid: it ${TEXT_RULE}, and is ${JSON.stringify(input)}`,
+      error: ({ input }) => `Key is invalid: it ${TAG_RULE}, and is ${JSON.stringify(input)}`,
     })
-    .meta({ maxLength: MAX_TEXT }),
+    .meta({ maxLength: TAG_MAX }),
 )
 const reservedTagKey = z.object({ key: reservedKey, 'disable-overrides': z.boolean().optional() })
 export const createReservedTagKeyBody = requestBody('reserved-tag-keys', reservedTagKey)

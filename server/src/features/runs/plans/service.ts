@@ -57,7 +57,9 @@ async function readStart(content: Readable) {
 /** An apply, and whether `openErroredState` has a state for the actor. */
 export async function readApply(ctx: Ctx, applyId: string) {
   const apply = await requirePhase(ctx, applyId, { kind: 'apply' })
-  const content = apply.phase.status === 'finished' ? undefined : await findErroredState(ctx, apply)
+  // Clients poll applies: the blob store is asked only about one that ended early.
+  const mayHave = apply.phase.status === 'errored' || apply.phase.status === 'canceled'
+  const content = mayHave ? await findErroredState(ctx, apply) : undefined
   content?.destroy()
   return { phase: apply.phase, hasErroredState: content !== undefined }
 }

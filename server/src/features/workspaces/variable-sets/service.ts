@@ -17,6 +17,7 @@ import {
 } from '../variables/service.ts'
 import { findVariable, listVariables } from '../variables/store.ts'
 import { listReadableWorkspaces, requireVisibleWorkspaces, requireWorkspace } from '../workspaces/access.ts'
+import { insertFormerScope } from '../workspaces/set-scope-store.ts'
 import { noticedSet, readableSets, requireVariableSet, variableSetAudit } from './access.ts'
 import { listOverridesOfSet, listOverwrites } from './effective-variables.ts'
 import type { SetWorkspace } from './resource.ts'
@@ -129,7 +130,7 @@ export async function updateVariableSet(ctx: Ctx, id: string, { attributes, rela
         updated_at: ctx.now(),
       }
       const shrinks = attributes.global === false || relationships.workspaces || relationships.projects
-      if (shrinks) await store.insertFormerScope(ctx.db, id)
+      if (shrinks) await insertFormerScope(ctx.db, { setId: id })
       await store.updateVariableSet(ctx.db, id, columns)
       await replaceSetScope(ctx, set, relationships)
       const { vars, ...scope } = relationships
@@ -156,7 +157,7 @@ export async function changeSetScope(ctx: Ctx, id: string, { change, kind, ident
   const event = await variableSetAudit(ctx, set, `${change}_${kind}`, { [kind]: ids })
   await audited(ctx, event, async (ctx) => {
     if (change === 'add') return store.insertScope(ctx.db, id, kind, ids)
-    await store.insertFormerScope(ctx.db, id)
+    await insertFormerScope(ctx.db, { setId: id })
     return store.deleteScope(ctx.db, id, kind, ids)
   })
 }
@@ -201,7 +202,7 @@ export async function deleteVariableSet(ctx: Ctx, id: string) {
   const set = await requireVariableSet(ctx, id, 'manage')
   await audited(ctx, await variableSetAudit(ctx, set, 'destroy'), async (ctx) => {
     const owner = { variableSetId: id, organizationId: set.organization_id }
-    await store.insertFormerScope(ctx.db, id)
+    await insertFormerScope(ctx.db, { setId: id })
     await keepFormerValues(ctx, owner, { replaced: await listVariables(ctx.db, owner) })
     await store.deleteVariableSet(ctx.db, id)
   })

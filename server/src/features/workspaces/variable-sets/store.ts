@@ -5,6 +5,7 @@ import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
+import { type SqlText, isEffective } from '../workspaces/set-scope-store.ts'
 import { countRows } from '../workspaces/store.ts'
 
 /**
@@ -104,16 +105,7 @@ function inScope(scope: VariableSetScope): RawBuilder<unknown> {
   }
 }
 
-/** Sets owned by a project are effective only in the project. */
-function isEffective(workspaceId: SqlText, projectId: SqlText) {
-  return sql`((s.project_id is null or s.project_id = ${projectId}) and (s.is_global
-    or exists (select from variable_set_workspaces x where x.variable_set_id = s.id and x.workspace_id = ${workspaceId})
-    or exists (select from variable_set_projects x where x.variable_set_id = s.id and x.project_id = ${projectId})))`
-}
-
 export type EffectiveSet = { id: string; name: string; priority: boolean; scope: 'workspace' | 'project' | 'global' }
-
-type SqlText = string | RawBuilder<unknown>
 
 /** A workspace and its location; `projectOf` is the project where only the workspace is known. */
 export type WorkspaceScope<Text = string> = { workspaceId: Text; projectId: SqlText; organizationId: Text }
@@ -209,17 +201,6 @@ export async function listSensitiveValues(db: Db, workspaceIds: readonly string[
     select a.workspace_id, a.organization_id, null, null, null, f.length, f.digest
       from applied a join former_sensitive_values f on f.variable_set_id = a.variable_set_id`.execute(db)
   return rows
-}
-
-/** Records the workspaces to which the set applies, before its scope shrinks. Sets without sensitive values are ignored. */
-export async function insertFormerScope(tx: Tx, id: string) {
-  await sql`insert into former_variable_sets (workspace_id, variable_set_id)
-    select w.id, s.id from variable_sets s join workspaces w on w.organization_id = s.organization_id
-     where s.id = ${id} and ${isEffective(sql.ref('w.id'), sql.ref('w.project_id'))}
-       and (exists (select from variables v where v.variable_set_id = s.id and v.sensitive)
-         or exists (select from former_sensitive_values f where f.variable_set_id = s.id))
-     order by w.id
-    on conflict do nothing`.execute(tx)
 }
 
 export async function insertVariableSet(db: Db, row: Insertable<Schema['variable_sets']>) {

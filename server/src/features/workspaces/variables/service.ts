@@ -163,8 +163,10 @@ export async function keepFormerValues(
 ) {
   const textsOf = (rows: readonly store.VariableRow[]) =>
     sensitiveTexts(rows.flatMap((row) => (row.sensitive ? { value: openValue(ctx, row), hcl: row.hcl } : [])))
+  const before = textsOf(replaced)
+  if (before.size === 0) return
   const still = textsOf(current)
-  const former = [...textsOf(replaced)].filter((text) => !still.has(text))
+  const former = [...before].filter((text) => !still.has(text))
   if (former.length === 0) return
   const { organizationId } = owner
   const digests = digestsOf(former, formerValueKey(ctx.secrets, organizationId))

@@ -7,6 +7,7 @@ import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { policyColumn, raiseAccessRevision } from '../../organizations/organizations/store.ts'
+import { insertFormerScope } from './set-scope-store.ts'
 
 export type WorkspaceRow = Selectable<Schema['workspaces']>
 
@@ -105,7 +106,7 @@ export async function moveWorkspaces(
   { organizationId, projectId, now }: { organizationId: string; projectId: string; now: Date },
 ) {
   await sql`select from workspaces where id = any(${ids}) order by id for update`.execute(tx)
-  await insertFormerSets(tx, ids)
+  await insertFormerScope(tx, { workspaceIds: ids })
   await tx
     .updateTable('workspaces')
     .set({ project_id: projectId, updated_at: now })
@@ -113,20 +114,6 @@ export async function moveWorkspaces(
     .where('project_id', '<>', projectId)
     .execute()
   await raiseAccessRevision(tx, { organizationId })
-}
-
-/** Records the variable sets that apply to workspaces through their project, before a move: values of them may be deployed. */
-async function insertFormerSets(tx: Tx, ids: readonly string[]) {
-  await sql`insert into former_variable_sets (workspace_id, variable_set_id)
-    select w.id, s.id from workspaces w join variable_sets s on s.organization_id = w.organization_id
-     where w.id = any(${ids})
-       and (exists (select from variable_set_projects x where x.variable_set_id = s.id and x.project_id = w.project_id)
-         or (s.project_id = w.project_id and (s.is_global
-           or exists (select from variable_set_workspaces x where x.variable_set_id = s.id and x.workspace_id = w.id))))
-       and (exists (select from variables v where v.variable_set_id = s.id and v.sensitive)
-         or exists (select from former_sensitive_values f where f.variable_set_id = s.id))
-     order by w.id
-    on conflict do nothing`.execute(tx)
 }
 
 /** Takes the row lock that guards a workspace's lock, queue and state. */
@@ -143,7 +130,7 @@ export async function updateWorkspace(
   { id, organization_id: organizationId }: Pick<WorkspaceRow, 'id' | 'organization_id'>,
   changes: Updateable<Schema['workspaces']>,
 ) {
-  if (changes.project_id !== undefined) await insertFormerSets(tx, [id])
+  if (changes.project_id !== undefined) await insertFormerScope(tx, { workspaceIds: [id] })
   await tx.updateTable('workspaces').set(changes).where('id', '=', id).execute()
   if (changes.project_id !== undefined) await raiseAccessRevision(tx, { organizationId })
 }
