@@ -5,7 +5,7 @@ import { Card, DescriptionList } from '../../components/card.tsx'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { ErrorNote, Notice, loaded } from '../../components/feedback.tsx'
-import { byteSize, counted } from '../../components/numbers.ts'
+import { byteSize, capitalized, counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
 import { OUTCOME_STYLE, StatusText } from '../../components/status.tsx'
 import { Count, Table } from '../../components/table.tsx'
@@ -120,7 +120,7 @@ function Queue({ health: { queue }, problems }: PartProps) {
           columns={[
             { header: 'Kind', cell: ({ name }) => name },
             ...(['waiting', 'active', 'scheduled', 'failed'] as const).map((state) => ({
-              header: state.charAt(0).toUpperCase() + state.slice(1),
+              header: capitalized(state),
               className: state === 'active' || state === 'scheduled' ? 'text-right max-sm:hidden' : 'text-right',
               cell: (kind: (typeof kinds)[number] & { id: string }) => <Count value={kind[state]} />,
             })),

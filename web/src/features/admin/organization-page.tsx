@@ -1,14 +1,14 @@
-import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
+import { Link, getRouteApi } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
-import { failureOf, invalidate } from '../../api/queries.ts'
+import { failureOf } from '../../api/queries.ts'
 import { buttonClass } from '../../components/button.tsx'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { CopyButton } from '../../components/copy.tsx'
+import { useDeleteAndLeave } from '../../components/delete-and-leave.ts'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
 import { RadioField, TextField } from '../../components/form.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
 import { Page } from '../../components/page.tsx'
 import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
 import { RelativeTime } from '../../components/time.tsx'
@@ -16,7 +16,6 @@ import { useOrganizations } from '../organizations/organizations.ts'
 import {
   type FeatureSet,
   type SiteOrganization,
-  deleteSiteOrganization,
   limitsText,
   updateSiteOrganization,
   useFeatureSets,
@@ -124,7 +123,7 @@ function Plan({ organization, sets }: { organization: SiteOrganization; sets: re
 }
 
 function Deletion({ name }: { name: string }) {
-  const navigate = useNavigate()
+  const remove = useDeleteAndLeave()
   return (
     <Card
       title="Delete organization"
@@ -138,12 +137,15 @@ function Deletion({ name }: { name: string }) {
         consequence="This can’t be undone. Members lose access immediately, and running plans and applies are lost."
         typedName={name}
         action="Delete organization"
-        onConfirm={async () => {
-          await deleteSiteOrganization(name)
-          toast({ text: `${name} was deleted` })
-          await navigate({ to: '/app/admin/organizations', ignoreBlocker: true })
-          await invalidate(['admin-organizations', 'list'], ['organizations'])
-        }}
+        onConfirm={async () =>
+          remove({
+            path: `/admin/organizations/${name}`,
+            name,
+            target: { to: '/app/admin/organizations' },
+            own: ['admin-organizations', name],
+            affected: [['admin-organizations', 'list'], ['organizations']],
+          })
+        }
       />
     </Card>
   )

@@ -42,10 +42,6 @@ export async function updateSiteOrganization(
   await invalidate(['admin-organizations'], ['organizations'])
 }
 
-export async function deleteSiteOrganization(name: string) {
-  await request('DELETE', `/admin/organizations/${name}`)
-}
-
 /** Limits of a plan, in words. */
 export function limitsText({ attributes }: FeatureSet) {
   const limits = [

@@ -1,15 +1,15 @@
-import { Link, getRouteApi, useNavigate } from '@tanstack/react-router'
+import { Link, getRouteApi } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
-import { failureOf, invalidate } from '../../api/queries.ts'
+import { failureOf } from '../../api/queries.ts'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { CopyButton } from '../../components/copy.tsx'
+import { useDeleteAndLeave } from '../../components/delete-and-leave.ts'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { ErrorPage, Skeleton, loaded } from '../../components/feedback.tsx'
 import { CODE_INPUT, TextField } from '../../components/form.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
 import { Page } from '../../components/page.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
@@ -19,7 +19,7 @@ import { useSession } from '../session/session.ts'
 import { TokensCard } from '../tokens/tokens-card.tsx'
 import { AccountActions } from './account-actions.tsx'
 import { SignInMethod, UserBadges } from './users-page.tsx'
-import { type AdminUser, deleteUser, updateUser, useMemberships, useSignInMethod, useUser } from './users.ts'
+import { type AdminUser, updateUser, useMemberships, useSignInMethod, useUser } from './users.ts'
 
 const route = getRouteApi('/frame/app/admin/users/$user')
 
@@ -157,7 +157,7 @@ function Memberships({ userId }: { userId: string }) {
 }
 
 function Deletion({ user, isSelf }: { user: AdminUser; isSelf: boolean }) {
-  const navigate = useNavigate()
+  const remove = useDeleteAndLeave()
   const { username } = user.attributes
   return (
     <Card
@@ -173,12 +173,15 @@ function Deletion({ user, isSelf }: { user: AdminUser; isSelf: boolean }) {
         consequence="This can’t be undone. The user is signed out, and programs with the user’s tokens stop working."
         typedName={username}
         action="Delete user"
-        onConfirm={async () => {
-          await deleteUser(user.id)
-          toast({ text: `${username} was deleted` })
-          await navigate({ to: '/app/admin/users', ignoreBlocker: true })
-          await invalidate(['admin-users', 'list'])
-        }}
+        onConfirm={async () =>
+          remove({
+            path: `/admin/users/${user.id}`,
+            name: username,
+            target: { to: '/app/admin/users' },
+            own: ['admin-users', user.id],
+            affected: [['admin-users', 'list']],
+          })
+        }
       />
     </Card>
   )

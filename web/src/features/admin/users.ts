@@ -97,7 +97,3 @@ export function useResetPassword(id: string) {
     ['admin-users', id],
   )
 }
-
-export async function deleteUser(id: string) {
-  await request('DELETE', `/admin/users/${id}`)
-}

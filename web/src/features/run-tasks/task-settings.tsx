@@ -1,10 +1,10 @@
-import { Link, useNavigate } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
-import { queries } from '../../api/queries.ts'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
+import { useDeleteAndLeave } from '../../components/delete-and-leave.ts'
 import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
-import { DELETION, RUN_TASKS, attachedReason, taskRoute, useDeleteTask, useUpdateTask } from './run-tasks.ts'
+import { DELETION, RUN_TASKS, attachedReason, taskRoute, useUpdateTask } from './run-tasks.ts'
 import { GLOBAL_POINTER, GeneralFields, GlobalFields, POOL_POINTER, ReceiverFields } from './task-fields.tsx'
 import { type TaskValues, taskBody, taskValues } from './task-form.ts'
 import { LEVELS, STAGES, STAGE_NAMES, type Task } from './workspace-tasks.ts'
@@ -74,16 +74,10 @@ function Global({ task }: { task: Task }) {
 
 function Deletion({ task }: { task: Task }) {
   const { organization } = taskRoute.useParams()
-  const navigate = useNavigate()
-  const remove = useDeleteTask(organization)
+  const remove = useDeleteAndLeave()
   const { name } = task.attributes
   const reason = attachedReason(task)
 
-  async function confirm() {
-    await remove.mutateAsync(task.id)
-    await navigate({ to: '/app/$organization/run-tasks', params: { organization }, ignoreBlocker: true })
-    queries.removeQueries({ queryKey: [RUN_TASKS, organization, task.id] })
-  }
   return (
     <Card
       title="Delete run task"
@@ -114,8 +108,18 @@ function Deletion({ task }: { task: Task }) {
         title={`Delete ${name}?`}
         consequence={DELETION}
         action={`Delete ${name}`}
-        done={`Run task ${name} deleted`}
-        onConfirm={confirm}
+        onConfirm={async () =>
+          remove({
+            path: `/tasks/${task.id}`,
+            name: `Run task ${name}`,
+            target: { to: '/app/$organization/run-tasks', params: { organization } },
+            own: [RUN_TASKS, organization, task.id],
+            affected: [
+              [RUN_TASKS, organization, 'list'],
+              ['tasks', organization],
+            ],
+          })
+        }
       />
     </Card>
   )

@@ -1,12 +1,12 @@
-import { useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
+import { useDeleteAndLeave } from '../../components/delete-and-leave.ts'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { CheckField, RadioField, TextArea, TextField } from '../../components/form.tsx'
 import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
 import { VISIBILITIES } from './new-team-dialog.tsx'
-import { type Team, deleteTeam, isOwners, useUpdateTeam } from './teams.ts'
+import { type Team, isOwners, useUpdateTeam } from './teams.ts'
 
 type TeamSettingsProps = { organization: string; team: Team }
 
@@ -85,7 +85,7 @@ function General({ organization, team }: TeamSettingsProps) {
 }
 
 function Deletion({ organization, team }: TeamSettingsProps) {
-  const navigate = useNavigate()
+  const remove = useDeleteAndLeave()
   const { name } = team.attributes
   if (isOwners(team)) return null
   return (
@@ -101,11 +101,18 @@ function Deletion({ organization, team }: TeamSettingsProps) {
         consequence="Pipelines that use its tokens stop working immediately. This can’t be undone."
         typedName={name}
         action="Delete team"
-        done={`${name} deleted`}
-        onConfirm={async () => {
-          await deleteTeam(organization, team.id)
-          void navigate({ to: '/app/$organization/teams', params: { organization }, ignoreBlocker: true })
-        }}
+        onConfirm={async () =>
+          remove({
+            path: `/teams/${team.id}`,
+            name,
+            target: { to: '/app/$organization/teams', params: { organization } },
+            own: ['teams', team.id],
+            affected: [
+              ['teams', organization],
+              ['organization-memberships', organization],
+            ],
+          })
+        }
       />
     </Card>
   )

@@ -2,7 +2,7 @@ import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/res
 import type { CreateTeam, UpdateTeam, teamSchema } from '@groundstate/contract/teams'
 import { useQuery } from '@tanstack/react-query'
 import { get, getData, queryString, request } from '../../api/client.ts'
-import { keepWithin, sendAndRefetch, useChange } from '../../api/queries.ts'
+import { keepWithin, useChange } from '../../api/queries.ts'
 import { capitalized } from '../../components/numbers.ts'
 
 export type Team = Wire<typeof teamSchema>
@@ -58,10 +58,6 @@ export function useUpdateTeam(organization: string, id: string) {
     ['workspaces'],
     ['projects'],
   )
-}
-
-export async function deleteTeam(organization: string, id: string) {
-  await sendAndRefetch('DELETE', `/teams/${id}`, ['teams', organization], ['organization-memberships', organization])
 }
 
 /** The organization access that has an effect on this server, in words that follow "Members can". */
