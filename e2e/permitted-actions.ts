@@ -3,7 +3,7 @@ export type Probe = readonly [method: string, path: string, body?: unknown]
 const permission = (path: string, name: string): Probe => ['GET', path, name]
 
 type Subject = { id: string }
-/** What the members of the test may be permitted to use; `ledger` is a workspace of the project. */
+/** The resources to which members get permissions; `ledger` is a workspace of the project. */
 type Subjects = Record<
   | 'project'
   | 'defaultProject'
@@ -55,7 +55,7 @@ export function permittedActions(subjects: Subjects) {
     { data: document('run-triggers', {}, { sourceable: ['workspaces', id] }) },
   ]
 
-  /** Of the sidebar: what its page lists. */
+  /** The lists on the pages of the sidebar, by their labels. */
   const NAVIGATION: Record<string, readonly Probe[]> = {
     Workspaces: [['GET', `${ORGANIZATION}/workspaces`]],
     Projects: [['GET', `${ORGANIZATION}/projects`]],

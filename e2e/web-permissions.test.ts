@@ -8,7 +8,7 @@ import { rawState, storeState } from './stored-states.ts'
 import { hasTerraform } from './terraform.ts'
 import { bootWebServer, createPerson, DESK, PASSWORD } from './web-page.ts'
 
-/** What a page shows: its heading, its controls with the reason why one is disabled, its fields and links. */
+/** The heading, fields and links of a page, and its controls, with the reason if one is disabled. */
 type Shown = {
   title: string
   controls: Record<string, string | null>

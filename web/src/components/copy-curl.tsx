@@ -1,7 +1,7 @@
 import { Terminal } from 'lucide-react'
 import { apiPath } from '../api/client.ts'
 import { Button } from './button.tsx'
-import { copyText } from './copy.tsx'
+import { copyText, shellQuoted } from './copy.tsx'
 import { toast } from './overlay-hosts.tsx'
 
 /** Copies the request that reads the shown resource: `path="/projects/prj-1"`. The token stays a variable of the shell. */
@@ -22,7 +22,7 @@ export function curlCommand(url: string, { method = 'GET', type, data, isPublic 
     method === 'GET' ? 'curl -g' : `curl -g --request ${method}`,
     ...(isPublic ? [] : ['--header "Authorization: Bearer $GROUNDSTATE_TOKEN"']),
     ...(type === undefined ? [] : [`--header 'Content-Type: ${type}'`]),
-    ...(data === undefined ? [] : [`--data-binary '${data.replaceAll("'", String.raw`'\''`)}'`]),
+    ...(data === undefined ? [] : [`--data-binary ${shellQuoted(data)}`]),
     `'${url.replaceAll("'", '%27')}'`,
   ].join(data === undefined ? ' ' : ' \\\n  ')
 }

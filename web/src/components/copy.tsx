@@ -34,7 +34,11 @@ export async function copyText(text: string) {
 
 /** An argument in a command for a POSIX shell, quoted if it has more than harmless characters. */
 export function shellArgument(text: string) {
-  return /^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+  return /^[\w.:/-]+$/.test(text) ? text : shellQuoted(text)
+}
+
+export function shellQuoted(text: string) {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 export function CodeBlock({ code, label }: { code: string; label: string }) {

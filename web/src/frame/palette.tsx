@@ -13,12 +13,11 @@ import { keepWithin } from '../api/queries.ts'
 import { Modal } from '../components/dialog-popup.tsx'
 import { useSettled } from '../components/filters.tsx'
 import { useGo } from '../components/links.tsx'
-import { toast } from '../components/overlay-hosts.tsx'
 import { useOrganizationPermissions, useOrganizations } from '../features/organizations/organizations.ts'
 import { offeredRunActions, openRunAction } from '../features/runs/approval/run-shortcuts.ts'
 import { runTitle } from '../features/runs/run-text.ts'
 import { useSession, useSignOut } from '../features/session/session.ts'
-import { useWorkspace, useWorkspaceLock } from '../features/workspaces/workspace.ts'
+import { useUnlock, useWorkspace } from '../features/workspaces/workspace.ts'
 import {
   type Item,
   type ItemGroup,
@@ -47,7 +46,7 @@ export default function Palette({ organization, isOpen, onClose, onShortcuts }: 
   const document = useWorkspace(organization ?? '', name).data
   const organizations = useOrganizations().data?.data.map(({ attributes }) => attributes.name) ?? []
   const account = useSession().data
-  const lock = useWorkspaceLock(organization ?? '')
+  const { unlock } = useUnlock(organization ?? '')
   const signOut = useSignOut()
   const { setTheme } = useTheme()
 
@@ -58,19 +57,11 @@ export default function Palette({ organization, isOpen, onClose, onShortcuts }: 
     onSelect?.()
     if (link) goTo(link)
   }
-  function unlock() {
-    if (!document) return
-    const { id, attributes } = document.data
-    void lock.mutateAsync({ id, action: 'unlock' }).then(
-      () => toast({ text: `${attributes.name} unlocked` }),
-      ({ message }: Error) => toast({ text: message, tone: 'bad' }),
-    )
-  }
 
   const groups: readonly ItemGroup[] = [
     runGroup(isOpen ? offeredRunActions() : [], openRunAction),
     ...(organization !== undefined && document
-      ? [workspaceGroup({ organization, document, userId: account?.id, unlock })]
+      ? [workspaceGroup({ organization, document, userId: account?.id, unlock: () => unlock(document.data) })]
       : []),
     ...(organization !== undefined && matches.data ? matchGroups(organization, name, matches.data) : []),
     ...(organization === undefined ? [] : organizationGroups(organization, permissions)),

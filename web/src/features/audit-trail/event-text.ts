@@ -1,5 +1,6 @@
 import type { auditTrailResponse } from '@groundstate/contract/audit-trail'
 import type { Wire } from '@groundstate/contract/responses'
+import { capitalized } from '../../components/numbers.ts'
 
 export type AuditTrail = Wire<typeof auditTrailResponse>
 export type AuditEvent = AuditTrail['data'][number]
@@ -122,6 +123,5 @@ export function actorText({ token, description }: AuditEvent['auth']) {
 }
 
 function spaced(name: string) {
-  const text = name.replaceAll('_', ' ')
-  return text.charAt(0).toUpperCase() + text.slice(1)
+  return capitalized(name.replaceAll('_', ' '))
 }

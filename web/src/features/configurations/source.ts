@@ -18,7 +18,7 @@ export type Source = {
   files: readonly { path: string; size: number }[] | undefined
   /** Number of files left out by `.terraformignore` and the default rules. */
   ignored: number
-  /** What left them out: `.git`, `.terraform`, `.terraformignore`. */
+  /** The rules that left them out: `.git`, `.terraform`, `.terraformignore`. */
   ignoredBy: readonly string[]
   bytes: number
 } & ({ kind: 'files'; content: readonly SourceFile[] } | { kind: 'archive'; content: Blob })

@@ -5,6 +5,7 @@ import type { CreateWorkspace, workspaceSchema } from '@groundstate/contract/wor
 import { useQuery } from '@tanstack/react-query'
 import { getData, queryString, request } from '../../api/client.ts'
 import { useChange } from '../../api/queries.ts'
+import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import type { WorkspaceAttributes } from './workspace.ts'
 import { useSomeWorkspaceWith } from './workspaces.ts'
 
@@ -57,9 +58,10 @@ export function useCreateWorkspace(organization: string) {
 }
 
 /** The first projects in which the user may create workspaces. */
-export function useCreatableProjects(organization: string) {
+export function useCreatableProjects(organization: string, { isEnabled = true } = {}) {
   return useQuery({
     queryKey: ['projects', organization, 'creatable'],
+    enabled: isEnabled,
     staleTime: 60_000,
     queryFn: async () => {
       const query = queryString({ 'filter[permissions][create-workspace]': 'true', 'page[size]': 100 })
@@ -72,7 +74,9 @@ export function useCreatableProjects(organization: string) {
 
 /** The reason why the user can neither create a workspace nor use an existing one, for uploads (`can-queue-run`) and imports. */
 export function useTargetReason(organization: string, permission: 'can-queue-run' | 'can-create-state-versions') {
-  const cannotCreate = useCreatableProjects(organization).data?.length === 0
+  const everywhere = useOrganizationPermissions(organization)?.['can-create-workspace']
+  const projects = useCreatableProjects(organization, { isEnabled: everywhere === false })
+  const cannotCreate = everywhere === false && projects.data?.length === 0
   const mayUse = useSomeWorkspaceWith(organization, permission, { isEnabled: cannotCreate })
   if (!cannotCreate || mayUse !== false) return undefined
   const use = permission === 'can-queue-run' ? 'create runs' : 'write states'

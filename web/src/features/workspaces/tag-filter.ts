@@ -1,3 +1,4 @@
+import { TAG_MAX, TAG_RULE, TAG_TEXT } from '@groundstate/contract/limits'
 /** A tag of a workspace; the value is empty for a tag without one. */
 export type Tag = { key: string; value: string }
 
@@ -22,9 +23,8 @@ export function readTag(text: string): Tag {
 export function tagProblem(tag: Tag) {
   if (tag.key === '') return 'enter a tag'
   for (const part of ['key', 'value'] as const) {
-    if (tag[part].length > 255) return `the ${part} is too long: at most 255 characters`
-    if (!/^[\p{L}\p{N} _.:=+@-]*$/u.test(tag[part]))
-      return `the ${part} may only contain letters, numbers, spaces and the characters _ . : = + - @`
+    if (tag[part].length > TAG_MAX) return `the ${part} is too long: at most ${TAG_MAX} characters`
+    if (!TAG_TEXT.test(tag[part])) return `the ${part} ${TAG_RULE}`
   }
   return undefined
 }

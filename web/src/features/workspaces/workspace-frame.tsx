@@ -9,7 +9,6 @@ import { ErrorPage, Notice, Skeleton } from '../../components/feedback.tsx'
 import { TextArea, fieldError, formValues } from '../../components/form.tsx'
 import { InlineForm, useInlineForm } from '../../components/inline-form.tsx'
 import { ListLink, TargetLink } from '../../components/links.tsx'
-import { toast } from '../../components/overlay-hosts.tsx'
 import { Page, usePageTitle } from '../../components/page.tsx'
 import { Tabs } from '../../components/tabs.tsx'
 import { RelativeTime } from '../../components/time.tsx'
@@ -22,7 +21,7 @@ import { useSession } from '../session/session.ts'
 import { holderText, lockHolder, lockReason } from './lock-holder.ts'
 import { WORKSPACE_SETTINGS, WORKSPACE_TABS, workspaceRequest } from './workspace-sections.ts'
 import type { WorkspaceAttributes } from './workspace.ts'
-import { useOpenWorkspace, useUpdateWorkspace, useWorkspace, useWorkspaceLock } from './workspace.ts'
+import { useOpenWorkspace, useUnlock, useUpdateWorkspace, useWorkspace, useWorkspaceLock } from './workspace.ts'
 
 const NewRunDialog = lazy(async () => ({
   default: (await import('../runs/new-run/new-run-dialog.tsx')).NewRunDialog,
@@ -262,6 +261,7 @@ function LockLine() {
 function LockActions() {
   const { organization, document, workspace } = useOpenWorkspace()
   const change = useWorkspaceLock(organization)
+  const { unlock, isPending: isUnlocking } = useUnlock(organization)
   const { data: account } = useSession()
   const { lock: isOpenedByLink = false } = route.useSearch()
   const navigate = route.useNavigate()
@@ -289,22 +289,15 @@ function LockActions() {
     ) : null
   }
   const isOwn = holder.kind === 'user' && holder.id === account?.id
-  const done = `${name} unlocked`
-  // The user may leave the page before the response: callbacks of `mutate` would then be dropped.
-  const unlock = () =>
-    void change.mutateAsync({ id: workspace.id, action: 'unlock' }).then(
-      () => toast({ text: done }),
-      ({ message }: Error) => toast({ text: message, tone: 'bad' }),
-    )
   return (
     <>
       {permissions['can-unlock'] && (
         <Button
           label="Unlock"
           icon={LockOpen}
-          isPending={change.isPending}
+          isPending={isUnlocking}
           reason={isOwn ? undefined : lockReason(holder, workspace.attributes)}
-          onClick={unlock}
+          onClick={() => unlock(workspace)}
         />
       )}
       {permissions['can-force-unlock'] && !isOwn && (
@@ -317,7 +310,7 @@ function LockActions() {
           title={`Force-unlock ${name}, locked by ${holderText(holder)}?`}
           consequence="The lock holder assumes exclusive access. A state upload in progress is discarded, and its changes may be lost."
           action="Force-unlock"
-          done={done}
+          done={`${name} unlocked`}
           onConfirm={async () => change.mutateAsync({ id: workspace.id, action: 'force-unlock' })}
         />
       )}

@@ -29,7 +29,7 @@ export const WORKSPACE_SETTINGS = [
 
 type ShownWorkspace = { id: string; name: string; organization: string }
 
-/** What tabs and sections of the settings read other than the workspace itself, by their paths. */
+/** API paths of tabs and settings that show more than the workspace itself. */
 const REQUESTS: Readonly<Record<string, (shown: ShownWorkspace) => string>> = {
   '/runs': ({ id }) => `/workspaces/${id}/runs`,
   '/states': ({ name, organization }) =>

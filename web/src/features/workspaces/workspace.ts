@@ -11,6 +11,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { get, isNotFound, request } from '../../api/client.ts'
 import { queries } from '../../api/queries.ts'
+import { toast } from '../../components/overlay-hosts.tsx'
 
 export type WorkspaceResource = Wire<typeof workspaceSchema>
 export type WorkspaceAttributes = WorkspaceResource['attributes']
@@ -89,6 +90,18 @@ export function useWorkspaceLock(organization: string) {
       ),
     onSuccess: async (document) => cacheWorkspace(organization, document),
   })
+}
+
+/** Releases the user's own lock, and says so. The user may leave the page before the response: callbacks of `mutate` would then be dropped. */
+export function useUnlock(organization: string) {
+  const change = useWorkspaceLock(organization)
+  function unlock({ id, attributes: { name } }: WorkspaceResource) {
+    void change.mutateAsync({ id, action: 'unlock' }).then(
+      () => toast({ text: `${name} unlocked` }),
+      ({ message }: Error) => toast({ text: message, tone: 'bad' }),
+    )
+  }
+  return { unlock, isPending: change.isPending }
 }
 
 /** Caches the workspace of a response, and invalidates lists. */
