@@ -6,7 +6,7 @@ import { Picker, type PickerPopupProps } from './picker.tsx'
 
 export type PickedItem = { id: string; text: string; link: Target }
 
-type PickListProps = Pick<PickerPopupProps, 'about' | 'load' | 'placeholder'> & {
+export type PickListProps = Pick<PickerPopupProps, 'about' | 'load' | 'placeholder'> & {
   label: string
   items: readonly PickedItem[]
   none: string

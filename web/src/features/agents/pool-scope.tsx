@@ -1,9 +1,8 @@
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { RadioField } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
-import { PickList } from '../../components/pick-list.tsx'
 import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
-import { findProjects, findWorkspaces, projectItem, workspaceItem } from '../workspaces/workspaces.ts'
+import { ScopeList } from '../workspaces/scope-list.tsx'
 import { type ScopeName, type ShownPool, useUpdateAgentPool } from './agent-pools.ts'
 
 export const POOL_SCOPES = [
@@ -16,9 +15,9 @@ export const POOL_SCOPES = [
 ] as const
 
 const LISTS = {
-  'allowed-projects': { title: 'Allowed projects', noun: 'project', none: 'No projects allowed.' },
-  'allowed-workspaces': { title: 'Allowed workspaces', noun: 'workspace', none: 'No workspaces allowed.' },
-  'excluded-workspaces': { title: 'Excluded workspaces', noun: 'workspace', none: 'No workspaces excluded.' },
+  'allowed-projects': { title: 'Allowed projects', kind: 'projects', none: 'No projects allowed.' },
+  'allowed-workspaces': { title: 'Allowed workspaces', kind: 'workspaces', none: 'No workspaces allowed.' },
+  'excluded-workspaces': { title: 'Excluded workspaces', kind: 'workspaces', none: 'No workspaces excluded.' },
 } as const satisfies Record<ScopeName, unknown>
 
 type PoolScopeProps = { organization: string; shown: ShownPool; mayManage: boolean }
@@ -32,7 +31,7 @@ export function PoolScope({ organization, shown, mayManage }: PoolScopeProps) {
   const listsOf = (isOrganization: boolean): readonly ScopeName[] =>
     isOrganization ? ['excluded-workspaces'] : ['allowed-projects', 'allowed-workspaces', 'excluded-workspaces']
   const lists = listsOf(draft.values.scope === 'organization').map((name) => (
-    <ScopeList key={name} {...{ organization, shown, mayManage, name }} />
+    <PoolScopeList key={name} {...{ organization, shown, mayManage, name }} />
   ))
   return (
     <div className="max-w-4xl space-y-4">
@@ -76,35 +75,25 @@ export function PoolScope({ organization, shown, mayManage }: PoolScopeProps) {
   )
 }
 
-function ScopeList({ organization, shown, mayManage, name }: PoolScopeProps & { name: ScopeName }) {
-  const { title, noun, none } = LISTS[name]
+function PoolScopeList({ organization, shown, mayManage, name }: PoolScopeProps & { name: ScopeName }) {
+  const { title, kind, none } = LISTS[name]
   const update = useUpdateAgentPool(shown.pool.id)
   const selected = shown.scope[name]
   const ids = new Set(selected.map(({ id }) => id))
-  const isProject = noun === 'project'
-  const itemOf = isProject ? projectItem : workspaceItem
   const replace = (next: ReadonlySet<string>, done: string) =>
     update.mutate(
-      { relationships: { [name]: { data: [...next].map((id) => ({ type: `${noun}s`, id })) } } },
+      { relationships: { [name]: { data: [...next].map((id) => ({ type: kind, id })) } } },
       { onSuccess: () => toast({ text: done }) },
     )
   return (
-    <div>
-      <h3 className="mb-1 font-medium">{title}</h3>
-      <PickList
-        label={title}
-        items={selected.map((one) => itemOf(organization, one.id, one.name))}
-        none={none}
-        mayChange={mayManage}
-        addLabel={`Add ${noun}`}
-        removeLabel={(text) => `Remove ${text} from the ${title.toLowerCase()}`}
-        placeholder={isProject ? 'Project name' : 'Workspace name'}
-        about={[`${noun}s`, organization, 'outside of', shown.pool.id, name]}
-        load={isProject ? findProjects(organization, { except: ids }) : findWorkspaces(organization, ids)}
-        error={update.error}
-        onAdd={({ id, text }) => replace(new Set([...ids, id]), `${text} added`)}
-        onRemove={({ id, text }) => replace(ids.difference(new Set([id])), `${text} removed`)}
-      />
-    </div>
+    <ScopeList
+      {...{ organization, kind, title, none, selected }}
+      ownerId={shown.pool.id}
+      mayChange={mayManage}
+      removeLabel={(text) => `Remove ${text} from the ${title.toLowerCase()}`}
+      error={update.error}
+      onAdd={({ id, text }) => replace(new Set([...ids, id]), `${text} added`)}
+      onRemove={({ id, text }) => replace(ids.difference(new Set([id])), `${text} removed`)}
+    />
   )
 }

@@ -4,12 +4,11 @@ import { EmptyState } from '../../components/feedback.tsx'
 import { RadioField } from '../../components/form.tsx'
 import { ProjectLink, WorkspaceLink } from '../../components/links.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
-import { PickList } from '../../components/pick-list.tsx'
 import { SearchedList } from '../../components/searched-list.tsx'
 import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
 import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { findProjects, findWorkspaces, projectItem, workspaceItem } from '../workspaces/workspaces.ts'
+import { ScopeList } from '../workspaces/scope-list.tsx'
 import {
   type ScopeChange,
   type SetWorkspace,
@@ -125,11 +124,18 @@ function Scope({
   const change = useChangeScope()
   const project = owningProject(set)
   const draft = useDraft({ scope: set.attributes.global ? 'global' : 'selected' })
-  const act = (method: ScopeChange['method'], kind: ScopeChange['kind'], { id, text }: { id: string; text: string }) =>
-    change.mutate(
-      { method, kind, id, setId: set.id },
-      { onSuccess: () => toast({ text: method === 'POST' ? `Applies to ${text}` : `No longer applied to ${text}` }) },
-    )
+  function list(kind: ScopeChange['kind']) {
+    const act = (method: ScopeChange['method'], id: string, done: string) =>
+      change.mutate({ method, kind, id, setId: set.id }, { onSuccess: () => toast({ text: done }) })
+    return {
+      organization,
+      kind,
+      ownerId: set.id,
+      mayChange: true,
+      onAdd: ({ id, text }: { id: string; text: string }) => act('POST', id, `Applies to ${text}`),
+      onRemove: ({ id, text }: { id: string; text: string }) => act('DELETE', id, `No longer applied to ${text}`),
+    }
+  }
   return (
     <>
       <SettingsForm
@@ -154,40 +160,24 @@ function Scope({
         >
           <div className="grid gap-4 sm:grid-cols-2">
             {project === undefined && (
-              <div>
-                <h3 className="mb-1 font-medium">Projects</h3>
-                <PickList
-                  label="Projects"
-                  items={projects.map(({ id, attributes }) => projectItem(organization, id, attributes.name))}
-                  none="No projects selected."
-                  mayChange
-                  addLabel="Add project"
-                  removeLabel={(name) => `Remove project ${name}`}
-                  placeholder="Project name"
-                  about={['projects', organization, 'without', set.id]}
-                  load={findProjects(organization, { except: new Set(projects.map(({ id }) => id)) })}
-                  onAdd={(item) => act('POST', 'projects', item)}
-                  onRemove={(item) => act('DELETE', 'projects', item)}
-                />
-              </div>
-            )}
-            <div>
-              <h3 className="mb-1 font-medium">Workspaces</h3>
-              <PickList
-                label="Selected workspaces"
-                items={workspaces.map(({ id, attributes }) => workspaceItem(organization, id, attributes.name))}
-                none="No workspaces selected."
-                mayChange
-                addLabel="Add workspace"
-                removeLabel={(name) => `Remove workspace ${name}`}
-                placeholder="Workspace name"
-                about={['workspaces', organization, 'without', set.id]}
-                load={findWorkspaces(organization, new Set(workspaces.map(({ id }) => id)), { inProject: project })}
-                error={change.error}
-                onAdd={(item) => act('POST', 'workspaces', item)}
-                onRemove={(item) => act('DELETE', 'workspaces', item)}
+              <ScopeList
+                {...list('projects')}
+                title="Projects"
+                none="No projects selected."
+                selected={projects.map(({ id, attributes: { name } }) => ({ id, name }))}
+                removeLabel={(name) => `Remove project ${name}`}
               />
-            </div>
+            )}
+            <ScopeList
+              {...list('workspaces')}
+              title="Workspaces"
+              label="Selected workspaces"
+              none="No workspaces selected."
+              selected={workspaces.map(({ id, attributes: { name } }) => ({ id, name }))}
+              inProject={project}
+              removeLabel={(name) => `Remove workspace ${name}`}
+              error={change.error}
+            />
           </div>
         </Card>
       )}
