@@ -7,6 +7,8 @@ import { toast } from './overlay-hosts.tsx'
 
 type Deletion = {
   path: string
+  /** `POST` for an action that deletes. */
+  method?: 'DELETE' | 'POST'
   name: string
   /** The page to go to. */
   target: Target
@@ -19,8 +21,8 @@ type Deletion = {
 /** Deletes the resource of the open page. Leaves the page before it could refetch and show that the resource is missing. */
 export function useDeleteAndLeave() {
   const navigate = useNavigate()
-  return async ({ path, name, target, own, affected }: Deletion) => {
-    await request('DELETE', path)
+  return async ({ method = 'DELETE', path, name, target, own, affected }: Deletion) => {
+    await request(method, path)
     toast({ text: `${name} deleted` })
     await navigate({ ...target, ignoreBlocker: true } as Parameters<typeof navigate>[0])
     queries.removeQueries({ queryKey: own })

@@ -1,15 +1,11 @@
-import { useMutation } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
-import { request } from '../../api/client.ts'
-import { invalidate, queries } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
+import { useDeleteAndLeave } from '../../components/delete-and-leave.ts'
 import { Notice } from '../../components/feedback.tsx'
 import { WorkspaceLink } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
-import { toast } from '../../components/overlay-hosts.tsx'
 import { lockHolder, lockReason } from './lock-holder.ts'
 import { useOpenWorkspace, workspaceKey } from './workspace.ts'
 
@@ -18,8 +14,17 @@ export function DeletionSettings() {
   const { attributes } = workspace
   const { name, permissions, 'resource-count': count } = attributes
   const holder = lockHolder(document)
-  const remove = useDeleteWorkspace(organization)
+  const deleteAndLeave = useDeleteAndLeave()
   const resources = counted(count, 'resource')
+  const path = `/workspaces/${workspace.id}`
+  const remove = async (how: { method?: 'POST'; path: string }) =>
+    deleteAndLeave({
+      ...how,
+      name,
+      target: { to: '/app/$organization/workspaces', params: { organization } },
+      own: workspaceKey(organization, name),
+      affected: [['workspaces', organization]],
+    })
   const common = { icon: Trash2, kind: 'danger', typedName: name, action: `Delete ${name}` } as const
 
   if (!permissions['can-destroy']) return <Notice>You don’t have permission to delete this workspace.</Notice>
@@ -36,7 +41,8 @@ export function DeletionSettings() {
           reason={holder ? lockReason(holder, attributes) : undefined}
           title={`Delete ${name}?`}
           consequence="Its runs, states, variables and settings are permanently deleted."
-          onConfirm={async () => remove.mutateAsync({ id: workspace.id, name, isForced: false })}
+          // The server rejects it for a workspace that manages resources.
+          onConfirm={async () => remove({ method: 'POST', path: `${path}/actions/safe-delete` })}
         />
       </Card>
     )
@@ -60,7 +66,7 @@ export function DeletionSettings() {
           label="Force-delete workspace"
           title={`Delete ${name} without destroying ${resources}?`}
           consequence={`${resources} will continue to exist, but nothing will manage ${count === 1 ? 'it' : 'them'}. The state is permanently deleted, with all runs, variables and settings.`}
-          onConfirm={async () => remove.mutateAsync({ id: workspace.id, name, isForced: true })}
+          onConfirm={async () => remove({ path })}
         />
       ) : (
         <Button
@@ -72,19 +78,4 @@ export function DeletionSettings() {
       )}
     </Card>
   )
-}
-
-/** The server rejects a safe deletion of a workspace that manages resources. */
-function useDeleteWorkspace(organization: string) {
-  const navigate = useNavigate()
-  return useMutation({
-    mutationFn: async ({ id, isForced }: { id: string; name: string; isForced: boolean }) =>
-      isForced ? request('DELETE', `/workspaces/${id}`) : request('POST', `/workspaces/${id}/actions/safe-delete`),
-    onSuccess: async (_, { name }) => {
-      toast({ text: `${name} deleted` })
-      await navigate({ to: '/app/$organization/workspaces', params: { organization }, ignoreBlocker: true })
-      queries.removeQueries({ queryKey: workspaceKey(organization, name) })
-      await invalidate(['workspaces', organization])
-    },
-  })
 }
