@@ -173,18 +173,19 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
     await own.getByRole('heading', { name: 'main', level: 1 }).waitFor()
     const cold = await openPage()
     await cold.context().addCookies(await own.context().cookies())
-    // What is read before the event stream opens may be read again, depending on which is faster.
-    const requests = new Set<string>()
-    cold.on('request', (request) => requests.add(request.url()))
+    const requests: string[] = []
+    cold.on('request', (request) => requests.push(request.url()))
     await cold.goto(`${server.url}/app/main`)
     await cold.getByRole('heading', { name: 'main', level: 1 }).waitFor()
-    await expect.poll(() => [...requests].some((url) => url.includes('/changes'))).toBe(true)
+    await expect.poll(() => requests.some((url) => url.includes('/changes'))).toBe(true)
     await cold.waitForTimeout(1000)
-    const atStart = requests.size
+    // What is read before the event stream opens may be read once more, depending on which is faster.
+    const atStart = Map.groupBy(requests, (url) => url)
     await cold.getByRole('button', { name: 'Theme' }).hover()
-    await expect.poll(() => [...requests].some((url) => url.includes('overlays'))).toBe(true)
+    await expect.poll(() => requests.some((url) => url.includes('overlays'))).toBe(true)
 
-    expect(atStart).toBeLessThanOrEqual(25)
+    expect(atStart.size).toBeLessThanOrEqual(23)
+    expect([...atStart.values()].filter((same) => same.length > 2)).toEqual([])
   })
 
   test('an invalid page in the address is the first page', async () => {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Page, Request } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { openPage } from './browser.ts'
 import { type BootedServer, bootServer } from './server.ts'
 
@@ -93,13 +93,9 @@ export async function openAdminPage(server: BootedServer, path: string) {
   return openPageOf(server, 'admin', path, server.adminPassword())
 }
 
-/** Time after a deletion in which the page may still refetch what it deleted, in ms. */
-const DELETION_MS = 2000
-
 /**
  * Collects what a browser reports: script and console errors, and failed requests. `expected` are
- * substrings of errors that the test causes on purpose. A 404 of a read that overlaps with a deletion by
- * the page is no fault: the event stream may announce the deletion before its response arrives.
+ * substrings of errors that the test causes on purpose.
  */
 export function watchFaults(page: Page, expected: readonly (string | RegExp)[] = []) {
   const faults: string[] = []
@@ -113,20 +109,8 @@ export function watchFaults(page: Page, expected: readonly (string | RegExp)[] =
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       add(`console: ${message.text()}`)
   })
-  const deletions = new Set<Request>()
-  let deletedAt = Number.NEGATIVE_INFINITY
-  page.on('request', (request) => {
-    if (request.method() === 'DELETE') deletions.add(request)
-  })
-  page.on('requestfailed', (request) => deletions.delete(request))
   page.on('response', (response) => {
-    const request = response.request()
-    if (deletions.delete(request)) deletedAt = performance.now()
-    const isOfDeletion =
-      request.method() === 'GET' &&
-      response.status() === 404 &&
-      (deletions.size > 0 || performance.now() - deletedAt < DELETION_MS)
-    if (response.status() >= 400 && !isOfDeletion) add(`${response.status()} ${request.method()} ${response.url()}`)
+    if (response.status() >= 400) add(`${response.status()} ${response.request().method()} ${response.url()}`)
   })
   return faults
 }
