@@ -52,6 +52,8 @@ export const auditTrailResponse = z.strictObject({
     total_count: z.int(),
   }),
 })
+export type AuditTrailResponse = Written<typeof auditTrailResponse>
+
 export const auditActorsResponse = z.strictObject({
   actors: z.array(
     z.strictObject({
@@ -61,5 +63,3 @@ export const auditActorsResponse = z.strictObject({
     }),
   ),
 })
-
-export type AuditTrailResponse = Written<typeof auditTrailResponse>

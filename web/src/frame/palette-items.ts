@@ -69,16 +69,14 @@ export function workspaceGroup({ organization, document, userId, unlock }: Works
   const isOwn = holder?.kind === 'user' && holder.id === userId
   const mayForce = permissions['can-force-unlock'] && holder !== undefined && holder.kind !== 'run' && !isOwn
   const actions = [
-    [permissions['can-queue-run'] && isRemote, Play, 'New run', open({ start: true })],
-    [permissions['can-queue-destroy'] && isRemote, Bomb, 'New destroy run…', open({ destroy: true })],
-    [permissions['can-lock'] && !holder, Lock, 'Lock…', open({ lock: true })],
-    [permissions['can-unlock'] && isOwn, LockOpen, 'Unlock', { onSelect: unlock }],
-    [mayForce, LockOpen, 'Force-unlock…', open({ lock: true })],
+    [permissions['can-queue-run'] && isRemote, Play, 'New run', 'start plan', open({ start: true })],
+    [permissions['can-queue-destroy'] && isRemote, Bomb, 'New destroy run…', 'start plan', open({ destroy: true })],
+    [permissions['can-lock'] && !holder, Lock, 'Lock…', 'workspace', open({ lock: true })],
+    [permissions['can-unlock'] && isOwn, LockOpen, 'Unlock', 'workspace', { onSelect: unlock }],
+    [mayForce, LockOpen, 'Force-unlock…', 'workspace', open({ lock: true })],
   ] as const
-  const offered = actions.flatMap(([isOffered, icon, text, target]): Item[] =>
-    isOffered
-      ? [{ id: `${text} ${text.startsWith('New') ? 'start plan' : 'workspace'} ${name}`, icon, text, ...target }]
-      : [],
+  const offered = actions.flatMap(([isOffered, icon, text, keywords, target]): Item[] =>
+    isOffered ? [{ id: `${text} ${keywords} ${name}`, icon, text, ...target }] : [],
   )
   return {
     heading: `Workspace ${name}`,

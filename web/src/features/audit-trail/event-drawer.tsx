@@ -5,7 +5,7 @@ import { DescriptionList } from '../../components/card.tsx'
 import { CodeBlock, CopyButton } from '../../components/copy.tsx'
 import { Drawer } from '../../components/dialog.tsx'
 import { Skeleton } from '../../components/feedback.tsx'
-import { type Target, TargetLink } from '../../components/links.tsx'
+import { TargetLink } from '../../components/links.tsx'
 import { RelativeTime, exactTime } from '../../components/time.tsx'
 import type { AuditSearch } from './audit-search.ts'
 import { type Scope, resourceLink, resourceName, tokenLink } from './audit-trail.ts'
@@ -59,16 +59,7 @@ function EventDetails({
             </>,
           ],
           ['User', auth.type === 'System' ? `${auth.description} (the server itself)` : actor],
-          [
-            'Token',
-            auth.token_id === null ? (
-              auth.type === 'Client' ? (
-                'a browser session'
-              ) : null
-            ) : (
-              <TokenText key="token" link={tokenLink(scope, auth)} auth={auth} id={auth.token_id} />
-            ),
-          ],
+          ['Token', tokenText(scope, auth)],
           ['Address', auth.address && <Code text={auth.address} />],
           ['Client', auth.user_agent && <span className="wrap-anywhere">{auth.user_agent}</span>],
           ['Request', event.request.id && <Code text={event.request.id} />],
@@ -123,10 +114,10 @@ function EventDetails({
   )
 }
 
-type TokenTextProps = { link: Target | undefined; auth: AuditEvent['auth']; id: string }
-
-function TokenText({ link, auth, id }: TokenTextProps) {
-  if (!auth.token) return <Code text={id} />
+function tokenText(scope: Scope, auth: AuditEvent['auth']) {
+  if (auth.token_id === null) return auth.type === 'Client' ? 'a browser session' : undefined
+  if (!auth.token) return <Code text={auth.token_id} />
+  const link = tokenLink(scope, auth)
   if (!link) return actorText(auth)
   return (
     <TargetLink leadsTo={link} className="text-accent underline">

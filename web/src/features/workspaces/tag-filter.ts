@@ -1,4 +1,5 @@
 import { TAG_MAX, TAG_RULE, TAG_TEXT } from '@groundstate/contract/limits'
+
 /** A tag of a workspace; the value is empty for a tag without one. */
 export type Tag = { key: string; value: string }
 

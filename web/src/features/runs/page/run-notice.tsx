@@ -65,7 +65,7 @@ function EndNotice({ document }: { document: RunDocument }) {
   const applied = useAppliedText(document)
   const reason =
     attributes['error-message'] === null
-      ? (stopReason(document) ?? endReason(attributes) ?? failureOf(document))
+      ? (stopReason(document) ?? endReason(attributes) ?? phaseFailure(document))
       : endReason(attributes)
   if (reason === undefined) return null
   const stage = stoppingStage(attributes.status, stages)
@@ -99,14 +99,14 @@ function EndNotice({ document }: { document: RunDocument }) {
   )
 }
 
-/** The phase that the engine ended without another message than its log: "apply ended with exit code 1". */
-function failureOf({ run, plan, apply }: RunDocument) {
+/** "the apply ended with an error", for a run without a message. */
+function phaseFailure({ run, plan, apply }: RunDocument) {
   if (run.attributes.status !== 'errored') return undefined
   const phase = [apply, plan].find((own) => own?.attributes.status === 'errored')
   return phase && `the ${phase.type === 'applies' ? 'apply' : 'plan'} ended with an error`
 }
 
-/** "1 of 3 changes were made" after a failed apply, as far as its log says. A replacement is two changes. */
+/** "1 of 3 changes applied" after a failed apply, as far as its log says. A replacement is two changes. */
 function useAppliedText({ plan, apply }: RunDocument) {
   const log = useLog(apply?.attributes.status === 'errored' ? apply : undefined)
   if (!log || !plan || log.state !== 'complete') return undefined
