@@ -171,6 +171,8 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
   test('the first load is small: few requests, and overlays only when needed', async () => {
     const own = await openAdminPage(server, '/app/main')
     await own.getByRole('heading', { name: 'main', level: 1 }).waitFor()
+    // The sign-in is announced to open pages within two seconds, which would refetch.
+    await own.waitForTimeout(2500)
     const cold = await openPage()
     await cold.context().addCookies(await own.context().cookies())
     const requests: string[] = []
