@@ -147,17 +147,11 @@ function watchRuns() {
     const isFresh = () => looks >= first
     while (!isFresh() || !isDone()) await pause(50)
   }
-  const hasOnly = (waiting: readonly string[]) => [...unfinished].every((id) => waiting.includes(id))
   return {
-    /** Whether only these runs are unfinished. */
-    async isOnly(waiting: readonly string[]) {
-      await until(() => true)
-      return hasOnly(waiting)
-    },
     /** Resolves when only these runs are unfinished, or the others are stuck. */
     async untilOnly(waiting: readonly string[]) {
       const end = Date.now() + REST_MS
-      await until(() => hasOnly(waiting) || Date.now() > end)
+      await until(() => [...unfinished].every((id) => waiting.includes(id)) || Date.now() > end)
     },
     /** Resolves when one of the runs has ended, or is stuck. */
     async untilEnded(id: string) {
@@ -173,7 +167,7 @@ function watchRuns() {
 
 /** Resolves when no run is unfinished and no trigger is about to start one. */
 async function untilQuiet(
-  { isOnly, untilOnly }: ReturnType<typeof watchRuns>,
+  { untilOnly }: ReturnType<typeof watchRuns>,
   { workspaces, waiting }: { workspaces: readonly RemoteWorkspace[]; waiting: readonly string[] },
 ) {
   const countRuns = async () => (await listAll(server, '/organizations/main/runs')).length
@@ -181,8 +175,8 @@ async function untilQuiet(
     const count = await countRuns()
     await untilOnly(waiting)
     const firings = await Promise.all(workspaces.map(async (workspace) => hasWaitingFirings(server, workspace)))
-    // Workspaces are read one after the other: a firing may have started a run, which has ended, in one read before.
-    if (!firings.includes(true) && (await isOnly(waiting)) && (await countRuns()) === count) return
+    // A run created since the count may be unfinished, or have triggered a workspace that had been read before.
+    if (!firings.includes(true) && (await countRuns()) === count) return
   }
 }
 
