@@ -108,10 +108,8 @@ export type AuditTokens = Awaited<ReturnType<typeof findTokens>>
 
 /** Descriptions and owners of the tokens of teams, organizations and agent pools. Those of a person are only shown to that person. */
 export async function findTokens(db: Db, ids: ReadonlySet<string>) {
-  const { rows } =
-    ids.size === 0
-      ? { rows: [] }
-      : await sql<AuditToken>`
+  if (ids.size === 0) return new Map<string, never>()
+  const { rows } = await sql<AuditToken>`
     select k.id, k.description, case k.kind when 'team' then 'teams' when 'agent' then 'agent-pools' else 'organizations' end as type,
            coalesce(t.id, p.id, o.name) as owner_id, coalesce(t.name, p.name, o.name) as name
       from tokens k
