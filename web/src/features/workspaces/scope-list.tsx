@@ -20,15 +20,23 @@ type ScopeListProps = Pick<PickListProps, 'none' | 'mayChange' | 'removeLabel' |
 }
 
 /** Projects or workspaces in the scope of a resource, under a heading. */
-export function ScopeList({ organization, kind, title, label = title, selected, ...own }: ScopeListProps) {
-  const { ownerId, inProject, ...props } = own
+export function ScopeList({
+  organization,
+  kind,
+  title,
+  label = title,
+  ownerId,
+  selected,
+  inProject,
+  ...list
+}: ScopeListProps) {
   const { noun, placeholder, itemOf } = KINDS[kind]
   const except = new Set(selected.map(({ id }) => id))
   return (
     <div>
       <h3 className="mb-1 font-medium">{title}</h3>
       <PickList
-        {...props}
+        {...list}
         label={label}
         items={selected.map(({ id, name }) => itemOf(organization, id, name))}
         addLabel={`Add ${noun}`}
