@@ -108,7 +108,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first day of a team of twelve
 
   test('starts an agent with the commands of its pool', async () => {
     await go('Agents')
-    await button('New agent pool').click()
+    await button('New agent pool').first().click()
     await page.getByLabel('Name').fill('data-centre')
     await button('Create agent pool').click()
     await page.getByLabel('Token description').fill('rack 7')
