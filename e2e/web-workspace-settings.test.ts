@@ -85,7 +85,8 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
   test('a page that is opened during a save waits for it, without a question', async () => {
     await openTab(page, server, 'kafka', '/settings')
     const held = Promise.withResolvers<void>()
-    await page.route(`**/api/v2/workspaces/${kafka.id}`, async (route) => {
+    const path = (url: URL) => url.pathname === `/api/v2/workspaces/${kafka.id}`
+    await page.route(path, async (route) => {
       if (route.request().method() === 'PATCH') await held.promise
       await route.continue()
     })
@@ -96,7 +97,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the settings of a workspace', () 
     const questions = await page.getByRole('dialog').count()
     held.resolve()
     await region(page, 'Tags').waitFor()
-    await page.unroute(`**/api/v2/workspaces/${kafka.id}`)
+    await page.unroute(path)
 
     expect([early, questions]).toEqual([0, 0])
     expect((await settings()).description).toBe('Brokers of the order stream.')
