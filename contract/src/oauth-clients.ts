@@ -1,0 +1,193 @@
+import { z } from 'zod'
+import { optionalId, requestBody, toMany, toOneOrNone } from './json-api.ts'
+import {
+  type Written,
+  hasMany,
+  hasOne,
+  linkedResource,
+  linksToMany,
+  nullable,
+  resource,
+  timestamp,
+} from './responses.ts'
+import { privateKey } from './ssh-keys.ts'
+
+/**
+ * The kinds of hosts by their names in the public API, and two of our own: `gitea` and `git`, any server that speaks git over https or ssh.
+ * What each can do is in `server/src/vcs-hosts/`.
+ */
+export const SERVICE_PROVIDERS = {
+  github: 'GitHub',
+  github_enterprise: 'GitHub Enterprise',
+  gitlab_hosted: 'GitLab',
+  gitlab_community_edition: 'GitLab Community Edition',
+  gitlab_enterprise_edition: 'GitLab Enterprise Edition',
+  bitbucket_hosted: 'Bitbucket Cloud',
+  bitbucket_server: 'Bitbucket Server',
+  bitbucket_server_legacy: 'Bitbucket Server (legacy)',
+  bitbucket_data_center: 'Bitbucket Data Center',
+  ado_services: 'Azure DevOps Services',
+  ado_server: 'Azure DevOps Server',
+  gitea: 'Gitea and Forgejo',
+  git: 'Git server',
+} as const satisfies Record<string, string>
+export type ServiceProvider = keyof typeof SERVICE_PROVIDERS
+const serviceProvider = z.enum(Object.keys(SERVICE_PROVIDERS) as [ServiceProvider, ...ServiceProvider[]])
+
+const address = z
+  .url({ protocol: /^https?$/, error: 'it must be an http or https URL' })
+  .max(2000)
+  .transform((url) => url.replace(/\/+$/, ''))
+const secret = z.string().min(1).max(10_000)
+
+const attributes = z.object({
+  name: z.string().trim().max(255).nullish(),
+  'service-provider': serviceProvider,
+  /** The address of the host in a browser. */
+  'http-url': address.nullish(),
+  /** The address of its API; for `git` the same as `http-url`. */
+  'api-url': address.nullish(),
+  /** OAuth client id, or consumer key. */
+  key: z.string().max(1000).nullish(),
+  secret: secret.nullish(),
+  'rsa-public-key': z.string().max(10_000).nullish(),
+  /** The private key for ssh, of hosts that are used through ssh. */
+  'private-key': privateKey.nullish(),
+  'ado-entra-tenant-id': z.string().max(255).nullish(),
+  /** An access token that the host has issued: with it, no browser is needed to connect. */
+  'oauth-token-string': secret.nullish(),
+  /** The user of the access token, where the host needs one. */
+  'oauth-token-username': z.string().max(255).nullish(),
+  /** Whether every workspace of the organization may use it, and not only those of its projects. */
+  'organization-scoped': z.boolean().nullish(),
+  'fork-plans-enabled': z.boolean().nullish(),
+  'polling-enabled': z.boolean().nullish(),
+})
+const relationships = z.object({
+  'agent-pool': toOneOrNone('agent-pools').optional(),
+  projects: toMany('projects').optional(),
+})
+
+export const createOAuthClientBody = requestBody('oauth-clients', attributes, relationships)
+export type CreateOAuthClient = z.infer<typeof createOAuthClientBody>['data']
+
+/** As in the public API, neither the kind of host nor its addresses change: they would change what workspaces refer to. */
+export const updateOAuthClientBody = requestBody(
+  'oauth-clients',
+  attributes.omit({ 'service-provider': true, 'http-url': true, 'api-url': true }).partial(),
+  relationships,
+)
+export type UpdateOAuthClient = z.infer<typeof updateOAuthClientBody>['data']
+
+export const oauthClientProjectsBody = toMany('projects')
+
+export const oauthClientSchema = resource('oauth-clients', {
+  name: 'OAuthClient',
+  attributes: {
+    name: nullable.string,
+    'created-at': timestamp,
+    'updated-at': timestamp,
+    'service-provider': serviceProvider,
+    'service-provider-display-name': z.string(),
+    'http-url': nullable.string,
+    'api-url': nullable.string,
+    'callback-url': nullable.string.describe('to register with the host as the redirect URL of the OAuth application'),
+    'connect-path': nullable.string.describe('path that starts the authorization in a browser; null once connected'),
+    key: nullable.string,
+    secret: z.null().describe('always null: write-only'),
+    'rsa-public-key': nullable.string,
+    'ado-entra-tenant-id': nullable.string,
+    uuid: z.string(),
+    'organization-scoped': z.boolean(),
+    'affected-workspaces': z
+      .array(z.string())
+      .optional()
+      .describe('names of up to 25 workspaces that use it, with `show_affected_workspaces`'),
+    'affected-workspaces-count': z.int().optional().describe('with `show_affected_workspaces`'),
+    'fork-plans-enabled': z
+      .boolean()
+      .describe('our own: whether pull requests from forks are planned, without sensitive variables'),
+    'polling-enabled': z
+      .boolean()
+      .describe('our own: whether the server asks the host for changes, for hosts that cannot call it'),
+    status: z
+      .enum(['pending', 'connected', 'failed'])
+      .describe('our own: `pending` before the first token, `failed` since the host refused the token'),
+    'status-message': nullable.string.describe('our own: why it failed, and what to do'),
+    'blocked-until': nullable.time.describe('our own: the host limits requests, none is sent before'),
+  },
+  relationships: {
+    organization: hasOne('organizations'),
+    'agent-pool': hasOne('agent-pools'),
+    projects: hasMany('projects'),
+    'oauth-tokens': hasMany('oauth-tokens'),
+  },
+  links: { self: z.string() },
+})
+export type OAuthClientResource = Written<typeof oauthClientSchema>
+
+export const updateOAuthTokenBody = requestBody('oauth-tokens', z.object({ 'ssh-key': privateKey.nullish() }))
+export type UpdateOAuthToken = z.infer<typeof updateOAuthTokenBody>['data']['attributes']
+
+export const oauthTokenSchema = linkedResource('oauth-tokens', {
+  attributes: {
+    uid: z.string(),
+    'created-at': timestamp,
+    'service-provider-user': nullable.string,
+    'has-ssh-key': z.boolean(),
+  },
+  relationships: {
+    'oauth-client': hasOne('oauth-clients'),
+    'vcs-organizations': linksToMany('vcs-organizations'),
+  },
+})
+export type OAuthTokenResource = Written<typeof oauthTokenSchema>
+
+/** A repository that the token may read, for choosing one. */
+export const authorizedRepoSchema = resource('authorized-repos', {
+  attributes: { name: z.string(), 'display-identifier': z.string() },
+  relationships: { 'oauth-token': hasOne('oauth-tokens') },
+})
+
+export const vcsOrganizationSchema = resource('vcs-organization', { attributes: { name: z.string() } })
+
+export const vcsRepoCheckSchema = resource('vcs-repo-check', {
+  attributes: { exists: z.boolean(), identifier: z.string() },
+})
+
+/** A directory of a repository; its id is the path. */
+export const vcsTreeSchema = resource('vcs-tree', {})
+
+export const githubAppInstallationSchema = resource('github-app-installations', {
+  attributes: {
+    name: nullable.string,
+    'installation-id': nullable.int,
+    'icon-url': nullable.string,
+    'installation-type': nullable.string,
+    'installation-url': nullable.string,
+  },
+})
+
+/** The repository of a workspace: null removes it, absent members keep their values. */
+export const vcsRepo = z.object({
+  identifier: z.string().min(1, "identifier can't be blank").max(1000).nullish(),
+  branch: z.string().max(255).nullish(),
+  'ingress-submodules': z.boolean().nullish(),
+  'oauth-token-id': optionalId,
+  'github-app-installation-id': optionalId,
+  'tags-regex': z.string().max(1000).nullish(),
+})
+
+export const vcsRepoSchema = z.strictObject({
+  identifier: z.string(),
+  'display-identifier': z.string(),
+  branch: z.string().describe('empty for the default branch'),
+  'ingress-submodules': z.boolean(),
+  'oauth-token-id': nullable.string.optional(),
+  'github-app-installation-id': nullable.string.optional(),
+  'repository-http-url': z.string(),
+  'service-provider': serviceProvider,
+  tags: z.boolean().describe('whether tags start runs, not pushes to a branch'),
+  'tags-regex': nullable.string,
+  'webhook-url': nullable.string.describe('null for callers that may not update the workspace'),
+})

@@ -1,0 +1,177 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
+/*
+ * What the server asks of a host of repositories. Each host has a directory with the same files: `schemas.ts` (bodies of webhooks and
+ * responses), `webhooks.ts` (verification, parsing) and `api.ts` (requests). `list.ts` assigns them to the kinds of hosts. Nothing outside
+ * these directories knows one host from another: what differs is a capability.
+ */
+
+export type Host = {
+  /** Name for users, such as in "GitHub refused the token". */
+  name: string
+  capabilities: HostCapabilities
+  /** Addresses where the user gives none; null if the user must. `apiUrl` is derived from `httpUrl` if possible. */
+  addresses: (httpUrl: string | undefined) => { httpUrl: string; apiUrl: string } | null
+  webhooks: HostWebhooks
+  /** Null for a host without an API. */
+  api: ((connection: HostConnection) => HostApi) | null
+  /** URLs of pages and for git, for a repository whose identifier the host's API has confirmed, or that is all there is. */
+  repositoryUrls: (connection: Pick<HostConnection, 'httpUrl'>, identifier: string) => RepositoryUrls
+  /** User and password for git over https. */
+  gitCredential: (connection: Pick<HostConnection, 'token' | 'username'>) => { username: string; password: string }
+}
+
+export type RepositoryUrls = { page: string; clone: string; ssh: string | null }
+
+export type HostCapabilities = {
+  /** Ways to connect. `token`: an access token issued by the host; `oauth`: authorization in a browser; `ssh-key`: git over ssh. */
+  connectsBy: readonly ('token' | 'oauth' | 'app' | 'ssh-key')[]
+  /** A token needs a user name, for git or for the API. */
+  needsUsername: boolean
+  /** Webhooks can be created through the API; otherwise users create them. */
+  createsWebhooks: boolean
+  listsRepositories: boolean
+  hasPullRequests: boolean
+  /** Commit statuses. */
+  hasStatuses: boolean
+  /** Comments on pull requests. */
+  hasComments: boolean
+}
+
+/** An access to the host. `fetch` obeys the rules for outbound addresses, or sends through an agent. */
+export type HostConnection = {
+  httpUrl: string
+  apiUrl: string
+  token: string
+  username: string | null
+  fetch: typeof fetch
+}
+
+/** Requests of the host's API. All throw a `HostError`. */
+export type HostApi = {
+  /** Name of the user that the token belongs to. */
+  readUser(): Promise<string>
+  /** Repositories whose name contains `query`, at most `size`. */
+  listRepositories(input: { query: string; page: number; size: number }): Promise<HostPage<HostRepository>>
+  /** Owners of repositories: organizations, groups, projects or workspaces of the host. */
+  listOwners(): Promise<string[]>
+  /** Undefined if there is none, or none that the token may read. */
+  findRepository(identifier: string): Promise<HostRepository | undefined>
+  listBranches(identifier: string, query: string): Promise<string[]>
+  /** Id of the webhook. Replaces an existing one with the same URL. */
+  createWebhook(identifier: string, input: { url: string; secret: string }): Promise<string>
+  /** A missing webhook is no error. */
+  deleteWebhook(identifier: string, id: string): Promise<void>
+  listOpenPullRequests(identifier: string): Promise<PullRequest[]>
+  findPullRequest(identifier: string, number: number): Promise<PullRequest | undefined>
+  setStatus(identifier: string, sha: string, status: CommitStatus): Promise<void>
+  /** Creates the comment, or replaces the text of `id`. Returns its id; a comment that was deleted is created again. */
+  putComment(identifier: string, number: number, comment: { id: string | null; body: string }): Promise<string>
+}
+
+export type HostPage<Row> = { rows: Row[]; nextPage: number | null }
+
+export type HostRepository = {
+  /** As `vcs-repo.identifier` has it, such as `acme/network`. */
+  identifier: string
+  displayIdentifier: string
+  page: string
+  clone: string
+  ssh: string | null
+  defaultBranch: string
+}
+
+/** The state of one workspace at a commit. Hosts show `context` as its name, and keep the last one of each context. */
+export type CommitStatus = {
+  context: string
+  state: 'pending' | 'success' | 'failure' | 'error'
+  /** At most 140 characters. */
+  description: string
+  url: string
+}
+
+/**
+ * Why a request to a host failed; `message` is for users.
+ *
+ * - `unauthorised`: the host refuses the token, until somebody replaces it
+ * - `forbidden`: the token may not do this, such as create webhooks
+ * - `not-found`: no such repository, or none that the token may read
+ * - `rate-limited`: no requests before `retryAfterMs`
+ * - `unavailable`: no response, a 5xx, or one that cannot be parsed
+ */
+export class HostError extends Error {
+  override name = 'HostError'
+  readonly kind: 'unauthorised' | 'forbidden' | 'not-found' | 'rate-limited' | 'unavailable'
+  readonly retryAfterMs: number | undefined
+
+  constructor(kind: HostError['kind'], message: string, options: { retryAfterMs?: number; cause?: unknown } = {}) {
+    super(message, { cause: options.cause })
+    this.kind = kind
+    this.retryAfterMs = options.retryAfterMs
+  }
+}
+
+export type WebhookRequest = { headers: IncomingHttpHeaders; body: Buffer }
+
+export type HostWebhooks = {
+  /** Whether the request was signed with the secret, compared in constant time. */
+  verify(request: WebhookRequest, secret: string): boolean
+  /** Id of the delivery, which its repetitions share; undefined if the host has none: then the digest of the body serves. */
+  deliveryId(request: WebhookRequest): string | undefined
+  /**
+   * The identifier of the repository and what happened. Throws a `ZodError` for a body that is not the host's. `ignored` says why a valid
+   * request needs no decision, such as "a comment was added".
+   */
+  parse(request: WebhookRequest): ParsedWebhook
+}
+
+export type ParsedWebhook = { identifier: string | undefined } & (
+  | { event: HostEvent; ignored?: undefined }
+  | { event?: undefined; ignored: string }
+)
+
+/** What happened in a repository, the same for all hosts, whether a webhook said so or polling found it. */
+export type HostEvent = PushEvent | TagEvent | PullRequestEvent
+
+export type Sender = { username: string; avatarUrl: string; pageUrl: string }
+
+type EventCommit = { sha: string; message: string; url: string }
+
+export type PushEvent = {
+  kind: 'push'
+  branch: string
+  /** Null for a new branch. */
+  before: string | null
+  /** Null for a deleted branch. */
+  commit: EventCommit | null
+  compareUrl: string
+  sender: Sender
+  /** Paths, if the body lists all of them; null if git has to be asked. */
+  changedFiles: string[] | null
+}
+
+export type TagEvent = { kind: 'tag'; tag: string; commit: EventCommit | null; sender: Sender }
+
+export type PullRequestEvent = {
+  kind: 'pull-request'
+  /** `updated` for new commits or another base; other changes are ignored. */
+  action: 'opened' | 'updated' | 'merged' | 'closed'
+  pullRequest: PullRequest
+  sender: Sender
+}
+
+export type PullRequest = {
+  number: number
+  title: string
+  body: string
+  url: string
+  head: EventCommit & { branch: string }
+  base: { branch: string; sha: string }
+  /** The head is in another repository. */
+  isFork: boolean
+  /** Ref of the head in the repository itself, such as `refs/pull/7/head`. */
+  headRef: string
+  /** The commit that the merge left on the base branch; null before. */
+  mergeSha: string | null
+  author: Sender
+}
