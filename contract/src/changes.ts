@@ -20,6 +20,11 @@ export const CHANGE_TYPES = [
   /** Registration, exit and load. An agent that stops responding is not announced. */
   'agents',
   'agent-pools',
+  /** A connection to a host of repositories, and its token. */
+  'oauth-clients',
+  'ssh-keys',
+  /** What a host reported about a repository, and what was decided. */
+  'vcs-deliveries',
   'projects',
   'organizations',
   'teams',

@@ -29,14 +29,29 @@ export const CONFIGURATION_VERSION_STATUS = [
   'backing_data_permanently_deleted',
 ] as const
 
+/** As in the public API, and two of our own: `gitea`, and `git` for any other git server. */
+export const CONFIGURATION_SOURCES = [
+  'tfe-api',
+  'terraform',
+  'terraform+cloud',
+  'github',
+  'gitlab',
+  'bitbucket',
+  'ado',
+  'gitea',
+  'git',
+] as const
+
 export const configurationVersionSchema = resource('configuration-versions', {
   attributes: {
     'auto-queue-runs': z.boolean().describe('whether a run starts as soon as the archive is uploaded'),
     error: nullable.string.describe('`invalid_archive` or `upload_expired`; null without an error'),
     'error-message': nullable.string,
     source: z
-      .enum(['tfe-api', 'terraform', 'terraform+cloud'])
-      .describe('`terraform+cloud` from a `cloud` block, `terraform` from `backend "remote"`, else `tfe-api`'),
+      .enum(CONFIGURATION_SOURCES)
+      .describe(
+        '`terraform+cloud` from a `cloud` block, `terraform` from `backend "remote"`, the kind of host for a commit, else `tfe-api`',
+      ),
     speculative: z.boolean().describe('whether its runs can only plan'),
     provisional: z.boolean().describe("whether it becomes the workspace's configuration only once it is applied"),
     status: z.enum(CONFIGURATION_VERSION_STATUS),

@@ -240,6 +240,7 @@ export const workspaceSchema = resource('workspaces', {
     organization: hasOne('organizations'),
     project: hasOne('projects'),
     'agent-pool': hasOne('agent-pools'),
+    'ssh-key': hasOne('ssh-keys').describe('the key with which git fetches modules'),
     'locked-by': hasOne('users', 'teams', 'runs'),
     'current-run': hasOne('runs'),
     'latest-run': hasOne('runs'),

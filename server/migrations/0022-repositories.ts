@@ -1,3 +1,4 @@
+import { CONFIGURATION_SOURCES } from '@groundstate/contract/configuration-versions'
 import { SERVICE_PROVIDERS } from '@groundstate/contract/oauth-clients'
 import { literalList } from '../src/db/sql.ts'
 
@@ -179,8 +180,7 @@ create table ingress_attributes (
 );
 alter table configuration_versions add column ingress_attributes_id text references ingress_attributes,
   drop constraint configuration_versions_source_check,
-  add constraint configuration_versions_source_check check (source in ('tfe-api', 'terraform', 'terraform+cloud', 'github',
-    'gitlab', 'bitbucket', 'ado', 'gitea', 'git'));
+  add constraint configuration_versions_source_check check (source in (${literalList(CONFIGURATION_SOURCES)}));
 create index configuration_versions_ingress_idx on configuration_versions (ingress_attributes_id)
   where ingress_attributes_id is not null;
 `

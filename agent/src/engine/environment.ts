@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import type { RunDirectory } from '../isolation/run-directory.ts'
 import { PROXY_VARIABLES, environmentOf } from '../process/relay.ts'
@@ -40,6 +41,7 @@ export function engineEnvironment(job: AgentJob, directory: RunDirectory, agent:
   const run: Record<string, string> = {
     ...environmentOf(INHERITED),
     ...home(directory, agent),
+    ...gitOverSsh(job, directory),
     ...(job.options.debug ? { TF_LOG: 'TRACE' } : {}),
     // A configuration may declare variables of these names, as on HCP Terraform.
     ...Object.fromEntries(Object.entries(runVariables).map(([key, value]) => [`TF_VAR_${key}`, value])),
@@ -72,6 +74,23 @@ function engineSettings(directory: RunDirectory) {
 
 function home(directory: RunDirectory, { certificates }: Shared): Record<string, string> {
   return { HOME: directory.home, ...(certificates === undefined ? {} : { SSL_CERT_FILE: certificates }) }
+}
+
+/**
+ * Modules are fetched without anyone who could answer a prompt. A new host is trusted at first: what the agent knew of it would be lost
+ * with the directory.
+ */
+function gitOverSsh({ sshKey }: AgentJob, directory: RunDirectory): Record<string, string> {
+  if (sshKey === undefined) return {}
+  const knownHosts = join(directory.home, 'known_hosts')
+  const options = [
+    'BatchMode=yes',
+    'IdentitiesOnly=yes',
+    'StrictHostKeyChecking=accept-new',
+    `UserKnownHostsFile="${knownHosts}"`,
+  ]
+  const args = ['-F', '/dev/null', '-i', directory.sshKey, ...options.flatMap((option) => ['-o', option])]
+  return { GIT_SSH_COMMAND: `ssh ${args.map((text) => `'${text.replaceAll("'", `'\\''`)}'`).join(' ')}` }
 }
 
 function isRefused(key: string, controls: Record<string, string>): boolean {

@@ -36,6 +36,8 @@ export type RunDirectory = {
   tmp: string
   /** Variable files, which contain secrets and are removed after each phase. */
   variables: string
+  /** The private key for git, in `variables`. */
+  sshKey: string
   output: string
   planFile: string
   planJson: string
@@ -259,6 +261,7 @@ function directoryAt(root: string, { tmp, user, cache }: Pick<RunDirectory, 'tmp
     configuration: join(root, 'configuration'),
     home: join(root, 'home'),
     variables: join(root, 'variables'),
+    sshKey: join(root, 'variables', 'ssh-key'),
     planFile: join(output, 'run.tfplan'),
     planJson: join(root, 'plan.json'),
     cliConfig: join(root, 'cli.tfrc'),

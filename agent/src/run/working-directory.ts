@@ -44,9 +44,17 @@ export async function enterDirectory(jobContext: JobContext, directory: RunDirec
   chownToRun(draft, directory)
   renameSync(draft, directory.cliConfig)
   await agent.confinement.prepare(directory)
+  writeSshKey(directory, job)
   const environment = engineEnvironment(job, directory, agent)
   const workingDirectory = join(directory.configuration, job.workingDirectory)
   return { ...jobContext, directory, environment, workingDirectory }
+}
+
+/** Like the other files of the phase, the key is removed when it ends. */
+function writeSshKey(directory: RunDirectory, { sshKey }: JobContext['job']) {
+  if (sshKey === undefined) return
+  writeFileSync(directory.sshKey, sshKey, { mode: 0o600 })
+  chownToRun(directory.sshKey, directory)
 }
 
 /** The hostname of the server in the configuration. It does not resolve: the engine uses only the services configured below. */

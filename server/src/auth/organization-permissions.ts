@@ -17,7 +17,13 @@ function granted(accessContext: AccessContext): ReadonlySet<OrganizationPermissi
 const ALL: ReadonlySet<OrganizationPermission> = new Set(ORGANIZATION_PERMISSIONS)
 /** The token manages the contents of the organization, but not the organization or its tokens (public documentation, "API tokens"). */
 const NOT_FOR_TOKEN = ['organization:update', 'organization:delete', 'tokens:manage', 'owner'] as const
-const MEMBER = ['organization:read', 'run-tasks:read', 'agent-pools:read', 'variable-sets:read'] as const
+const MEMBER = [
+  'organization:read',
+  'run-tasks:read',
+  'agent-pools:read',
+  'vcs-settings:read',
+  'variable-sets:read',
+] as const
 const READ: ReadonlySet<OrganizationPermission> = new Set(['organization:read'])
 const BY_ROLE = {
   system: ALL,
@@ -32,6 +38,7 @@ const BY_ROLE = {
 const MEMBERS = ['members:read', 'members:manage'] as const
 const ACCESS_GRANTS: Partial<Record<OrganizationAccess, readonly OrganizationPermission[]>> = {
   manage_workspaces: ['workspaces:create', 'workspaces:manage', 'variable-sets:manage', 'tags:manage'],
+  manage_vcs_settings: ['vcs-settings:manage'],
   manage_run_tasks: ['run-tasks:manage'],
   manage_projects: ['projects:create', 'workspaces:create', 'variable-sets:manage', 'tags:manage'],
   manage_membership: MEMBERS,

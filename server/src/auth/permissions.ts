@@ -27,6 +27,9 @@ export const ORGANIZATION_PERMISSIONS = [
   'run-tasks:manage',
   'agent-pools:read',
   'agent-pools:manage',
+  /** Names of connections to hosts of repositories, and of SSH keys. */
+  'vcs-settings:read',
+  'vcs-settings:manage',
   'variable-sets:read',
   'variable-sets:manage',
   'tags:manage',

@@ -128,11 +128,12 @@ export type Schema = {
     error: string | null
     error_message: string | null
     id: string
+    ingress_attributes_id: string | null
     md5: string | null
     provisional: boolean
     seq: Generated<number>
     size: number | null
-    source: 'tfe-api' | 'terraform' | 'terraform+cloud'
+    source: 'tfe-api' | 'terraform' | 'terraform+cloud' | 'github' | 'gitlab' | 'bitbucket' | 'ado' | 'gitea' | 'git'
     speculative: boolean
     status: 'pending' | 'fetching' | 'uploaded' | 'archived' | 'errored' | 'backing_data_soft_deleted' | 'backing_data_permanently_deleted'
     status_timestamps: OptionalJson
@@ -163,6 +164,41 @@ export type Schema = {
     variable_set_id: string
     workspace_id: string
   }
+  github_app_installations: {
+    blocked_until: Timestamp | null
+    created_at: Timestamp
+    failed_at: Timestamp | null
+    failure: string | null
+    icon_url: string | null
+    id: string
+    installation_id: number
+    installation_type: string
+    installation_url: string | null
+    name: string
+    organization_id: string
+  }
+  ingress_attributes: {
+    branch: string
+    changed_files: Generated<string[]>
+    clone_url: string
+    commit_message: string
+    commit_sha: string
+    commit_url: string
+    compare_url: string
+    created_at: Timestamp
+    id: string
+    identifier: string
+    on_default_branch: boolean
+    pull_request_body: string | null
+    pull_request_number: number | null
+    pull_request_title: string | null
+    pull_request_url: string | null
+    repository_id: string | null
+    sender_avatar_url: string
+    sender_html_url: string
+    sender_username: string
+    tag: string | null
+  }
   installation: {
     blob_store_id: string | null
     blob_store_place: string | null
@@ -179,6 +215,31 @@ export type Schema = {
     phase_id: string
     start_offset: number
   }
+  oauth_client_projects: {
+    oauth_client_id: string
+    project_id: string
+  }
+  oauth_clients: {
+    ado_entra_tenant_id: string | null
+    agent_pool_id: string | null
+    api_url: string
+    blocked_until: Timestamp | null
+    created_at: Timestamp
+    fork_plans_enabled: Generated<boolean>
+    http_url: string
+    id: string
+    key: string | null
+    name: string | null
+    organization_id: string
+    organization_scoped: Generated<boolean>
+    polling_enabled: Generated<boolean>
+    private_key: Buffer | null
+    rsa_public_key: string | null
+    secret: Buffer | null
+    service_provider: 'github' | 'github_enterprise' | 'gitlab_hosted' | 'gitlab_community_edition' | 'gitlab_enterprise_edition' | 'bitbucket_hosted' | 'bitbucket_server' | 'bitbucket_server_legacy' | 'bitbucket_data_center' | 'ado_services' | 'ado_server' | 'gitea' | 'git'
+    updated_at: Timestamp
+    uuid: string
+  }
   oauth_codes: {
     client_id: string
     code_challenge: string
@@ -189,6 +250,19 @@ export type Schema = {
     token_id: string | null
     used_at: Timestamp | null
     user_id: string
+  }
+  oauth_tokens: {
+    created_at: Timestamp
+    expires_at: Timestamp | null
+    failed_at: Timestamp | null
+    failure: string | null
+    id: string
+    oauth_client_id: string
+    refresh_token: Buffer | null
+    service_provider_user: string | null
+    ssh_key: Buffer | null
+    token: Buffer | null
+    username: string | null
   }
   organization_memberships: {
     created_at: Timestamp
@@ -272,6 +346,25 @@ export type Schema = {
   remote_state_consumers: {
     consumer_id: string
     workspace_id: string
+  }
+  repositories: {
+    clone_url: string
+    created_at: Timestamp
+    default_branch: string
+    display_identifier: string
+    github_app_installation_id: string | null
+    id: string
+    identifier: string
+    oauth_token_id: string | null
+    organization_id: string
+    page_url: string
+    polled_at: Timestamp | null
+    polled_refs: Json | null
+    ssh_url: string | null
+    webhook_error: string | null
+    webhook_id: string | null
+    webhook_path: string
+    webhook_secret: Buffer
   }
   reserved_tag_keys: {
     created_at: Timestamp
@@ -413,6 +506,13 @@ export type Schema = {
     result: Buffer | null
     settings: Buffer
     user_id: string
+  }
+  ssh_keys: {
+    created_at: Timestamp
+    id: string
+    name: string
+    organization_id: string
+    value: Buffer
   }
   sso_identities: {
     created_at: Timestamp
@@ -753,6 +853,26 @@ export type Schema = {
     version_id: string
     workspace_id: string | null
   }
+  vcs_decisions: {
+    decision: 'run' | 'plan' | 'skip'
+    delivery_id: string
+    detail: string | null
+    reason: string
+    run_id: string | null
+    workspace_id: string
+  }
+  vcs_deliveries: {
+    decided_at: Timestamp | null
+    delivery_key: string
+    event: Json | null
+    id: string
+    message: string | null
+    organization_id: string
+    received_at: Timestamp
+    repository_id: string | null
+    source: 'webhook' | 'polling' | 'replay'
+    status: 'pending' | 'decided' | 'ignored' | 'failed'
+  }
   workspace_tasks: {
     created_at: Timestamp
     enforcement_level: 'advisory' | 'mandatory'
@@ -806,12 +926,14 @@ export type Schema = {
     project_id: string
     project_remote_state: Generated<boolean>
     queue_all_runs: Generated<boolean>
+    repository_id: string | null
     resource_count: Generated<number>
     run_count: Generated<number>
     source: Generated<string>
     source_name: string | null
     source_url: string | null
     speculative_enabled: Generated<boolean>
+    ssh_key_id: string | null
     state_revision: Generated<number>
     state_version_count: Generated<number>
     structured_run_output_enabled: Generated<boolean>
@@ -819,7 +941,9 @@ export type Schema = {
     trigger_patterns: Generated<string[]>
     trigger_prefixes: Generated<string[]>
     updated_at: Timestamp
-    vcs_repo: Json | null
+    vcs_branch: string | null
+    vcs_submodules: Generated<boolean>
+    vcs_tags_regex: string | null
     waiting_runs: Generated<number>
     working_directory: Generated<string>
   }

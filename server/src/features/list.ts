@@ -66,6 +66,7 @@ import { taskRequestReactions } from './tasks/task-requests/service.ts'
 import { taskResultJobs } from './tasks/task-results/jobs.ts'
 import { taskResultLoaders, taskResultRoutes } from './tasks/task-results/routes.ts'
 import { workspaceTaskLoaders, workspaceTaskRoutes } from './tasks/workspace-tasks/routes.ts'
+import { sshKeyRoutes } from './vcs/ssh-keys/routes.ts'
 import { teamAccessRoutes } from './workspaces/team-access/routes.ts'
 import * as variableSets from './workspaces/variable-sets/routes.ts'
 import { legacyVariableRoutes, variableLoaders, variableRoutes } from './workspaces/variables/routes.ts'
@@ -117,6 +118,7 @@ export const ROUTES: readonly Routes[] = [
   sampleRoutes,
   sessionRoutes,
   signInSettingsRoutes,
+  sshKeyRoutes,
   ssoRoutes,
   stateContentRoutes,
   stateVersionDiffRoutes,

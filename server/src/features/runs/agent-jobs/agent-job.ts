@@ -15,10 +15,11 @@ type Parts = {
   token: string
   engineToken: string
   variables: z.input<typeof agentJob>['variables']
+  sshKey: string | undefined
 }
 
 export function agentJobDocument({ baseUrl, config }: Pick<Ctx, 'baseUrl' | 'config'>, parts: Parts): AgentJob {
-  const { queued, locked, product, token, engineToken, variables } = parts
+  const { queued, locked, product, token, engineToken, variables, sshKey } = parts
   const { run, job, plan } = locked
   // The engine addresses the workspace by its current names in a plan, and by those of the plan in an apply.
   const current = { organization: queued.organization_name, workspace: queued.workspace_name }
@@ -54,6 +55,7 @@ export function agentJobDocument({ baseUrl, config }: Pick<Ctx, 'baseUrl' | 'con
       debug: run.debugging_mode,
     },
     variables,
+    ...(sshKey !== undefined && { sshKey }),
     timeLimitMs: timeLimit(config, job.kind),
     graceMs: config.cancelGrace,
     takesResults: true,

@@ -207,6 +207,8 @@ function selectFreeJob(tx: Tx) {
     .select(['j.id as job_id', 'j.run_id', 'w.name as workspace_name', 'w.project_id'])
     .select(['o.name as organization_name', 'p.name as project_name'])
     .select(['j.agent_pool_id', 'o.run_concurrency', 'pool.max_concurrent_jobs', 'pool.name as pool_name'])
+    .select('w.ssh_key_id')
+    .select(sql<Buffer | null>`(select k.value from ssh_keys k where k.id = w.ssh_key_id)`.as('ssh_key'))
     .select(newestProductOf(sql.ref('w.id')).as('newest_product'))
     .select(isPoolOpenTo('pool', { workspaceId: sql.ref('w.id'), projectId: sql.ref('w.project_id') }).as('is_served'))
     .select([

@@ -8,6 +8,7 @@ import { isDatabaseFailure, transact } from '../../../db/db.ts'
 import { pipeline } from '../../../db/pipeline.ts'
 import { SealError } from '../../../secrets/secrets.ts'
 import { onlineSince } from '../../agents/agent-pools/store.ts'
+import { openSshKey } from '../../vcs/ssh-keys/service.ts'
 import { type ResolveVariables, readRunVariables } from '../../workspaces/variable-sets/effective-variables.ts'
 import { applyChange } from '../runs/advance.ts'
 import { announceAgentOf } from '../runs/audit.ts'
@@ -137,7 +138,8 @@ async function makeJob(ctx: TransactionCtx, locked: JobRun, { queued, product, v
   try {
     const tokens = { token: newTokenText(), engineToken: newTokenText() }
     const resolved = await variables(run.variables as { key: string; value: string }[])
-    return agentJobDocument(ctx, { queued, locked, product, ...tokens, variables: resolved })
+    const sshKey = openSshKey(ctx, { id: queued.ssh_key_id, value: queued.ssh_key })
+    return agentJobDocument(ctx, { queued, locked, product, ...tokens, variables: resolved, sshKey })
   } catch (error) {
     if (isDatabaseFailure(error)) throw error
     ctx.log.error({ err: error, run: run.id }, 'cannot create the job of a run')

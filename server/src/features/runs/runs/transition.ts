@@ -55,7 +55,7 @@ export type Transition = {
 /** Durations in ms; null for a phase that did not run. */
 export type EndedRun = { number: number; isFailure: boolean; planMs: number | null; applyMs: number | null }
 
-type WorkspaceChange = Partial<Omit<Selectable<Schema['workspaces']>, 'vcs_repo'>>
+type WorkspaceChange = Partial<Selectable<Schema['workspaces']>>
 type TransitionCtx = Pick<Ctx, 'now' | 'newId'>
 
 /** The rows and effects of a change; writes nothing. */

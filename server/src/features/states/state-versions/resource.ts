@@ -9,10 +9,10 @@ import { objectUrl } from './content-rules.ts'
 import type { PresentedRow } from './store.ts'
 
 /** The properties of a workspace that determine how its versions are shown. */
-export type DisplayContext = { plan: string; vcs_repo: unknown; access: AccessContext }
+export type DisplayContext = { plan: string; repository_id: string | null; access: AccessContext }
 
-export function displayContextOf({ organization_plan: plan, vcs_repo, access }: Workspace): DisplayContext {
-  return { plan, vcs_repo, access }
+export function displayContextOf({ organization_plan: plan, repository_id, access }: Workspace): DisplayContext {
+  return { plan, repository_id, access }
 }
 
 export type DisplayOptions = {
@@ -33,7 +33,7 @@ export function displayOptions(context: DisplayContext): DisplayOptions {
     seesBilling: seesBilling(context),
     mayUpload: workspacePermissions(context.access).has('state-versions:write'),
     mayDelete: isOwner(context.access),
-    commit: context.vcs_repo === null ? undefined : { sha: null, url: null },
+    commit: context.repository_id === null ? undefined : { sha: null, url: null },
   }
 }
 

@@ -37,7 +37,7 @@ type InSql = string | RawBuilder<string>
 export type FoundStateVersion = PresentedRow & {
   organization_id: string
   workspace_name: string
-  vcs_repo: unknown
+  repository_id: string | null
   current_state_version_id: string | null
   plan: string
   access: AccessColumn
@@ -69,7 +69,7 @@ function selectStateVersion(actor: ActorInSql, key: Key) {
             where ${'id' in key ? sql`sv.id = ${key.id}` : sql`sv.id = any(${key.ids})`}`
   const access = 'ids' in key ? sharedAccessColumn(actor) : workspaceAccessColumn(actor)
   return sql<FoundStateVersion>`
-    select ${PRESENTED}, w.organization_id, w.name as workspace_name, w.vcs_repo,
+    select ${PRESENTED}, w.organization_id, w.name as workspace_name, w.repository_id,
            w.current_state_version_id, og.plan, ${access} as access
       from ${source}`
 }

@@ -83,6 +83,7 @@ export function workspaceResource(
       organization: { data: { id: workspace.organization_name, type: 'organizations' } },
       project: { data: { id: workspace.project_id, type: 'projects' } },
       'agent-pool': toOne(agentPoolId, 'agent-pools'),
+      'ssh-key': toOne(workspace.ssh_key_id, 'ssh-keys'),
       'locked-by': toOne(workspace.locked_by_id, LOCK_TYPES[workspace.locked_by_type ?? 'user']),
       'current-run': toOne(workspace.current_run_id, 'runs'),
       'latest-run': toOne(workspace.latest_run_id, 'runs'),

@@ -1,6 +1,7 @@
 import { workspaceIncludes } from '@groundstate/contract/includes'
 import { identifiersBody } from '@groundstate/contract/json-api'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
+import { assignSshKeyBody } from '@groundstate/contract/ssh-keys'
 import { createWorkspaceBody, lockBody, updateWorkspaceBody, workspaceSchema } from '@groundstate/contract/workspaces'
 import type { Ctx } from '../../../app.ts'
 import type { Routes } from '../../../http/http.ts'
@@ -50,6 +51,14 @@ const UPDATE = {
   body: updateWorkspaceBody,
 } as const
 
+const ASSIGN_SSH_KEY = {
+  ...ONE,
+  summary: 'Assign an SSH key to a workspace, or remove it',
+  access: { workspace: 'workspace:update' },
+  audit: 'workspace update',
+  body: assignSshKeyBody,
+} as const
+
 const MOVE = {
   summary: 'Move workspaces to a project',
   access: { project: 'workspaces:create', workspace: 'workspace:move' },
@@ -77,6 +86,9 @@ export const workspaceRoutes: Routes = (http) => {
       shown(req.ctx, await service.updateWorkspace(req.ctx, req.params, readInput(req))),
     )
   }
+  http.patch('/workspaces/:id/relationships/ssh-key', ASSIGN_SSH_KEY, async (req) =>
+    shown(req.ctx, await service.assignSshKey(req.ctx, req.params.id, req.body.data.attributes.id || null)),
+  )
   http.post('/projects/:id/relationships/workspaces', MOVE, async (req) =>
     service.moveWorkspaces(req.ctx, req.params.id, req.body.data),
   )

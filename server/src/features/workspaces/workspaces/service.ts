@@ -3,11 +3,13 @@ import type { CreateWorkspace, UpdateWorkspace } from '@groundstate/contract/wor
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit, recordAudits } from '../../../audit/record.ts'
 import { type Page, type Paged, transact } from '../../../db/db.ts'
+import { invalid } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import { requestedPool, requireOrganization, requirePoolFor } from '../../organizations/organizations/access.ts'
 import { listTeamsOfProjects } from '../../organizations/organizations/store.ts'
 import { requireDefaultProject, requireProject, requireProjectIn } from '../../organizations/projects/access.ts'
 import { addFlatTags, replaceTagBindings } from '../../organizations/tags/service.ts'
+import { findSshKey } from '../../vcs/ssh-keys/store.ts'
 import {
   type Workspace,
   checkPermission,
@@ -129,6 +131,21 @@ export async function updateWorkspace(
     const event = { ...workspaceAudit(workspace, 'update', { name: workspace.name, changes }), settings }
     await recordAudits(ctx, moves ? await withMoves(ctx, [workspace], () => event) : [event])
     return requireWorkspace(ctx, workspaceId, 'workspace:read')
+  })
+}
+
+/** Assigns a key of the organization to the runs of a workspace; null removes it. */
+export async function assignSshKey(ctx: Ctx, id: string, keyId: string | null) {
+  const workspace = await requireWorkspace(ctx, id, 'workspace:update')
+  const key = keyId === null ? undefined : await findSshKey(ctx.db, keyId)
+  if (keyId !== null && key?.organization_id !== workspace.organization_id)
+    throw invalid(`the organization has no SSH key ${keyId}`, '/data/attributes/id')
+  const columns = { ssh_key_id: keyId, updated_at: ctx.now() }
+  const changes = { 'ssh-key': key?.name ?? null }
+  const event = workspaceAudit(workspace, 'update', { name: workspace.name, changes })
+  return audited(ctx, { ...event, settings: { before: workspace, columns } }, async (ctx) => {
+    await store.updateWorkspace(ctx.db, workspace, columns)
+    return requireWorkspace(ctx, id, 'workspace:read')
   })
 }
 

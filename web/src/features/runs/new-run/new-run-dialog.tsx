@@ -200,7 +200,17 @@ function DestroyNotice({ workspace: { attributes }, targetCount }: DestroyNotice
 }
 
 type Source = NonNullable<NewRunContext['configuration']>['attributes']['source']
-const SOURCES: Record<Source, string> = { 'tfe-api': 'API', terraform: 'CLI', 'terraform+cloud': 'CLI' }
+const SOURCES: Record<Source, string> = {
+  'tfe-api': 'API',
+  terraform: 'CLI',
+  'terraform+cloud': 'CLI',
+  github: 'GitHub',
+  gitlab: 'GitLab',
+  bitbucket: 'Bitbucket',
+  ado: 'Azure DevOps',
+  gitea: 'Gitea',
+  git: 'git',
+}
 
 function ConfigurationSummary({ context: { workspace, configuration } }: { context: NewRunContext }) {
   if (!configuration) return null
