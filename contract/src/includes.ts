@@ -3,6 +3,7 @@ import { agentPoolSchema } from './agent-pools.ts'
 import { configurationVersionSchema } from './configuration-versions.ts'
 import { entitlementSetSchema } from './entitlement-sets.ts'
 import { membershipSchema } from './memberships.ts'
+import { oauthTokenSchema } from './oauth-clients.ts'
 import { organizationSchema } from './organizations.ts'
 import { applySchema, planSchema } from './plans.ts'
 import { projectSchema } from './projects.ts'
@@ -139,6 +140,11 @@ export const variableSetIncludes: IncludeTable = {
 }
 
 export const setWorkspaceIncludes: IncludeTable = { project: projectSchema }
+
+export const oauthClientIncludes: IncludeTable = {
+  oauth_tokens: oauthTokenSchema,
+  projects: projectSchema,
+}
 
 export const agentPoolIncludes: IncludeTable = {
   workspaces: workspaceSchema,

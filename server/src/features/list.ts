@@ -66,6 +66,7 @@ import { taskRequestReactions } from './tasks/task-requests/service.ts'
 import { taskResultJobs } from './tasks/task-results/jobs.ts'
 import { taskResultLoaders, taskResultRoutes } from './tasks/task-results/routes.ts'
 import { workspaceTaskLoaders, workspaceTaskRoutes } from './tasks/workspace-tasks/routes.ts'
+import { oauthClientLoaders, oauthClientRoutes, oauthTokenRoutes } from './vcs/oauth-clients/routes.ts'
 import { sshKeyRoutes } from './vcs/ssh-keys/routes.ts'
 import { teamAccessRoutes } from './workspaces/team-access/routes.ts'
 import * as variableSets from './workspaces/variable-sets/routes.ts'
@@ -99,7 +100,9 @@ export const ROUTES: readonly Routes[] = [
   dataRetentionRoutes,
   memberships.membershipRoutes,
   invitationRoutes,
+  oauthClientRoutes,
   oauthRoutes,
+  oauthTokenRoutes,
   organizationOverviewRoutes,
   organizationRoutes,
   runs.organizationRunRoutes,
@@ -169,6 +172,7 @@ export const LOADERS: readonly Loader[] = [
   ...commentLoaders,
   ...configurationVersions.configurationVersionLoaders,
   ...memberships.membershipLoaders,
+  ...oauthClientLoaders,
   ...organizationLoaders,
   ...phaseLoaders,
   ...projects.projectLoaders,
