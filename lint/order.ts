@@ -43,6 +43,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'workspace-deletion',
     'organization-overviews',
   ],
+  repositories: ['deliveries'],
   site: [
     'discovery',
     'health',

@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import { type Written, hasOne, linkedResource, nullable, resource, timestamp } from './responses.ts'
+
+/** Why a delivery started a run in a workspace, or why not, as text for users; `{}` is replaced by the detail of the decision. */
+export const DECISION_REASONS = {
+  pushed: 'pushed to {}',
+  tagged: 'the tag {} matches',
+  'pull-request': 'pull request {}',
+  'branch-deleted': 'the branch was deleted',
+  'tag-deleted': 'the tag was deleted',
+  'pull-request-closed': 'the pull request is closed',
+  'other-branch': 'the workspace follows the branch {}',
+  'other-base': 'the pull request is for another branch: the workspace follows {}',
+  'tags-only': 'the workspace follows tags that match {}, not branches',
+  'no-tags': 'the workspace follows the branch {}, not tags',
+  'other-tag': 'the tag does not match {}',
+  'no-matching-files': 'no changed file matches {}',
+  'same-commit': 'the workspace already has a run for this commit: {}',
+  'no-first-run': 'the workspace has had no run yet: start the first one, or set queue-all-runs',
+  'from-fork': 'pull requests from forks are not planned: the connection does not allow it',
+  'no-speculative-plans': 'speculative plans are disabled in the workspace',
+  'local-execution': 'the execution mode is local: runs execute on the client',
+  'not-in-scope': 'the connection is not for the project of the workspace',
+  'merge-conflict': 'the pull request conflicts with its base in {}',
+  failed: '{}',
+} as const satisfies Record<string, string>
+export type DecisionReason = keyof typeof DECISION_REASONS
+
+/** The reason in words. */
+export function describeReason(reason: DecisionReason, detail: string | null) {
+  return DECISION_REASONS[reason].replace('{}', () => detail ?? '')
+}
+
+const reason = z.enum(Object.keys(DECISION_REASONS) as [DecisionReason, ...DecisionReason[]])
+
+export const DELIVERY_SOURCES = ['webhook', 'polling', 'replay'] as const
+export const DELIVERY_STATUSES = ['pending', 'decided', 'ignored', 'failed'] as const
+export const DECISIONS = ['run', 'plan', 'skip'] as const
+
+/** Our own: something that a host reported about a repository, or that polling found. */
+export const vcsDeliverySchema = linkedResource('vcs-deliveries', {
+  name: 'VcsDelivery',
+  attributes: {
+    'received-at': timestamp,
+    'decided-at': nullable.time,
+    source: z.enum(DELIVERY_SOURCES),
+    status: z.enum(DELIVERY_STATUSES),
+    message: nullable.string.describe('why it was ignored or failed'),
+    'repository-identifier': nullable.string,
+    kind: z.enum(['push', 'tag', 'pull-request']).nullable(),
+    title: z.string().describe('what happened, such as `push to main`'),
+    'commit-sha': nullable.string,
+    'commit-url': nullable.string,
+    'sender-username': nullable.string,
+    'run-count': z.int().describe('runs that it started, of all workspaces'),
+    'skip-count': z.int().describe('workspaces that it did not start a run in'),
+  },
+  relationships: { 'oauth-client': hasOne('oauth-clients') },
+})
+export type VcsDeliveryResource = Written<typeof vcsDeliverySchema>
+
+/** Our own: what a delivery did in a workspace, and why. */
+export const vcsDecisionSchema = resource('vcs-decisions', {
+  attributes: {
+    decision: z.enum(DECISIONS).describe('`run`, speculative `plan`, or `skip`'),
+    reason,
+    description: z.string().describe('the reason in words'),
+  },
+  relationships: { delivery: hasOne('vcs-deliveries'), workspace: hasOne('workspaces'), run: hasOne('runs') },
+})
+export type VcsDecisionResource = Written<typeof vcsDecisionSchema>
+
+export const vcsEventSchema = resource('vcs-events', {
+  attributes: {
+    'created-at': timestamp,
+    level: z.enum(['info', 'error']),
+    message: nullable.string,
+    'organization-id': z.int().optional().describe('never present: organizations have no numbers here'),
+    'suggested-action': nullable.string,
+  },
+  relationships: { 'oauth-client': hasOne('oauth-clients'), 'oauth-token': hasOne('oauth-tokens') },
+})

@@ -1,0 +1,116 @@
+import type { DECISIONS, DecisionReason } from '@groundstate/contract/vcs-deliveries'
+import { normalizedDirectory } from '@groundstate/contract/workspaces'
+import picomatch from 'picomatch'
+import { RE2JS } from 're2js'
+import type { HostEvent, PullRequestEvent, PushEvent, TagEvent } from '../../../vcs-hosts/host.ts'
+
+/** What a workspace follows in its repository. */
+export type WorkspaceRule = {
+  /** The workspace's branch, or the default branch of the repository. */
+  branch: string
+  tagsRegex: string | null
+  fileTriggersEnabled: boolean
+  triggerPrefixes: readonly string[]
+  triggerPatterns: readonly string[]
+  workingDirectory: string
+  queueAllRuns: boolean
+  speculativeEnabled: boolean
+  hasRuns: boolean
+  isLocal: boolean
+  /** Whether the connection is for the workspace's project. */
+  isInScope: boolean
+}
+
+export type EventContext = {
+  event: HostEvent
+  /** Null if they are unknown or too many to list: then every workspace is affected. */
+  changedFiles: readonly string[] | null
+  plansForks: boolean
+}
+
+export type Decision = { decision: (typeof DECISIONS)[number]; reason: DecisionReason; detail: string | null }
+
+/** From this number of changed files on, hosts do not list all, and every workspace is affected (public documentation: "VCS-driven runs"). */
+export const MAX_CHANGED_FILES = 300
+
+/** What an event does in a workspace, apart from what its earlier runs rule out. Pure. */
+export function decide(rule: WorkspaceRule, context: EventContext): Decision {
+  const { event } = context
+  const refusal = refusalOf(rule, event) ?? obstacleOf(rule) ?? filesRefusal(rule, context)
+  if (refusal) return refusal
+  switch (event.kind) {
+    case 'push':
+      return { decision: 'run', reason: 'pushed', detail: event.branch }
+    case 'tag':
+      return { decision: 'run', reason: 'tagged', detail: event.tag }
+    case 'pull-request': {
+      if (event.pullRequest.isFork && !context.plansForks) return skip('from-fork')
+      return { decision: 'plan', reason: 'pull-request', detail: `#${event.pullRequest.number}` }
+    }
+  }
+}
+
+function skip(reason: DecisionReason, detail: string | null = null): Decision {
+  return { decision: 'skip', reason, detail }
+}
+
+function refusalOf(rule: WorkspaceRule, event: HostEvent): Decision | undefined {
+  switch (event.kind) {
+    case 'push':
+      return pushRefusal(rule, event)
+    case 'tag':
+      return tagRefusal(rule, event)
+    case 'pull-request':
+      return pullRequestRefusal(rule, event)
+  }
+}
+
+function pushRefusal({ branch, tagsRegex }: WorkspaceRule, event: PushEvent) {
+  if (tagsRegex !== null) return skip('tags-only', tagsRegex)
+  if (event.branch !== branch) return skip('other-branch', branch)
+  return event.commit === null ? skip('branch-deleted') : undefined
+}
+
+function tagRefusal({ branch, tagsRegex }: WorkspaceRule, { tag, commit }: TagEvent) {
+  if (tagsRegex === null) return skip('no-tags', branch)
+  if (!RE2JS.compile(tagsRegex).matcher(tag).find()) return skip('other-tag', tagsRegex)
+  return commit === null ? skip('tag-deleted') : undefined
+}
+
+function pullRequestRefusal(rule: WorkspaceRule, { action, pullRequest }: PullRequestEvent) {
+  if (rule.tagsRegex !== null) return skip('tags-only', rule.tagsRegex)
+  if (pullRequest.base.branch !== rule.branch) return skip('other-base', rule.branch)
+  if (action === 'closed' || action === 'merged') return skip('pull-request-closed')
+  return rule.speculativeEnabled ? undefined : skip('no-speculative-plans')
+}
+
+function obstacleOf({ isInScope, isLocal, hasRuns, queueAllRuns }: WorkspaceRule) {
+  if (!isInScope) return skip('not-in-scope')
+  if (isLocal) return skip('local-execution')
+  return hasRuns || queueAllRuns ? undefined : skip('no-first-run')
+}
+
+/** Tags trigger whatever has changed: no earlier commit is known to compare with. */
+function filesRefusal(rule: WorkspaceRule, { event, changedFiles }: EventContext) {
+  if (event.kind === 'tag' || changedFiles === null || changedFiles.length >= MAX_CHANGED_FILES) return undefined
+  const { description, matches } = fileFilter(rule)
+  return changedFiles.some(matches) ? undefined : skip('no-matching-files', description)
+}
+
+type FileFilter = { description: string; matches: (path: string) => boolean }
+const EVERY_FILE: FileFilter = { description: 'any path', matches: () => true }
+
+/** Patterns stand for themselves; prefixes add to the working directory (public documentation: "Workspace settings: VCS"). */
+function fileFilter(rule: WorkspaceRule): FileFilter {
+  if (!rule.fileTriggersEnabled) return EVERY_FILE
+  if (rule.triggerPatterns.length > 0) {
+    const patterns = rule.triggerPatterns.map((pattern) => pattern.replace(/^\/+/, ''))
+    const matches = picomatch(patterns, { dot: true, noextglob: true, nonegate: true })
+    return { description: rule.triggerPatterns.join(', '), matches: (path) => matches(path) }
+  }
+  const directories = [rule.workingDirectory, ...rule.triggerPrefixes].map(normalizedDirectory)
+  if (rule.triggerPrefixes.length === 0 && directories[0] === '') return EVERY_FILE
+  const own = rule.triggerPrefixes.length > 0 && directories[0] === '' ? directories.slice(1) : directories
+  const isWithin = (path: string) => own.some((directory) => directory === '' || path.startsWith(`${directory}/`))
+  return { description: own.map((directory) => `${directory}/`).join(', '), matches: isWithin }
+}
