@@ -18,7 +18,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'authentication-tokens',
     'sso',
   ],
-  vcs: ['ssh-keys', 'oauth-clients'],
+  vcs: ['ssh-keys', 'oauth-clients', 'repositories'],
   workspaces: ['workspaces', 'workspace-tags', 'team-access', 'variables', 'variable-sets'],
   states: [
     'state-versions',

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { entryProblem, newSeenEntries } from './archive-entry.ts'
 import { boundedList, optionalId, requestBody, toOne, toOneOrNone, unsupportedFlag } from './json-api.ts'
+import { vcsRepo, vcsRepoSchema } from './oauth-clients.ts'
 import { executionMode, resourceName } from './organizations.ts'
 import { activityDuration } from './projects.ts'
 import { type Written, hasOne, linksToMany, nullable, resource, timestamp } from './responses.ts'
@@ -90,7 +91,8 @@ const attributes = z.object({
     .url({ protocol: /^https?$/ })
     .max(2000)
     .nullish(),
-  'vcs-repo': onlyNull('vcs-repo must be null: version control is not supported by this server'),
+  /** The repository whose pushes and pull requests start runs; null removes it. */
+  'vcs-repo': vcsRepo.nullish(),
 })
 const relationships = z.object({
   project: toOne('projects').optional(),
@@ -176,11 +178,15 @@ export const workspaceSchema = resource('workspaces', {
     'allow-destroy-plan': z.boolean(),
     'can-queue-destroy-plan': z.boolean().describe('the same as `allow-destroy-plan`'),
     'assessments-enabled': z.boolean().describe(STORED),
-    'file-triggers-enabled': z.boolean().describe(`true with \`trigger-prefixes\` or \`trigger-patterns\`; ${STORED}`),
-    'trigger-prefixes': z.array(z.string()).describe(STORED),
-    'trigger-patterns': z.array(z.string()).describe(STORED),
-    'queue-all-runs': z.boolean().describe(STORED),
-    'speculative-enabled': z.boolean().describe(STORED),
+    'file-triggers-enabled': z
+      .boolean()
+      .describe('whether only changes of certain files start runs: see `trigger-prefixes` and `trigger-patterns`'),
+    'trigger-prefixes': z
+      .array(z.string())
+      .describe('directories whose changes start runs, in addition to the working directory'),
+    'trigger-patterns': z.array(z.string()).describe('glob patterns of the files whose changes start runs'),
+    'queue-all-runs': z.boolean().describe('whether pushes start runs even before the first manual run'),
+    'speculative-enabled': z.boolean().describe('whether pull requests are planned'),
     'structured-run-output-enabled': z
       .boolean()
       .describe("whether run logs are the engine's JSON lines rather than text"),
@@ -202,8 +208,8 @@ export const workspaceSchema = resource('workspaces', {
     'source-url': nullable.string,
     'source-module-id': z.null().describe(ABSENT),
     'no-code-upgrade-available': z.literal(false),
-    'vcs-repo': z.null().describe('always null: version control is not supported by this server'),
-    'vcs-repo-identifier': z.null().describe('always null: version control is not supported by this server'),
+    'vcs-repo': vcsRepoSchema.nullable(),
+    'vcs-repo-identifier': nullable.string,
     locked: z.boolean(),
     'locked-at': nullable.time.describe('our own: when it was locked'),
     'locked-reason': nullable.string.describe('also null when the lock has no reason'),

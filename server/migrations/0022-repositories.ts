@@ -94,7 +94,8 @@ create table repositories (
   page_url text not null,
   clone_url text not null,
   ssh_url text,
-  default_branch text not null,
+  -- null until the host has been asked
+  default_branch text,
   -- the last segment of the URL of the webhook
   webhook_path text not null unique,
   -- sealed

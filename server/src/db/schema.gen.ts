@@ -350,7 +350,7 @@ export type Schema = {
   repositories: {
     clone_url: string
     created_at: Timestamp
-    default_branch: string
+    default_branch: string | null
     display_identifier: string
     github_app_installation_id: string | null
     id: string

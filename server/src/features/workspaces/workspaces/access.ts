@@ -35,7 +35,12 @@ export function readableWorkspace(ctx: Ctx, row: FoundWorkspace): Workspace | un
   const { access: column, organization_id: organizationId, id: workspaceId } = row
   const access = readAccessContext(ctx.actor, { organizationId, workspaceId, access: column })
   const can = workspacePermissions(access)
-  return can.has('workspace:read') ? { ...row, can, access } : undefined
+  return can.has('workspace:read') ? { ...row, can, access, webhook_url: webhookUrl(ctx, row) } : undefined
+}
+
+/** Where the host of a workspace's repository sends events. */
+export function webhookUrl({ baseUrl }: Pick<Ctx, 'baseUrl'>, { repository }: Pick<FoundWorkspace, 'repository'>) {
+  return repository && `${baseUrl}/webhooks/vcs/${repository.webhook_path}`
 }
 
 export async function listReadableWorkspaces(ctx: Ctx, ids: readonly string[]): Promise<Workspace[]> {
@@ -86,6 +91,8 @@ type FoundWorkspace = NonNullable<Awaited<ReturnType<typeof store.findWorkspace>
 export type Workspace = Omit<FoundWorkspace, 'access'> & {
   can: ReadonlySet<WorkspacePermission>
   access: AccessContext
+  /** Where the host of its repository sends events; null without one. */
+  webhook_url: string | null
 }
 
 export function permissionsBlock(workspace: Workspace) {

@@ -4,7 +4,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { type Db, type Page, type Paged, pageOffset } from '../../../db/db.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
-import { type Workspace, readGrants } from './access.ts'
+import { type Workspace, readGrants, webhookUrl } from './access.ts'
 import type { WorkspaceFilter } from './filter-store.ts'
 import * as store from './list-store.ts'
 import * as waitingStore from './waiting-store.ts'
@@ -26,7 +26,7 @@ export async function listWorkspaces(
       : await listEvery(ctx, query, window)
   const present = ({ grants, ...row }: (typeof rows)[number]): Workspace => {
     const access = listedAccess(organization.access, grants)
-    return { ...row, access, can: workspacePermissions(access) }
+    return { ...row, access, can: workspacePermissions(access), webhook_url: webhookUrl(ctx, row) }
   }
   return { rows: rows.map(present), total }
 }

@@ -59,8 +59,8 @@ export function workspaceResource(
       'source-url': workspace.source_url,
       'source-module-id': null,
       'no-code-upgrade-available': false,
-      'vcs-repo': null,
-      'vcs-repo-identifier': null,
+      'vcs-repo': vcsRepoOf(workspace),
+      'vcs-repo-identifier': workspace.repository?.identifier ?? null,
       locked: workspace.locked_by_type !== null,
       'locked-at': workspace.locked_at,
       'locked-reason': workspace.locked_reason,
@@ -105,6 +105,25 @@ export function workspaceResource(
       self: `/api/v2/organizations/${workspace.organization_name}/workspaces/${workspace.name}`,
       'self-html': `/app/${workspace.organization_name}/workspaces/${workspace.name}`,
     },
+  }
+}
+
+/** The webhook's URL is for those who may set it up. */
+function vcsRepoOf(workspace: Workspace) {
+  const { repository, vcs_tags_regex: tagsRegex, webhook_url: webhookUrl, can } = workspace
+  if (!repository) return null
+  return {
+    identifier: repository.identifier,
+    'display-identifier': repository.display_identifier,
+    branch: workspace.vcs_branch ?? '',
+    'ingress-submodules': workspace.vcs_submodules,
+    ...(repository.token_id !== null && { 'oauth-token-id': repository.token_id }),
+    ...(repository.installation_id !== null && { 'github-app-installation-id': repository.installation_id }),
+    'repository-http-url': repository.page_url,
+    'service-provider': repository.service_provider,
+    tags: tagsRegex !== null,
+    'tags-regex': tagsRegex,
+    'webhook-url': can.has('workspace:update') ? webhookUrl : null,
   }
 }
 

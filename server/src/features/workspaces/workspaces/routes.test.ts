@@ -138,7 +138,11 @@ test.each([
   [{ name: 'x', 'execution-mode': 'agent' }, '/data/attributes/agent-pool-id', "using 'agent' execution mode"],
   [{ name: 'x', 'agent-pool-id': 'apool-1' }, '/data/attributes/agent-pool-id', "using 'agent' execution mode"],
   [{ name: 'x', 'execution-mode': 'agent', 'agent-pool-id': 'apool-1' }, '/data/attributes/agent-pool-id', 'apool-1'],
-  [{ name: 'x', 'vcs-repo': { identifier: 'a/b' } }, '/data/attributes/vcs-repo', 'version control is not supported'],
+  [
+    { name: 'x', 'vcs-repo': { identifier: 'a/b' } },
+    '/data/attributes/vcs-repo/oauth-token-id',
+    "oauth-token-id can't be blank",
+  ],
   [
     { name: 'x', 'auto-destroy-activity-duration': '5 years' },
     '/data/attributes/auto-destroy-activity-duration',

@@ -9,6 +9,7 @@ import { requestedPool, requireOrganization, requirePoolFor } from '../../organi
 import { listTeamsOfProjects } from '../../organizations/organizations/store.ts'
 import { requireDefaultProject, requireProject, requireProjectIn } from '../../organizations/projects/access.ts'
 import { addFlatTags, replaceTagBindings } from '../../organizations/tags/service.ts'
+import { putRepository, repositoryLeft } from '../../vcs/repositories/service.ts'
 import { findSshKey } from '../../vcs/ssh-keys/store.ts'
 import {
   type Workspace,
@@ -23,7 +24,7 @@ import {
 import { workspaceAudit, workspaceCreating } from './audit.ts'
 import { listWaitingReasons } from './list.ts'
 import { workspaceResource } from './resource.ts'
-import { changeExecution, defaultsOf, workspaceSettingColumns } from './settings.ts'
+import { changeExecution, changeRepository, defaultsOf, workspaceSettingColumns } from './settings.ts'
 import * as store from './store.ts'
 
 /** Creates a workspace, in the organization's default project unless the body names another. */
@@ -45,8 +46,11 @@ export async function createWorkspace(
     const scope = { organizationId, projectId: project.id }
     await requirePoolFor(ctx, scope, { poolId: execution.agent_pool_id, pointer })
   }
+  const { repository, columns: repositoryColumns } = changeRepository(input.attributes, undefined)
   return transact(ctx, async (ctx) => {
     await raise(ctx, workspaceCreating, { organization })
+    const scope = { organizationId, projectId: project.id }
+    const repositoryId = repository ? await putRepository(ctx, { ...scope, ...repository }) : null
     const now = ctx.now()
     const id = ctx.newId('ws')
     const { name } = input.attributes
@@ -54,6 +58,8 @@ export async function createWorkspace(
     await rejectTakenWorkspaceName(name, () =>
       store.insertWorkspace(ctx.db, {
         ...columns,
+        ...repositoryColumns,
+        repository_id: repositoryId,
         id,
         name,
         organization_id: organizationId,
@@ -115,23 +121,36 @@ export async function updateWorkspace(
     const scope = { organizationId, workspaceId, projectId: project?.id ?? workspace.project_id }
     await requirePoolFor(ctx, scope, { poolId: execution.agent_pool_id, pointer })
   }
-  const columns = {
+  const { repository, columns: repositoryColumns } = changeRepository(input.attributes, workspace.repository)
+  const settingColumns = {
     ...workspaceSettingColumns(input.attributes, { clientEngine, current: workspace }),
+    ...repositoryColumns,
     ...execution,
     project_id: project?.id,
     updated_at: ctx.now(),
   }
   return transact(ctx, async (ctx) => {
+    const scope = { organizationId, projectId: project?.id ?? workspace.project_id }
+    const columns = {
+      ...settingColumns,
+      ...(repository && { repository_id: await putRepository(ctx, { ...scope, ...repository }) }),
+    }
     await rejectTakenWorkspaceName(input.attributes.name ?? workspace.name, () =>
       store.updateWorkspace(ctx.db, workspace, columns),
     )
     await changeTags(ctx, { organizationId, workspaceId }, input)
+    if (columns.repository_id !== undefined) await leaveRepository(ctx, workspace, columns.repository_id)
     const changes = { ...input.attributes, project: project?.id, ...changedTags(input) }
     const settings = { before: workspace, columns }
     const event = { ...workspaceAudit(workspace, 'update', { name: workspace.name, changes }), settings }
     await recordAudits(ctx, moves ? await withMoves(ctx, [workspace], () => event) : [event])
     return requireWorkspace(ctx, workspaceId, 'workspace:read')
   })
+}
+
+/** A repository that a workspace no longer uses may be the last one's. */
+async function leaveRepository(ctx: TransactionCtx, { repository_id: before }: Workspace, after: string | null) {
+  if (before !== null && before !== after) await raise(ctx, repositoryLeft, { repositoryId: before })
 }
 
 /** Assigns a key of the organization to the runs of a workspace; null removes it. */

@@ -1,9 +1,11 @@
 import type { UpdateWorkspace } from '@groundstate/contract/workspaces'
 import type { Updateable } from 'kysely'
+import { RE2JS } from 're2js'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { invalid } from '../../../errors.ts'
 import { checkOverwrites, requestedPool } from '../../organizations/organizations/access.ts'
 import type { Project } from '../../organizations/projects/access.ts'
+import type { ConnectionKey } from '../../vcs/repositories/store.ts'
 import type { Workspace } from './access.ts'
 
 type Attributes = UpdateWorkspace['attributes']
@@ -50,8 +52,11 @@ function triggerColumns(attributes: Attributes, current: Workspace | undefined) 
       '/data/attributes/trigger-patterns',
     )
   }
+  const tagsRegex =
+    attributes['vcs-repo'] === undefined ? current?.vcs_tags_regex : attributes['vcs-repo']?.['tags-regex']
   const columns = {
-    file_triggers_enabled: withDefault(enabled, true),
+    // Tags trigger whatever files have changed.
+    file_triggers_enabled: withDefault(enabled, true) ?? (attributes['vcs-repo']?.['tags-regex'] ? false : undefined),
     trigger_prefixes: prefixes === undefined && patterns ? [] : withDefault(prefixes, []),
     trigger_patterns: patterns === undefined && prefixes ? [] : withDefault(patterns, []),
   }
@@ -67,7 +72,68 @@ function triggerColumns(attributes: Attributes, current: Workspace | undefined) 
       `/data/attributes/${enabled === undefined ? used : 'file-triggers-enabled'}`,
     )
   }
+  if (tagsRegex) {
+    const rival =
+      used ?? ((columns.file_triggers_enabled ?? current?.file_triggers_enabled) ? 'file-triggers-enabled' : undefined)
+    if (rival !== undefined) {
+      throw invalid(
+        `vcs-repo has a tags-regex, so ${rival} must be ${rival === used ? 'empty' : 'false'}: tags start runs whatever files have changed`,
+        '/data/attributes/vcs-repo/tags-regex',
+      )
+    }
+  }
   return columns
+}
+
+/** The repository after a body: undefined if it stays, null if it is removed. */
+export type RepositoryChange = { connection: ConnectionKey; identifier: string } | null | undefined
+
+/**
+ * The change of a workspace's repository. Absent members keep their values. Throws `invalid` for a repository without a connection or an
+ * identifier, and for a regular expression that is not one of RE2, whose time is linear.
+ */
+export function changeRepository({ 'vcs-repo': input }: Attributes, current: Workspace['repository'] | undefined) {
+  if (input === undefined) return { repository: undefined, columns: {} }
+  if (input === null) {
+    const columns = { repository_id: null, vcs_branch: null, vcs_submodules: false, vcs_tags_regex: null }
+    return { repository: null, columns }
+  }
+  const { branch, 'ingress-submodules': submodules, 'tags-regex': tagsRegex } = input
+  checkTagsRegex(tagsRegex)
+  const columns = {
+    ...(branch !== undefined && { vcs_branch: branch || null }),
+    ...(submodules !== undefined && { vcs_submodules: submodules ?? false }),
+    ...(tagsRegex !== undefined && { vcs_tags_regex: tagsRegex || null }),
+  }
+  return { repository: repositoryOf(input, current), columns }
+}
+
+function repositoryOf(input: NonNullable<Attributes['vcs-repo']>, current: Workspace['repository'] | undefined) {
+  const { 'oauth-token-id': tokenId, 'github-app-installation-id': installationId } = input
+  const at = (name: string) => `/data/attributes/vcs-repo/${name}`
+  if (tokenId && installationId)
+    throw invalid('oauth-token-id and github-app-installation-id cannot both be set: omit one', at('oauth-token-id'))
+  const identifier = input.identifier ?? current?.identifier
+  if (identifier === undefined) throw invalid("identifier can't be blank: it names the repository", at('identifier'))
+  const connection = tokenId ? { tokenId } : installationId ? { installationId } : connectionOf(current)
+  if (!connection) throw invalid("oauth-token-id can't be blank: it is the token of a connection", at('oauth-token-id'))
+  return { connection, identifier }
+}
+
+function connectionOf(current: Workspace['repository'] | undefined): ConnectionKey | undefined {
+  if (!current) return undefined
+  const { token_id: tokenId, installation_id: installationId } = current
+  return tokenId === null ? { installationId: installationId ?? '' } : { tokenId }
+}
+
+function checkTagsRegex(tagsRegex: string | null | undefined) {
+  if (!tagsRegex) return
+  try {
+    RE2JS.compile(tagsRegex)
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    throw invalid(`tags-regex ${tagsRegex}: ${error.message}`, '/data/attributes/vcs-repo/tags-regex')
+  }
 }
 
 /**

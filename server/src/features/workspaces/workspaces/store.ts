@@ -7,6 +7,7 @@ import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { policyColumn, raiseAccessRevision } from '../../organizations/organizations/store.ts'
+import { repositoryColumn } from '../../vcs/repositories/store.ts'
 import { insertFormerScope } from './set-scope-store.ts'
 
 export type WorkspaceRow = Selectable<Schema['workspaces']>
@@ -44,6 +45,7 @@ export function selectWorkspaces(db: Db) {
       currentRunStatus.as('current_run_status'),
       tagNames.as('tag_names'),
       policyColumn('workspace_id', sql`w.id`).as('retention_policy'),
+      repositoryColumn.as('repository'),
     ])
 }
 

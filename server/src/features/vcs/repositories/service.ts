@@ -1,0 +1,71 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { invalid } from '../../../errors.ts'
+import { domainEvent, raise } from '../../../events.ts'
+import { hostOf } from '../../../vcs-hosts/list.ts'
+import * as store from './store.ts'
+
+/** A repository to use, and the workspace that will. */
+export type RepositoryRequest = {
+  organizationId: string
+  projectId: string
+  connection: store.ConnectionKey
+  identifier: string
+}
+
+const POINTER = '/data/attributes/vcs-repo'
+
+/**
+ * Throws `invalid` for a connection that the organization does not have or that is not for the project, and for an identifier that the
+ * host cannot have. Whether the host has the repository is asked later.
+ */
+export async function checkRepository(ctx: Ctx, { connection, ...request }: RepositoryRequest) {
+  const [id, name] =
+    'tokenId' in connection
+      ? [connection.tokenId, 'oauth-token-id']
+      : [connection.installationId, 'github-app-installation-id']
+  const found = await store.findConnectionFor(ctx.db, request, connection)
+  if (!found) throw invalid(`the organization has no ${name} ${id}`, `${POINTER}/${name}`)
+  if (!found.is_open)
+    throw invalid(
+      `the connection of ${id} is for workspaces of other projects: add this project to it`,
+      `${POINTER}/${name}`,
+    )
+  const host = hostOf(found.service_provider)
+  const httpUrl = found.http_url ?? host.addresses(undefined)?.httpUrl ?? ''
+  return { host, urls: host.repositoryUrls({ httpUrl }, request.identifier) }
+}
+
+/** Returns the id of the repository, which becomes known with its first workspace. */
+export async function putRepository(ctx: TransactionCtx, request: RepositoryRequest): Promise<string> {
+  const { organizationId, connection, identifier } = request
+  const { urls } = await checkRepository(ctx, request)
+  const id = ctx.newId('repo')
+  const known = await store.putRepository(ctx.db, {
+    id,
+    organization_id: organizationId,
+    oauth_token_id: 'tokenId' in connection ? connection.tokenId : null,
+    github_app_installation_id: 'installationId' in connection ? connection.installationId : null,
+    identifier,
+    display_identifier: identifier,
+    page_url: urls.page,
+    clone_url: urls.clone,
+    ssh_url: urls.ssh,
+    webhook_path: randomUUID(),
+    webhook_secret: ctx.secrets.seal(randomBytes(32).toString('hex'), webhookContext(id)),
+    created_at: ctx.now(),
+  })
+  if (known === id) await raise(ctx, repositoryAdded, { repositoryId: id })
+  return known
+}
+
+/** The context in which the secret of a repository's webhook is sealed. */
+export function webhookContext(id: string) {
+  return `repositories/${id}/webhook-secret`
+}
+
+/** Raised in the transaction that adds a repository: its host has to be asked about it, and to get a webhook. */
+export const repositoryAdded = domainEvent<{ repositoryId: string }>('repository.added')
+
+/** Raised in the transaction in which a workspace stops using a repository. */
+export const repositoryLeft = domainEvent<{ repositoryId: string }>('repository.left')

@@ -1,0 +1,78 @@
+import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
+import { type Insertable, sql } from 'kysely'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+/** The access through which a workspace uses a repository: an OAuth token, or an installation of the GitHub App. */
+export type ConnectionKey = { tokenId: string } | { installationId: string }
+
+/** The repository of the workspace `w` as JSON; null without one. Costs nothing then, as every request reads workspaces. */
+export const repositoryColumn = sql<WorkspaceRepository | null>`case when w.repository_id is not null then (
+  select jsonb_build_object('identifier', r.identifier, 'display_identifier', r.display_identifier, 'page_url', r.page_url,
+           'default_branch', r.default_branch, 'token_id', r.oauth_token_id, 'installation_id', r.github_app_installation_id,
+           'webhook_path', r.webhook_path, 'service_provider', coalesce(c.service_provider, 'github'))
+    from repositories r
+    left join oauth_tokens t on t.id = r.oauth_token_id
+    left join oauth_clients c on c.id = t.oauth_client_id
+   where r.id = w.repository_id) end`
+
+export type WorkspaceRepository = {
+  identifier: string
+  display_identifier: string
+  page_url: string
+  /** Null until the host has been asked. */
+  default_branch: string | null
+  token_id: string | null
+  installation_id: string | null
+  webhook_path: string
+  service_provider: ServiceProvider
+}
+
+type Scope = { organizationId: string; projectId: string }
+
+/** A connection of the organization, and whether workspaces of the project may use it. */
+export async function findConnectionFor(db: Db, { organizationId, projectId }: Scope, key: ConnectionKey) {
+  if ('installationId' in key) {
+    return db
+      .selectFrom('github_app_installations')
+      .select([sql<ServiceProvider>`'github'`.as('service_provider'), sql<string | null>`null`.as('http_url')])
+      .select(sql<boolean>`true`.as('is_open'))
+      .where('id', '=', key.installationId)
+      .where('organization_id', '=', organizationId)
+      .executeTakeFirst()
+  }
+  const isOpen = sql<boolean>`(c.organization_scoped or exists (select from oauth_client_projects s
+    where s.oauth_client_id = c.id and s.project_id = ${projectId}))`
+  return db
+    .selectFrom('oauth_tokens as t')
+    .innerJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
+    .select([
+      sql<ServiceProvider>`c.service_provider`.as('service_provider'),
+      sql<string | null>`c.http_url`.as('http_url'),
+    ])
+    .select(isOpen.as('is_open'))
+    .where('t.id', '=', key.tokenId)
+    .where('c.organization_id', '=', organizationId)
+    .executeTakeFirst()
+}
+
+/** Returns the id of the repository of this connection, which is inserted if it is the first workspace's. */
+export async function putRepository(tx: Tx, row: Insertable<Schema['repositories']>): Promise<string> {
+  const columns = row.oauth_token_id ? sql`oauth_token_id` : sql`github_app_installation_id`
+  const { rows } = await sql<{ id: string }>`
+    with inserted as (
+      ${tx
+        .insertInto('repositories')
+        .values(row)
+        .onConflict((conflict) => conflict.doNothing())
+        .returning('id')}
+    )
+    select id from inserted
+    union all
+    select id from repositories
+     where ${columns} = ${row.oauth_token_id ?? row.github_app_installation_id} and identifier = ${row.identifier}
+     limit 1`.execute(tx)
+  const id = rows[0]?.id
+  if (id === undefined) throw new Error(`the repository ${row.identifier} was inserted by a concurrent transaction`)
+  return id
+}
