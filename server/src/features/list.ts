@@ -24,6 +24,7 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
+import { vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
 import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
 import { commentLoaders, commentRoutes } from './runs/comments/routes.ts'
@@ -138,6 +139,8 @@ export const ROUTES: readonly Routes[] = [
   twoFactorRoutes,
   userRoutes,
   userTokenRoutes,
+  vcsDeliveryRoutes,
+  webhookRoutes,
   legacyVariableRoutes,
   variableRoutes,
   variableSets.variableSetRoutes,

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
+import { ZodError } from 'zod'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { announce } from '../../../changes/announce.ts'
+import { transact } from '../../../db/db.ts'
+import { invalid, notFound, unauthorized } from '../../../errors.ts'
+import type { HostEvent, HostWebhooks, ParsedWebhook, WebhookRequest } from '../../../vcs-hosts/host.ts'
+import { hostOf } from '../../../vcs-hosts/list.ts'
+import { webhookContext } from '../../vcs/repositories/service.ts'
+import { decideLater } from './decide-delivery.ts'
+import * as store from './store.ts'
+
+/** Maximum size of a webhook's body, in bytes; GitHub sends at most 25 MB (public documentation: "Webhook events and payloads"). */
+export const MAX_WEBHOOK_BYTES = 25 * 1024 * 1024
+
+/**
+ * Stores what a host reports, and has it decided by a background job: hosts expect a response within seconds. A repeated delivery is
+ * stored once. Throws `unauthorized` for a wrong signature, after which nothing is stored, and `not-found` for another repository than
+ * that of the URL, which owners find in the log.
+ */
+export async function receiveWebhook(ctx: Ctx, path: string, request: WebhookRequest) {
+  const repository = await store.findWebhookRepository(ctx.db, path)
+  if (!repository) throw notFound('webhook')
+  const { webhooks } = hostOf(repository.service_provider as ServiceProvider)
+  const secret = ctx.secrets.openText(repository.webhook_secret, webhookContext(repository.id))
+  if (!webhooks.verify(request, secret)) throw unauthorized('the signature of the webhook does not match its secret')
+  const parsed = parse(webhooks, request)
+  const problem = problemOf(repository, parsed)
+  const key = webhooks.deliveryId(request) ?? createHash('sha256').update(request.body).digest('hex')
+  const common = { repository, key, source: 'webhook' as const }
+  await transact(ctx, async (ctx) => {
+    if (problem !== undefined) await insertReceived(ctx, { ...common, status: 'failed', message: problem })
+    else if (parsed.events) await insertEvents(ctx, { ...common, events: parsed.events })
+    else await insertReceived(ctx, { ...common, status: 'ignored', message: parsed.ignored })
+  })
+  if (problem !== undefined) throw notFound(`repository ${parsed.identifier}`)
+}
+
+function parse(webhooks: HostWebhooks, request: WebhookRequest): ParsedWebhook {
+  try {
+    return webhooks.parse(request)
+  } catch (error) {
+    if (!(error instanceof ZodError)) throw error
+    const [issue] = error.issues
+    throw invalid(`the body is not one that this host sends: ${issue?.path.join('.') || 'body'}: ${issue?.message}`)
+  }
+}
+
+function problemOf({ identifier }: store.RepositoryRow, parsed: ParsedWebhook) {
+  if (parsed.identifier === undefined || parsed.identifier.toLowerCase() === identifier.toLowerCase()) return undefined
+  return `the webhook of ${identifier} reported the repository ${parsed.identifier}: remove it there, or connect that repository`
+}
+
+type Received = {
+  repository: Pick<store.RepositoryRow, 'id' | 'organization_id'>
+  /** Unique in the repository. */
+  key: string
+  source: 'webhook' | 'polling' | 'replay'
+}
+
+/** Stores events to decide, in the transaction of `ctx`; those with a known key are left out. */
+export async function insertEvents(
+  ctx: TransactionCtx,
+  { events, key, ...received }: Received & { events: readonly HostEvent[] },
+) {
+  const rows = events.map((event, index) =>
+    deliveryRow(ctx, { ...received, key: index === 0 ? key : `${key}#${index}`, status: 'pending', event }),
+  )
+  const ids = await store.insertDeliveries(ctx.db, rows)
+  for (const id of ids) await decideLater(ctx, id)
+  announceDeliveries(ctx, received.repository, ids)
+}
+
+async function insertReceived(
+  ctx: TransactionCtx,
+  received: Received & { status: 'failed' | 'ignored'; message: string },
+) {
+  const ids = await store.insertDeliveries(ctx.db, [deliveryRow(ctx, received)])
+  announceDeliveries(ctx, received.repository, ids)
+}
+
+type NewDelivery = Received & { status: 'pending' | 'failed' | 'ignored'; message?: string; event?: HostEvent }
+
+function deliveryRow(ctx: Ctx, { repository, key, source, status, message, event }: NewDelivery) {
+  return {
+    id: ctx.newId('vcsd'),
+    organization_id: repository.organization_id,
+    repository_id: repository.id,
+    delivery_key: key,
+    source,
+    status,
+    event: event ?? null,
+    message: message ?? null,
+    received_at: ctx.now(),
+  }
+}
+
+function announceDeliveries(
+  ctx: TransactionCtx,
+  { organization_id: organization }: Received['repository'],
+  ids: string[],
+) {
+  announce(ctx, ...ids.map((id) => ({ organization, type: 'vcs-deliveries' as const, id })))
+}

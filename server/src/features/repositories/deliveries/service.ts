@@ -1,0 +1,57 @@
+import type { Ctx } from '../../../app.ts'
+import { audited } from '../../../audit/record.ts'
+import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
+import type { Page } from '../../../db/db.ts'
+import { conflict, notFound } from '../../../errors.ts'
+import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
+import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
+import { insertEvents } from './receive.ts'
+import * as store from './store.ts'
+
+export async function listDeliveries(
+  ctx: Ctx,
+  organizationName: string,
+  { filter, page }: { filter: store.DeliveryFilter; page: Page },
+) {
+  const { id: organizationId } = await requireOrganization(ctx, organizationName, 'vcs-settings:read')
+  return store.listDeliveries(ctx.db, { organizationId, filter, page })
+}
+
+export async function requireDelivery(ctx: Ctx, id: string, permission: OrganizationPermission) {
+  const delivery = await store.findDelivery(ctx.db, id)
+  if (!delivery) throw notFound('delivery')
+  const [organization] = await listReadableOrganizations(ctx, [delivery.organization_id])
+  if (!organization?.can.has('vcs-settings:read')) throw notFound('delivery')
+  if (!organization.can.has(permission)) throw refusal(permission, `in the organization ${organization.name}`)
+  return delivery
+}
+
+export async function listDecisions(ctx: Ctx, deliveryId: string, page: Page) {
+  const { id } = await requireDelivery(ctx, deliveryId, 'vcs-settings:read')
+  return store.listDecisions(ctx.db, ctx.actor, { deliveryId: id, page })
+}
+
+export async function listWorkspaceDecisions(ctx: Ctx, workspaceId: string, page: Page) {
+  const { id } = await requireWorkspace(ctx, workspaceId, 'runs:read')
+  return store.listWorkspaceDecisions(ctx.db, { workspaceId: id, page })
+}
+
+/**
+ * Stores the event again as a new delivery, so that both decisions stay in the log. Workspaces that have a run for the commit skip it.
+ * Throws `conflict` for a delivery without an event.
+ */
+export async function replayDelivery(ctx: Ctx, id: string) {
+  const delivery = await requireDelivery(ctx, id, 'vcs-settings:manage')
+  const { event, repository_id: repositoryId, organization_id: organizationId } = delivery
+  if (!event || repositoryId === null)
+    throw conflict(`the delivery ${id} cannot be replayed: ${delivery.message ?? 'its repository is gone'}`)
+  const audit = { organizationId, action: 'replay', resource: { type: 'vcs_delivery', id }, meta: {}, notices: [] }
+  await audited(ctx, audit, (ctx) =>
+    insertEvents(ctx, {
+      repository: { id: repositoryId, organization_id: organizationId },
+      key: `replay of ${id} at ${ctx.now().toISOString()}`,
+      source: 'replay',
+      events: [event],
+    }),
+  )
+}

@@ -1,0 +1,111 @@
+import type { DELIVERY_STATUSES } from '@groundstate/contract/vcs-deliveries'
+import { type Selectable, sql } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { visibleWorkspace } from '../../../auth/visibility.ts'
+import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { type NewRow, insertRows } from '../../../db/sql.ts'
+import type { HostEvent } from '../../../vcs-hosts/host.ts'
+
+export type RepositoryRow = Selectable<Schema['repositories']> & { service_provider: string }
+
+/** The repository of a webhook's URL, with its kind of host. */
+export async function findWebhookRepository(db: Db, webhookPath: string): Promise<RepositoryRow | undefined> {
+  return db
+    .selectFrom('repositories as r')
+    .leftJoin('oauth_tokens as t', 't.id', 'r.oauth_token_id')
+    .leftJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
+    .selectAll('r')
+    .select(sql<string>`coalesce(c.service_provider, 'github')`.as('service_provider'))
+    .where('r.webhook_path', '=', webhookPath)
+    .executeTakeFirst()
+}
+
+/** Inserts deliveries; returns the ids of the new ones: a host that got no response sends the same one again. */
+export async function insertDeliveries(tx: Tx, rows: readonly NewRow<'vcs_deliveries'>[]): Promise<string[]> {
+  const inserted = await insertRows(tx, 'vcs_deliveries', rows)
+    .onConflict((conflict) => conflict.columns(['repository_id', 'delivery_key']).doNothing())
+    .returning('id')
+    .execute()
+  return inserted.map(({ id }) => id)
+}
+
+export type DeliveryRow = Omit<Selectable<Schema['vcs_deliveries']>, 'event'> & {
+  event: HostEvent | null
+  repository_identifier: string | null
+  oauth_client_id: string | null
+  run_count: number
+  skip_count: number
+}
+
+function selectDeliveries(db: Db) {
+  const counted = (condition: string) =>
+    sql<number>`(select count(*) from vcs_decisions x where x.delivery_id = d.id and x.decision ${sql.raw(condition)})`
+  return db
+    .selectFrom('vcs_deliveries as d')
+    .leftJoin('repositories as r', 'r.id', 'd.repository_id')
+    .leftJoin('oauth_tokens as t', 't.id', 'r.oauth_token_id')
+    .selectAll('d')
+    .select(['r.identifier as repository_identifier', 't.oauth_client_id'])
+    .select([counted(`<> 'skip'`).as('run_count'), counted(`= 'skip'`).as('skip_count')])
+    .$castTo<DeliveryRow>()
+}
+
+export async function findDelivery(db: Db, id: string): Promise<DeliveryRow | undefined> {
+  return selectDeliveries(db).where('d.id', '=', id).executeTakeFirst()
+}
+
+export type DeliveryFilter = {
+  status: (typeof DELIVERY_STATUSES)[number] | undefined
+  clientId: string | undefined
+  identifier: string | undefined
+}
+
+export async function listDeliveries(
+  db: Db,
+  { organizationId, filter, page }: { organizationId: string; filter: DeliveryFilter; page: Page },
+) {
+  const conditions = [sql<boolean>`d.organization_id = ${organizationId}`]
+  if (filter.status !== undefined) conditions.push(sql`d.status = ${filter.status}`)
+  if (filter.clientId !== undefined) {
+    conditions.push(sql`d.repository_id in (select x.id from repositories x join oauth_tokens y on y.id = x.oauth_token_id
+      where y.oauth_client_id = ${filter.clientId})`)
+  }
+  if (filter.identifier !== undefined) {
+    conditions.push(sql`d.repository_id in (select x.id from repositories x
+      where x.organization_id = ${organizationId} and x.identifier = ${filter.identifier})`)
+  }
+  const where = sql<boolean>`${sql.join(conditions, sql` and `)}`
+  const list = selectDeliveries(db).where(where).orderBy('d.received_at', 'desc').orderBy('d.id', 'desc')
+  return readPaged(page, list, db.selectFrom('vcs_deliveries as d').where(where))
+}
+
+export type DecisionRow = Selectable<Schema['vcs_decisions']> & { workspace_name: string }
+
+/** The decisions of a delivery about workspaces that the actor may see. */
+export async function listDecisions(db: Db, actor: Actor, { deliveryId, page }: { deliveryId: string; page: Page }) {
+  const of = sql`from vcs_decisions x join workspaces w on w.id = x.workspace_id
+    where x.delivery_id = ${deliveryId} and ${visibleWorkspace(actor)}`
+  const [list, count] = await Promise.all([
+    sql<DecisionRow>`select x.*, w.name as workspace_name ${of}
+      order by (x.decision = 'skip'), w.name, w.id limit ${page.size} offset ${pageOffset(page)}`.execute(db),
+    sql<{ total: number }>`select count(*) as total ${of}`.execute(db),
+  ])
+  return { rows: list.rows, total: count.rows[0]?.total ?? 0 }
+}
+
+/** The newest decisions about a workspace, each with the delivery that it belongs to. */
+export async function listWorkspaceDecisions(db: Db, { workspaceId, page }: { workspaceId: string; page: Page }) {
+  const all = db
+    .selectFrom('vcs_decisions as x')
+    .innerJoin('vcs_deliveries as d', 'd.id', 'x.delivery_id')
+    .innerJoin('workspaces as w', 'w.id', 'x.workspace_id')
+    .where('x.workspace_id', '=', workspaceId)
+  const list = all
+    .selectAll('x')
+    .select('w.name as workspace_name')
+    .orderBy('d.received_at', 'desc')
+    .orderBy('d.id', 'desc')
+  return readPaged(page, list, all)
+}
