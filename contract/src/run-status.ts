@@ -15,8 +15,8 @@ type Row<Status extends string> = {
   next: readonly Status[]
   phase?: 'plan' | 'apply'
   stage?: Stage
-  /** The event that the run waits for: its turn in the workspace queue, an agent, the agent's result, or a user's decision. */
-  awaits?: 'queue' | 'agent' | 'result' | 'decision'
+  /** The event that the run waits for: its turn in the workspace queue, its configuration, an agent, the agent's result, or a user's decision. */
+  awaits?: 'queue' | 'configuration' | 'agent' | 'result' | 'decision'
   /** Sentence about a run that has ended. */
   summary?: string
   /** Completes "the run was …" for a run that a user stopped. */
@@ -41,7 +41,13 @@ export const RUN_STATUS_TABLE = declareStatuses({
     awaits: 'queue',
     next: ['fetching', 'discarded', 'canceled'],
   },
-  fetching: { group: 'running', label: 'preparing', phase: 'plan', next: ['fetching_completed'] },
+  fetching: {
+    group: 'running',
+    label: 'fetching',
+    phase: 'plan',
+    awaits: 'configuration',
+    next: ['fetching_completed', 'canceled', 'errored'],
+  },
   fetching_completed: { group: 'running', label: 'preparing', phase: 'plan', next: ['pre_plan_running', 'queuing'] },
   pre_plan_running: {
     group: 'running',

@@ -182,6 +182,8 @@ create table ingress_attributes (
 alter table configuration_versions add column ingress_attributes_id text references ingress_attributes,
   drop constraint configuration_versions_source_check,
   add constraint configuration_versions_source_check check (source in (${literalList(CONFIGURATION_SOURCES)}));
+-- whether the archive of its configuration is still fetched from the repository
+alter table runs add column fetches boolean not null default false;
 create index configuration_versions_ingress_idx on configuration_versions (ingress_attributes_id)
   where ingress_attributes_id is not null;
 `

@@ -422,6 +422,7 @@ export type Schema = {
     engine_workspace_name: string | null
     error: string | null
     execution_mode: 'remote' | 'agent'
+    fetches: Generated<boolean>
     force_cancel_available_at: Timestamp | null
     has_changes: Generated<boolean>
     id: string

@@ -22,7 +22,14 @@ const RUN: MachineRun = {
   occupies: false,
   confirmed: false,
 }
-const CONDITIONS: RunConditions = { canStart: true, job: 'queued', stages: {}, stale: false, requested: 'none' }
+const CONDITIONS: RunConditions = {
+  canStart: true,
+  configuration: 'ready',
+  job: 'queued',
+  stages: {},
+  stale: false,
+  requested: 'none',
+}
 
 function go(run: Partial<MachineRun>, conditions: Partial<RunConditions> = {}) {
   return advance({ ...RUN, ...run }, { ...CONDITIONS, ...conditions })
@@ -39,6 +46,14 @@ test.each(RUN_STATUS)('a forced cancel of a run that is %s is offered only if it
 describe('the path of a run', () => {
   test('in a free workspace a new run is queued for agents immediately', () => {
     expect(go({})).toEqual(['fetching', 'fetching_completed', 'queuing', 'plan_queued'])
+  })
+
+  test('a run waits for its configuration, in its workspace', () => {
+    expect(go({}, { configuration: 'fetching' })).toEqual(['fetching'])
+    expect(effectsOf(RUN, ['fetching']).occupies).toBe(true)
+    expect(go({ status: 'fetching', occupies: true }).at(-1)).toBe('plan_queued')
+    expect(go({ status: 'fetching', occupies: true }, { configuration: 'failed' })).toEqual(['errored'])
+    expect(go({ status: 'fetching' }, { configuration: 'fetching', requested: 'cancel' })).toEqual(['canceled'])
   })
 
   test('a run waits in the queue, a plan-only run does not', () => {
@@ -174,6 +189,7 @@ const anyStages = fc.record(Object.fromEntries(STAGES.map((stage) => [stage, fc.
 })
 const anyFacts: fc.Arbitrary<RunConditions> = fc.record({
   canStart: fc.boolean(),
+  configuration: fc.constantFrom('ready', 'ready', 'ready', 'fetching', 'failed'),
   job: fc.constantFrom(...jobs),
   stages: anyStages,
   stale: fc.boolean(),

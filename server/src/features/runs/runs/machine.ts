@@ -31,6 +31,8 @@ export type MachineRun = { status: RunStatus; occupies: boolean } & Record<Flag,
 export type RunConditions = {
   /** Whether the workspace is unlocked and without an active run, and no other run is queued before this one. */
   canStart: boolean
+  /** The archive of the run's configuration, which may come from a repository. */
+  configuration: 'ready' | 'fetching' | 'failed'
   job: JobOutcome
   stages: Partial<Record<Stage, StageStatus>>
   /** Whether the state has changed since the plan was created. */
@@ -44,7 +46,7 @@ type Step = (run: MachineRun, conditions: RunConditions) => RunStatus | undefine
 /** The next status, or undefined while the run waits. */
 const STEP = {
   pending: (run, { canStart }) => (needsNoLock(run) || canStart ? 'fetching' : undefined),
-  fetching: () => 'fetching_completed',
+  fetching: (_, { configuration }) => CONFIGURATION_STEP[configuration],
   fetching_completed: (_, { stages }) => (stages.pre_plan ? 'pre_plan_running' : 'queuing'),
   pre_plan_running: (_, { stages }) => stageEnd(stages.pre_plan, 'pre_plan_completed'),
   pre_plan_completed: () => 'queuing',
@@ -81,6 +83,12 @@ const STEP = {
   force_canceled: () => undefined,
   errored: () => undefined,
 } as const satisfies Record<RunStatus, Step>
+
+const CONFIGURATION_STEP = {
+  ready: 'fetching_completed',
+  fetching: undefined,
+  failed: 'errored',
+} as const satisfies Record<RunConditions['configuration'], RunStatus | undefined>
 
 function jobEnd(job: JobOutcome, next: { finished: RunStatus; retry: RunStatus }): RunStatus | undefined {
   if (job === 'finished' || job === 'retry') return next[job]

@@ -36,7 +36,12 @@ export function checkOptions(input: CreateRun) {
   }
 }
 
-type NewRun = { input: CreateRun; origin: RunOrigin; version: { id: string; speculative: boolean }; number: number }
+type NewRun = {
+  input: CreateRun
+  origin: RunOrigin
+  version: { id: string; speculative: boolean; status: string }
+  number: number
+}
 type NewRunCtx = Pick<Ctx, 'now' | 'newId' | 'config'>
 
 const DEFAULT_MESSAGE = 'Queued manually via the Terraform Enterprise API'
@@ -89,6 +94,7 @@ export function newRun(ctx: NewRunCtx, workspace: Workspace, { input, origin, ve
     execution_mode: mode,
     agent_pool_id: agentPoolId ?? BUILT_IN_POOL_ID,
     stages: [],
+    fetches: version.status === 'fetching',
     has_changes: false,
     base_state_version_id: null,
     engine_organization_name: null,

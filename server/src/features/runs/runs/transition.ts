@@ -19,6 +19,8 @@ type PhaseUpdate = Updateable<Schema['phases']>
 export type Change = {
   job?: JobOutcome
   requested?: RunConditions['requested']
+  /** The configuration could not be fetched. */
+  fetch?: 'failed'
   run?: Partial<Omit<RunRow, 'status_timestamps' | 'variables'>>
   plan?: PhaseUpdate
   apply?: PhaseUpdate
@@ -79,6 +81,7 @@ export function transitionOf(
   }
   const conditions: RunConditions = {
     canStart: canStart(locked),
+    configuration: change.fetch === 'failed' ? 'failed' : before.fetches ? 'fetching' : 'ready',
     job: change.job ?? jobOutcome(locked, now),
     stages,
     stale: before.save_plan && before.base_state_version_id !== locked.workspace.current_state_version_id,
