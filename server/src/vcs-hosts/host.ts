@@ -135,6 +135,7 @@ export type HostEvent = PushEvent | TagEvent | PullRequestEvent
 
 export type Sender = { username: string; avatarUrl: string; pageUrl: string }
 
+/** `message` is empty where the host does not give it: git has it. */
 type EventCommit = { sha: string; message: string; url: string }
 
 export type PushEvent = {

@@ -134,7 +134,7 @@ export function createAsk(name: string, octokit: Octokit, connection: Pick<HostC
 }
 
 /** The library wraps errors of `fetch` in one of its own, which has the body of the request and so the secrets in it. */
-export function rethrowHostError(error: unknown): never {
+function rethrowHostError(error: unknown): never {
   throw error instanceof Error && error.cause instanceof HostError ? error.cause : error
 }
 

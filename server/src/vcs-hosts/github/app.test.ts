@@ -1,4 +1,5 @@
 import { createPublicKey, createVerify, generateKeyPairSync } from 'node:crypto'
+import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { type ReceivedRequest, startFakeHost } from '../testing/fake-host.ts'
 import { createGithubApp } from './app.ts'
@@ -107,6 +108,34 @@ describe('the token of an installation', () => {
     })
   })
 
+  test('is requested once by concurrent requests', async () => {
+    const { host, app } = await createApp({ 'GET /repos/acme/network': () => ({ body: repository() }) })
+    const api = app.api(5)
+
+    await Promise.all(Array.from({ length: 20 }, async () => api.findRepository('acme/network')))
+
+    expect(host.asked().filter((route) => route === TOKEN)).toHaveLength(1)
+  })
+
+  test('is requested again after a response that has none', async () => {
+    const replies = [{ body: '<html>' }, { status: 201, body: { token: 'ghs_second' } }]
+    const { app } = await createApp({ [TOKEN]: () => replies.shift() ?? {} })
+
+    await expect(app.installationToken(5)).rejects.toMatchObject({ kind: 'unavailable' })
+    expect(await app.installationToken(5)).toBe('ghs_second')
+  })
+
+  test('needs the private key of the app, which no error shows', async () => {
+    const host = await startFakeHost({})
+    const app = createGithubApp({ appId: '29310', privateKey: 'not-a-key', apiUrl: host.url, fetch })
+
+    const error: unknown = await app.installationToken(5).catch((error: unknown) => error)
+
+    expect(error).toMatchObject({ kind: 'unauthorised' })
+    expect(inspect(error, { depth: 10 })).not.toContain('not-a-key')
+    expect(host.requests).toEqual([])
+  })
+
   test('is not available while the host is not', async () => {
     const { app } = await createApp({ [TOKEN]: () => ({ status: 502, body: '<html>' }) })
 
@@ -145,5 +174,21 @@ describe('the API of an installation', () => {
     await app.api(5).setStatus('acme/network', SHA.pushed, status)
 
     expect(host.requests.at(-1)?.headers.authorization).toBe('token ghs_installation')
+  })
+
+  test('gets a new token if GitHub has revoked the one it has, once', async () => {
+    const issued = ['ghs_revoked', 'ghs_valid', 'ghs_unused']
+    let accepted = 'ghs_valid'
+    const { app } = await createApp({
+      [TOKEN]: () => ({ status: 201, body: { token: issued.shift() } }),
+      'GET /repos/acme/network': ({ headers }) =>
+        headers.authorization === `token ${accepted}` ? { body: repository() } : { status: 401, body: {} },
+    })
+    const api = app.api(5)
+
+    expect(await api.findRepository('acme/network')).toMatchObject({ identifier: 'acme/network' })
+    accepted = 'none'
+    await expect(api.findRepository('acme/network')).rejects.toMatchObject({ kind: 'unauthorised' })
+    expect(issued).toEqual([])
   })
 })

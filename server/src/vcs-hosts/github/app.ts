@@ -1,9 +1,10 @@
 import { createAppAuth } from '@octokit/auth-app'
+import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { type HostApi, type HostConnection, HostError } from '../host.ts'
-import { createRequests, readPages, undefinedIfMissing } from '../requests.ts'
-import { createAsk, createOctokit, installationApi, rethrowHostError } from './api.ts'
-import { installation } from './schemas.ts'
+import { readPages, undefinedIfMissing } from '../requests.ts'
+import { type Ask, createAsk, createOctokit, installationApi } from './api.ts'
+import { installation, installationToken } from './schemas.ts'
 
 /** A GitHub App that owners of repositories install. */
 export type GithubApp = {
@@ -11,7 +12,7 @@ export type GithubApp = {
   listInstallations(): Promise<GithubInstallation[]>
   /** Undefined if it was removed or suspended. Throws a `HostError`. */
   findInstallation(installationId: number): Promise<GithubInstallation | undefined>
-  /** A token for git, valid for at least a minute. Throws a `HostError`: `unauthorised` if the installation was removed or suspended. */
+  /** A token for git, valid for at least ten minutes. Throws a `HostError`: `unauthorised` if the installation was removed or suspended. */
   installationToken(installationId: number): Promise<string>
   api(installationId: number): HostApi
 }
@@ -33,17 +34,38 @@ export type GithubAppOptions = Pick<HostConnection, 'apiUrl' | 'fetch'> & {
 }
 
 const NAME = 'GitHub'
+/** GitHub's tokens of installations expire after an hour. */
+const TOKEN_TTL_MS = 50 * 60_000
+const MAX_TOKENS = 10_000
 
 export function createGithubApp({ appId, privateKey, ...connection }: GithubAppOptions): GithubApp {
+  const auth = createAppAuth({ appId, privateKey })
   const octokit = createOctokit(connection)
-  const requests = createRequests(NAME, connection)
-  const fetch = requests.fetchFor('get a token of an installation')
-  const auth = createAppAuth({ appId, privateKey, request: octokit.request.defaults({ request: { fetch } }) })
   octokit.hook.before('request', async (options) => {
-    const { token } = await auth({ type: 'app' })
+    const { token } = await auth({ type: 'app' }).catch(() => {
+      throw new HostError('unauthorised', `the private key of the GitHub App ${appId} is not an RSA key in PEM`)
+    })
     options.headers.authorization = `bearer ${token}`
   })
   const ask = createAsk(NAME, octokit, connection)
+  const tokens = new LRUCache<number, string>({ max: MAX_TOKENS, ttl: TOKEN_TTL_MS, fetchMethod: createToken })
+
+  async function createToken(installationId: number) {
+    try {
+      const { data } = await ask('get a token of an installation', installationToken, {
+        route: 'POST /app/installations/{installation_id}/access_tokens',
+        parameters: { installation_id: installationId },
+      })
+      return data.token
+    } catch (error) {
+      // GitHub answers 404 for an installation that was removed, and 403 for one that was suspended.
+      if (!(error instanceof HostError) || !['not-found', 'forbidden'].includes(error.kind)) throw error
+      throw new HostError('unauthorised', notInstalled(installationId))
+    }
+  }
+
+  /** Concurrent requests share one token. */
+  const tokenOf = async (installationId: number) => tokens.forceFetch(installationId)
 
   async function findInstallation(installationId: number) {
     const found = await undefinedIfMissing(
@@ -53,17 +75,6 @@ export function createGithubApp({ appId, privateKey, ...connection }: GithubAppO
       }),
     )
     return found && installed(found.data)
-  }
-
-  async function installationToken(installationId: number) {
-    try {
-      const { token } = await auth({ type: 'installation', installationId }).catch(rethrowHostError)
-      return requests.parse('get a token of an installation', z.string().min(1), token)
-    } catch (error) {
-      // GitHub answers 404 for an installation that was removed, and 403 for one that was suspended.
-      if (!(error instanceof HostError) || !['not-found', 'forbidden'].includes(error.kind)) throw error
-      throw new HostError('unauthorised', notInstalled(installationId))
-    }
   }
 
   return {
@@ -77,13 +88,21 @@ export function createGithubApp({ appId, privateKey, ...connection }: GithubAppO
       return rows.flatMap((row) => installed(row) ?? [])
     },
     findInstallation,
-    installationToken,
+    installationToken: tokenOf,
     api(installationId) {
       const octokit = createOctokit(connection)
       octokit.hook.before('request', async (options) => {
-        options.headers.authorization = `token ${await installationToken(installationId)}`
+        options.headers.authorization = `token ${await tokenOf(installationId)}`
       })
-      return installationApi(createAsk(NAME, octokit, connection), async () => {
+      const send = createAsk(NAME, octokit, connection)
+      /** GitHub may revoke a token early; then a new one works, or tells why there is none. */
+      const ask: Ask = async (task, schema, request) =>
+        send(task, schema, request).catch(async (error: unknown) => {
+          const isRefused = error instanceof HostError && error.kind === 'unauthorised' && tokens.delete(installationId)
+          if (!isRefused) throw error
+          return send(task, schema, request)
+        })
+      return installationApi(ask, async () => {
         const found = await findInstallation(installationId)
         if (!found) throw new HostError('unauthorised', notInstalled(installationId))
         return found.name

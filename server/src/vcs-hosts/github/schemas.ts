@@ -81,6 +81,8 @@ export const installation = z.object({
   account: z.object({ login: z.string(), avatar_url: z.string() }).nullable(),
 })
 
+export const installationToken = z.object({ token: z.string().min(1) })
+
 export function sender(user: z.output<typeof pullRequest>['user']): Sender {
   // GitHub shows the same name for accounts that were deleted.
   return { username: user?.login ?? 'ghost', avatarUrl: user?.avatar_url ?? '', pageUrl: user?.html_url ?? '' }
