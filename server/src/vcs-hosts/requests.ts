@@ -9,8 +9,8 @@ import { type HostConnection, HostError } from './host.ts'
 
 export type Requests = {
   /**
-   * A `fetch` for one task that throws a `HostError` for anything but a 2xx. It follows redirects of GET requests within the API, which is
-   * where repositories that were renamed lead.
+   * A `fetch` for one task that throws a `HostError` for anything but a 2xx. It follows redirects within the API, as of repositories that
+   * were renamed.
    */
   fetchFor(task: string): typeof fetch
   /** A body as the schema has it; a `HostError` if the host sent something else. */
@@ -49,10 +49,12 @@ export function createRequests(
       const location = response.headers.get('location')
       const target = location === null ? null : URL.parse(location, url)
       // The token goes to no other address than the one it was issued for.
-      if (target?.origin === origin && (options.method ?? 'GET') === 'GET' && redirects < MAX_REDIRECTS) {
+      const isRepeatable = [307, 308].includes(response.status) || (options.method ?? 'GET') === 'GET'
+      if (target?.origin === origin && isRepeatable && redirects < MAX_REDIRECTS) {
         return request(task, target.href, options, redirects + 1)
       }
-      const problem = `it redirects to ${target?.href ?? 'nowhere'} (${response.status}): check the API URL`
+      const place = target ? `${target.origin}${target.pathname}` : 'nowhere'
+      const problem = `it redirects to ${place} (${response.status}): check the API URL`
       throw new HostError('unavailable', `${label} has moved, could not ${task}: ${problem}`)
     }
     throw errorOf(response, `could not ${task}`, label, await reasonOf(response))

@@ -273,3 +273,16 @@ test('a status has at most 140 characters', async () => {
     target_url: url,
   })
 })
+
+test('a status of a repository that was renamed is sent to the new address', async () => {
+  const location = `/repositories/186853002/statuses/${SHA.pushed}`
+  const { host, api } = await connect({
+    [`POST /repos/acme/net/statuses/${SHA.pushed}`]: () => ({ status: 307, headers: { location } }),
+    [`POST ${location}`]: () => ({ status: 201, body: { id: 1 } }),
+  })
+  const status = { context: 'groundstate', state: 'success', description: 'applied', url: 'https://x.example' } as const
+
+  await api.setStatus('acme/net', SHA.pushed, status)
+
+  expect(host.requests[1]?.body).toEqual(host.requests[0]?.body)
+})
