@@ -78,6 +78,7 @@ const MACHINERY: readonly string[] = [
   'agent-directory',
   'tls',
   'outbound',
+  'vcs-hosts',
   'postgres',
   'db',
   'auth',

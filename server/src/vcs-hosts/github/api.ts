@@ -1,0 +1,291 @@
+import { Octokit } from '@octokit/rest'
+import { z } from 'zod'
+import { type Host, type HostApi, type HostConnection, HostError, type HostPage, type HostRepository } from '../host.ts'
+import {
+  createRequests,
+  nextPage,
+  ownerAndName,
+  readPages,
+  requireOwnerAndName,
+  undefinedIfMissing,
+} from '../requests.ts'
+import {
+  account,
+  hostPullRequest,
+  hostRepository,
+  installationRepositories,
+  namedList,
+  pullRequest,
+  repository,
+  repositoryList,
+  webhookList,
+  withId,
+} from './schemas.ts'
+import { EVENTS, webhooks } from './webhooks.ts'
+
+const PAGE_SIZE = 100
+/** Pages of repositories or branches to read for one search, since the API has no search by a part of the name. */
+const MAX_SEARCHED_PAGES = 10
+const MAX_BRANCHES = 100
+const MAX_DESCRIPTION_LENGTH = 140
+
+/** Sends a request and parses the body of the response. */
+export type Ask = <Schema extends z.ZodType>(
+  task: string,
+  schema: Schema,
+  request: { route: string; parameters?: Record<string, unknown> },
+) => Promise<{ data: z.output<Schema>; next: number | null }>
+
+export const github: Host = githubHost('GitHub', (httpUrl) => {
+  const url = new URL(httpUrl ?? 'https://github.com')
+  // With data residency, an enterprise has a subdomain of ghe.com.
+  return { httpUrl: httpUrl ?? url.origin, apiUrl: `${url.protocol}//api.${url.host}` }
+})
+
+export const githubEnterprise: Host = githubHost('GitHub Enterprise', (httpUrl) =>
+  httpUrl === undefined ? null : { httpUrl, apiUrl: `${httpUrl}/api/v3` },
+)
+
+function githubHost(name: string, addresses: Host['addresses']): Host {
+  return {
+    name,
+    capabilities: {
+      connectsBy: ['token', 'oauth', 'app'],
+      needsUsername: false,
+      createsWebhooks: true,
+      listsRepositories: true,
+      hasPullRequests: true,
+      hasStatuses: true,
+      hasComments: true,
+    },
+    addresses,
+    webhooks,
+    api: (connection) => tokenApi(name, connection),
+    repositoryUrls({ httpUrl }, identifier) {
+      const page = `${httpUrl}/${identifier}`
+      return { page, clone: `${page}.git`, ssh: `git@${new URL(httpUrl).hostname}:${identifier}.git` }
+    },
+    // Access tokens of all kinds are passwords of any user name.
+    gitCredential: ({ token }) => ({ username: 'x-access-token', password: token }),
+  }
+}
+
+function tokenApi(name: string, connection: HostConnection): HostApi {
+  const octokit = createOctokit(connection)
+  octokit.hook.before('request', (options) => {
+    options.headers.authorization = `token ${connection.token}`
+  })
+  const ask = createAsk(name, octokit, connection)
+  const readUser = async () => (await ask('read the user of the token', account, { route: 'GET /user' })).data.login
+  return {
+    ...repositoryApi(ask),
+    readUser,
+    listRepositories: async (input) =>
+      searchRepositories(input, async (page) =>
+        ask('list repositories', repositoryList, {
+          route: 'GET /user/repos',
+          parameters: { sort: 'full_name', per_page: input.size, page },
+        }),
+      ),
+    async listOwners() {
+      const organizations = await readPages('list organizations', async (page) =>
+        ask('list organizations', z.array(account), {
+          route: 'GET /user/orgs',
+          parameters: { per_page: PAGE_SIZE, page },
+        }),
+      )
+      return [await readUser(), ...organizations.map(({ login }) => login)]
+    },
+  }
+}
+
+/** The API with the token of an installation of a GitHub App. `readUser` returns the account that has installed it. */
+export function installationApi(ask: Ask, readUser: () => Promise<string>): HostApi {
+  return {
+    ...repositoryApi(ask),
+    readUser,
+    listOwners: async () => [await readUser()],
+    listRepositories: async (input) =>
+      searchRepositories(input, async (page) => {
+        const { data, next } = await ask('list repositories', installationRepositories, {
+          route: 'GET /installation/repositories',
+          parameters: { per_page: input.size, page },
+        })
+        return { data: data.repositories, next }
+      }),
+  }
+}
+
+/** Without the library's own log, which writes to the console. */
+export function createOctokit({ apiUrl, fetch }: Pick<HostConnection, 'apiUrl' | 'fetch'>) {
+  const ignore = () => undefined
+  const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+  return new Octokit({ baseUrl: apiUrl, userAgent: 'groundstate', log, request: { fetch } })
+}
+
+export function createAsk(name: string, octokit: Octokit, connection: Pick<HostConnection, 'apiUrl' | 'fetch'>): Ask {
+  const requests = createRequests(name, connection)
+  return async (task, schema, { route, parameters }) => {
+    const { data, headers } = await octokit
+      .request(route, { ...parameters, request: { fetch: requests.fetchFor(task) } })
+      .catch(rethrowHostError)
+    return { data: requests.parse(task, schema, data), next: nextPage(headers.link) }
+  }
+}
+
+/** The library wraps errors of `fetch` in one of its own, which has the body of the request and so the secrets in it. */
+function rethrowHostError(error: unknown): never {
+  throw error instanceof Error && error.cause instanceof HostError ? error.cause : error
+}
+
+async function searchRepositories(
+  { query, page, size }: { query: string; page: number; size: number },
+  read: (page: number) => Promise<{ data: z.output<typeof repositoryList>; next: number | null }>,
+): Promise<HostPage<HostRepository>> {
+  const rows: HostRepository[] = []
+  let current: number | null = page
+  for (let count = 0; current !== null && count < MAX_SEARCHED_PAGES; count++) {
+    const { data, next }: { data: z.output<typeof repositoryList>; next: number | null } = await read(current)
+    const found = data.filter(({ full_name: name }) => name.toLowerCase().includes(query.toLowerCase()))
+    // The page is read again for the next one.
+    if (rows.length > 0 && rows.length + found.length > size) break
+    rows.push(...found.slice(0, size).map(hostRepository))
+    current = next
+    if (rows.length === size || query === '') break
+  }
+  return { rows, nextPage: current }
+}
+
+type RepositoryApi = Omit<HostApi, 'readUser' | 'listOwners' | 'listRepositories'>
+
+function repositoryApi(ask: Ask): RepositoryApi {
+  return {
+    async findRepository(identifier) {
+      const path = ownerAndName(identifier)
+      if (!path) return undefined
+      const found = await undefinedIfMissing(
+        ask(`read the repository ${identifier}`, repository, { route: 'GET /repos/{owner}/{name}', parameters: path }),
+      )
+      return found && hostRepository(found.data)
+    },
+
+    async listBranches(identifier, query) {
+      const contains = ({ name }: { name: string }) => name.toLowerCase().includes(query.toLowerCase())
+      const task = `list branches of ${identifier}`
+      let pages = 0
+      const branches = await readPages(
+        task,
+        async (page) =>
+          ask(task, namedList, {
+            route: 'GET /repos/{owner}/{name}/branches',
+            parameters: { ...requireOwnerAndName(identifier), per_page: PAGE_SIZE, page },
+          }),
+        (rows) => ++pages === MAX_SEARCHED_PAGES || rows.filter(contains).length >= MAX_BRANCHES,
+      )
+      return branches
+        .filter(contains)
+        .slice(0, MAX_BRANCHES)
+        .map(({ name }) => name)
+    },
+
+    async createWebhook(identifier, { url, secret }) {
+      const task = `create a webhook in ${identifier}`
+      const path = requireOwnerAndName(identifier)
+      const existing = await undefinedIfMissing(
+        readPages(task, async (page) =>
+          ask(task, webhookList, {
+            route: 'GET /repos/{owner}/{name}/hooks',
+            parameters: { ...path, per_page: PAGE_SIZE, page },
+          }),
+        ),
+      )
+      if (!existing) {
+        // GitHub hides the webhooks of a repository from those who may not manage them.
+        throw new HostError(
+          'forbidden',
+          `GitHub does not let the token ${task}: it needs admin access to the repository, and the scope admin:repo_hook or the permission Webhooks`,
+        )
+      }
+      const same = existing.find(({ config }) => config.url === url)
+      const settings = {
+        ...path,
+        active: true,
+        events: [...EVENTS],
+        config: { url, secret, content_type: 'json', insecure_ssl: '0' },
+      }
+      const { data } = await ask(
+        task,
+        withId,
+        same
+          ? { route: 'PATCH /repos/{owner}/{name}/hooks/{hook_id}', parameters: { ...settings, hook_id: same.id } }
+          : { route: 'POST /repos/{owner}/{name}/hooks', parameters: settings },
+      )
+      return String(data.id)
+    },
+
+    async deleteWebhook(identifier, id) {
+      await undefinedIfMissing(
+        ask(`delete the webhook of ${identifier}`, z.unknown(), {
+          route: 'DELETE /repos/{owner}/{name}/hooks/{hook_id}',
+          parameters: { ...requireOwnerAndName(identifier), hook_id: id },
+        }),
+      )
+    },
+
+    async listOpenPullRequests(identifier) {
+      const task = `list pull requests of ${identifier}`
+      const rows = await readPages(task, async (page) =>
+        ask(task, z.array(pullRequest), {
+          route: 'GET /repos/{owner}/{name}/pulls',
+          parameters: { ...requireOwnerAndName(identifier), state: 'open', per_page: PAGE_SIZE, page },
+        }),
+      )
+      return rows.map(hostPullRequest)
+    },
+
+    async findPullRequest(identifier, number) {
+      const found = await undefinedIfMissing(
+        ask(`read pull request ${number} of ${identifier}`, pullRequest, {
+          route: 'GET /repos/{owner}/{name}/pulls/{pull_number}',
+          parameters: { ...requireOwnerAndName(identifier), pull_number: number },
+        }),
+      )
+      return found && hostPullRequest(found.data)
+    },
+
+    async setStatus(identifier, sha, { context, state, description, url }) {
+      await ask(`set the status of ${sha} in ${identifier}`, z.unknown(), {
+        route: 'POST /repos/{owner}/{name}/statuses/{sha}',
+        parameters: {
+          ...requireOwnerAndName(identifier),
+          sha,
+          context,
+          state,
+          description: description.slice(0, MAX_DESCRIPTION_LENGTH),
+          target_url: url,
+        },
+      })
+    },
+
+    async putComment(identifier, number, { id, body }) {
+      const task = `comment on pull request ${number} of ${identifier}`
+      const path = requireOwnerAndName(identifier)
+      const updated =
+        id === null
+          ? undefined
+          : await undefinedIfMissing(
+              ask(task, withId, {
+                route: 'PATCH /repos/{owner}/{name}/issues/comments/{comment_id}',
+                parameters: { ...path, comment_id: id, body },
+              }),
+            )
+      const { data } =
+        updated ??
+        (await ask(task, withId, {
+          route: 'POST /repos/{owner}/{name}/issues/{issue_number}/comments',
+          parameters: { ...path, issue_number: number, body },
+        }))
+      return String(data.id)
+    },
+  }
+}
