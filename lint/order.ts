@@ -77,6 +77,7 @@ const MACHINERY: readonly string[] = [
   'agent-directory',
   'tls',
   'outbound',
+  'vcs-hosts',
   'postgres',
   'db',
   'auth',

@@ -119,15 +119,15 @@ export type HostWebhooks = {
   /** Id of the delivery, which its repetitions share; undefined if the host has none: then the digest of the body serves. */
   deliveryId(request: WebhookRequest): string | undefined
   /**
-   * The identifier of the repository and what happened. Throws a `ZodError` for a body that is not the host's. `ignored` says why a valid
-   * request needs no decision, such as "a comment was added".
+   * The identifier of the repository and what happened, in order: one push may update several branches. Throws a `ZodError` for a body that
+   * is not the host's. `ignored` says why a valid request needs no decision, such as "a comment was added".
    */
   parse(request: WebhookRequest): ParsedWebhook
 }
 
 export type ParsedWebhook = { identifier: string | undefined } & (
-  | { event: HostEvent; ignored?: undefined }
-  | { event?: undefined; ignored: string }
+  | { events: [HostEvent, ...HostEvent[]]; ignored?: undefined }
+  | { events?: undefined; ignored: string }
 )
 
 /** What happened in a repository, the same for all hosts, whether a webhook said so or polling found it. */
@@ -135,7 +135,8 @@ export type HostEvent = PushEvent | TagEvent | PullRequestEvent
 
 export type Sender = { username: string; avatarUrl: string; pageUrl: string }
 
-type EventCommit = { sha: string; message: string; url: string }
+/** `message` and `url` are empty if the body of a webhook lacks them. */
+export type EventCommit = { sha: string; message: string; url: string }
 
 export type PushEvent = {
   kind: 'push'
@@ -165,13 +166,15 @@ export type PullRequest = {
   title: string
   body: string
   url: string
+  /** Bitbucket Cloud abbreviates `sha` to 12 digits in webhooks and lists; `findPullRequest` returns all of them. */
   head: EventCommit & { branch: string }
-  base: { branch: string; sha: string }
+  /** `sha` is null if the host does not say. */
+  base: { branch: string; sha: string | null }
   /** The head is in another repository. */
   isFork: boolean
-  /** Ref of the head in the repository itself, such as `refs/pull/7/head`. */
-  headRef: string
-  /** The commit that the merge left on the base branch; null before. */
+  /** Ref of the head in the repository itself, such as `refs/pull/7/head`; null if it has none, as forks on some hosts. */
+  headRef: string | null
+  /** The commit that the merge left on the base branch; null before, or if the body of a webhook lacks it. */
   mergeSha: string | null
   author: Sender
 }
