@@ -78,6 +78,7 @@ export type HostRepository = {
   page: string
   clone: string
   ssh: string | null
+  /** Empty in an empty repository, and in the lists of hosts that would have to be asked for each. */
   defaultBranch: string
 }
 
