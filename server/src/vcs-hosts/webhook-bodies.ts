@@ -11,6 +11,15 @@ export const BRANCH = 'refs/heads/'
 export const TAG = 'refs/tags/'
 export const withoutPrefix = (prefix: string, ref: string) => (ref.startsWith(prefix) ? ref.slice(prefix.length) : ref)
 
+/** Percent-decodes; a malformed text remains as it is. */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 export function headerOf(request: WebhookRequest, name: string): string | undefined {
   const value = request.headers[name]
   return Array.isArray(value) ? value[0] : value

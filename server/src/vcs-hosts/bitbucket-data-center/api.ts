@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type Host, type HostApi, type HostConnection, HostError, type HostRepository } from '../host.ts'
 import { type JsonHost, type JsonRequest, orUndefined, request, requestJson } from '../json-requests.ts'
+import { decoded } from '../webhook-bodies.ts'
 import {
   type BitbucketRepository,
   branchSchema,
@@ -89,7 +90,7 @@ function bitbucketDataCenterApi(connection: HostConnection): HostApi {
       // Anonymous requests succeed where projects are public.
       if (user === null)
         throw new HostError('unauthorised', `could not ${input.task}: ${host.name} does not know the token`)
-      return decodeURIComponent(user)
+      return decoded(user)
     },
     async listRepositories({ query, page, size }) {
       const filter = query === '' ? '' : `&name=${encodeURIComponent(query)}`

@@ -54,6 +54,12 @@ export const gitLab: Host = {
   gitCredential: ({ token }) => ({ username: 'oauth2', password: token }),
 }
 
+/** The Community and Enterprise Editions. */
+export const gitLabSelfManaged: Host = {
+  ...gitLab,
+  addresses: (httpUrl) => (httpUrl === undefined ? null : gitLab.addresses(httpUrl)),
+}
+
 function gitLabApi(connection: HostConnection): HostApi {
   const read = <T>(schema: z.ZodType<T>, task: string, body: unknown) =>
     parseResponse(jsonHost(connection), schema, { task }, body)
