@@ -9,7 +9,9 @@ export type HostRequest = {
   path: string
   query: URLSearchParams
   headers: IncomingHttpHeaders
+  /** Parsed; undefined if empty. */
   body: unknown
+  text: string
 }
 type Reply = {
   status?: number
@@ -50,6 +52,7 @@ export async function startHostServer(): Promise<HostServer> {
         query: searchParams,
         headers: incoming.headers,
         body: text === '' ? undefined : (JSON.parse(text) as unknown),
+        text,
       }
       host.requests.push(request)
       const found = replies.get(`${request.method} ${pathname}`)
