@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { HostError } from './host.ts'
-import { type JsonHost, request, requestJson } from './json-requests.ts'
+import { type JsonHost, readPages, request, requestJson } from './json-requests.ts'
 import { connectionTo, startHostServer } from './testing/host-server.ts'
 
 const DATE = 'Thu, 12 Mar 2026 17:00:00 GMT'
@@ -48,6 +48,7 @@ test.each([
   [{ status: 429, headers: { date: DATE, 'ratelimit-reset': String(Date.parse(DATE) / 1000 + 30) } }, 30_000],
   [{ status: 429, headers: { date: DATE, 'retry-after': 'Thu, 12 Mar 2026 16:00:00 GMT' } }, 0],
   [{ status: 429, headers: { 'retry-after': 'soon' } }, 60_000],
+  [{ status: 429, headers: { 'retry-after': '999999999' } }, 3_600_000],
 ])('the limit %j tells when to continue', async (reply, retryAfterMs) => {
   const { failure } = await setUp()
 
@@ -80,6 +81,17 @@ test('a connection that is refused, or closed in the middle of a body, is an err
   await expect(requestJson(host, { task: 'read it', url: 'http://127.0.0.1:1/' })).rejects.toMatchObject({
     kind: 'unavailable',
     message: expect.stringMatching(/^could not read it: Example did not respond \(/),
+  })
+})
+
+test('a list that never ends is an error', async () => {
+  const { host } = await setUp()
+
+  const read = readPages(host, 'list things', 1, async (page) => Promise.resolve({ rows: [page], next: page + 1 }))
+
+  await expect(read).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: 'could not list things: Example has more than 100 pages of them',
   })
 })
 

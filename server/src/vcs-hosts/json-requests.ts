@@ -5,6 +5,9 @@ import { type HostConnection, HostError } from './host.ts'
 const TIMEOUT_MS = 30_000
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 const RETRY_AFTER_MS = 60_000
+/** A longer one is a mistake, and must not disable the connection. */
+const MAX_RETRY_AFTER_MS = 60 * 60_000
+const MAX_PAGES = 100
 const MAX_DETAIL_LENGTH = 300
 
 export type JsonRequest = {
@@ -90,6 +93,24 @@ export async function orUndefined<T>(found: Promise<T>): Promise<T | undefined> 
   }
 }
 
+/** Rows of all pages. Too many are an error: an incomplete list would claim that the rest does not exist. */
+export async function readPages<Row, Cursor>(
+  host: JsonHost,
+  task: string,
+  first: Cursor,
+  read: (cursor: Cursor) => Promise<{ rows: Row[]; next: Cursor | null }>,
+): Promise<Row[]> {
+  const rows: Row[] = []
+  let cursor: Cursor | null = first
+  for (let count = 0; cursor !== null; count++) {
+    if (count === MAX_PAGES) throw failures(host, { task })('unavailable', `has more than ${MAX_PAGES} pages of them`)
+    const page: { rows: Row[]; next: Cursor | null } = await read(cursor)
+    rows.push(...page.rows)
+    cursor = page.next
+  }
+  return rows
+}
+
 type Fail = (kind: HostError['kind'], reason: string, options?: ConstructorParameters<typeof HostError>[2]) => HostError
 
 function failures({ name, connection }: JsonHost, { task, secret }: Pick<JsonRequest, 'task' | 'secret'>): Fail {
@@ -123,11 +144,11 @@ function statusError(fail: Fail, response: Response, detail: string): HostError 
 /** Milliseconds, by `Retry-After` (seconds or a date) or `RateLimit-Reset` (seconds since 1970), compared with the host's own clock. */
 function retryAfter(headers: Headers): number | undefined {
   const after = headers.get('retry-after')
-  if (after !== null && /^\d{1,9}$/.test(after)) return Number(after) * 1000
+  if (after !== null && /^\d{1,9}$/.test(after)) return Math.min(Number(after) * 1000, MAX_RETRY_AFTER_MS)
   const now = Date.parse(headers.get('date') ?? '')
   const reset = Number(headers.get('ratelimit-reset') ?? Number.NaN)
   const until = after === null ? reset * 1000 : Date.parse(after)
-  return Number.isFinite(until - now) ? Math.max(until - now, 0) : undefined
+  return Number.isFinite(until - now) ? Math.min(Math.max(until - now, 0), MAX_RETRY_AFTER_MS) : undefined
 }
 
 async function limitedText(response: Response): Promise<string> {

@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import { type Host, type HostApi, type HostConnection, HostError, type HostRepository } from '../host.ts'
-import { type JsonHost, type JsonRequest, orUndefined, request } from '../json-requests.ts'
+import { type JsonHost, type JsonRequest, orUndefined, readPages, request } from '../json-requests.ts'
 import { BRANCH, decoded, withoutPrefix } from '../webhook-bodies.ts'
 import { azureDirectory } from './directory.ts'
 import {
   type AzureRepository,
   commentSchema,
   commitSchema,
-  type ListedPullRequest,
   listedPullRequestSchema,
   listOf,
   pullRequestSchema,
@@ -21,7 +20,6 @@ import { azureDevOpsWebhooks, identifierOf, pullRequestOf, WEBHOOK_USER, without
 /** Azure DevOps Server 2019 has it, and all later ones. */
 const VERSION = 'api-version=5.0'
 const PAGE_SIZE = 100
-const MAX_PAGES = 10
 const STATES = { pending: 'pending', success: 'succeeded', failure: 'failed', error: 'error' } as const
 
 const CLOUD = 'https://dev.azure.com'
@@ -156,14 +154,12 @@ function azureDevOpsApi(connection: HostConnection): HostApi {
     async listOpenPullRequests(identifier) {
       const task = `list the pull requests of ${identifier}`
       const repository = await readRepository(identifier)
-      const rows: ListedPullRequest[] = []
-      for (let page = 0; page < MAX_PAGES; page++) {
-        const range = `$top=${PAGE_SIZE}&$skip=${page * PAGE_SIZE}`
+      const rows = await readPages(host, task, 0, async (start) => {
+        const range = `$top=${PAGE_SIZE}&$skip=${start}`
         const path = `${pathOf(identifier)}/pullrequests?searchCriteria.status=active&${range}`
         const { value } = await send(listOf(listedPullRequestSchema), { task, path })
-        rows.push(...value)
-        if (value.length < PAGE_SIZE) break
-      }
+        return { rows: value, next: value.length < PAGE_SIZE ? null : start + PAGE_SIZE }
+      })
       return rows.map((row) => pullRequestOf(row, repository))
     },
     async findPullRequest(identifier, number) {

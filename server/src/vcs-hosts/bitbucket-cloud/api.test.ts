@@ -47,7 +47,7 @@ test('git gets a user that it can use', () => {
 
 test('repositories of all workspaces are searched, one workspace after the other', async () => {
   const { host, api, reply } = await setUp()
-  const workspaces = ['acme', 'empty', 'other'].map((slug) => ({ workspace: { slug } }))
+  const workspaces = ['acme', 'empty', 'other'].map((slug) => ({ workspace: { uuid: `{${slug}}`, slug } }))
   reply('GET /user/workspaces', { body: { values: workspaces } })
   reply('GET /repositories/acme', ({ query }) => ({
     body: {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Host, HostApi, HostConnection, HostPage, HostRepository, PullRequest } from '../host.ts'
-import { type JsonHost, type JsonRequest, orUndefined, request } from '../json-requests.ts'
+import { type JsonHost, type JsonRequest, orUndefined, readPages, request } from '../json-requests.ts'
 import {
   branchSchema,
   type BitbucketPullRequest,
@@ -16,7 +16,6 @@ import {
 } from './schemas.ts'
 import { bitbucketCloudWebhooks, EVENTS, pullRequestOf, senderOf } from './webhooks.ts'
 
-const MAX_PAGES = 10
 const MAX_COMMENT_LENGTH = 32_000
 const STATES = { pending: 'INPROGRESS', success: 'SUCCESSFUL', failure: 'FAILED', error: 'FAILED' } as const
 
@@ -61,20 +60,16 @@ function bitbucketCloudApi(connection: HostConnection): HostApi {
   const send = <T>(schema: z.ZodType<T>, input: Omit<JsonRequest, 'url'> & { path: string }) =>
     request(host, schema, { ...input, url: `${apiUrl}${input.path}` })
 
-  /** Rows of all pages, up to a limit. Pages are counted here: an address in a response is not to be trusted with the token. */
-  async function all<T>(schema: z.ZodType<T>, task: string, path: string): Promise<T[]> {
-    const rows: T[] = []
-    for (let page = 1; page <= MAX_PAGES; page++) {
-      const found = await send(pageOf(schema), { task, path: `${path}${path.includes('?') ? '&' : '?'}page=${page}` })
-      rows.push(...found.values)
-      if (found.next === undefined) break
-    }
-    return rows
-  }
+  /** Rows of all pages. Pages are counted here: an address in a response is not to be trusted with the token. */
+  const all = async <T>(schema: z.ZodType<T>, task: string, path: string): Promise<T[]> =>
+    readPages(host, task, 1, async (page) => {
+      const { values, next } = await send(pageOf(schema), { task, path: `${path}&page=${page}` })
+      return { rows: values, next: next === undefined ? null : page + 1 }
+    })
 
   const listOwners = async () =>
     (await all(workspaceSchema, 'list workspaces', '/user/workspaces?pagelen=100')).map(
-      ({ workspace }) => workspace.slug,
+      ({ workspace }) => workspace.slug ?? workspace.uuid,
     )
 
   /** With the full ids of its commits, which pull requests abbreviate. */

@@ -72,7 +72,9 @@ export const pullRequestHookSchema = z.looseObject({
 export const anyHookSchema = z.looseObject({ repository: namedRepository.optional() })
 
 export const userSchema = account
-export const workspaceSchema = z.looseObject({ workspace: z.looseObject({ slug: z.string() }) })
+export const workspaceSchema = z.looseObject({
+  workspace: z.looseObject({ uuid: z.string(), slug: z.string().nullish() }),
+})
 export const branchSchema = z.looseObject({ name: z.string() })
 export const hookSchema = z.looseObject({ uuid: z.string(), url: z.string() })
 export const commentSchema = z.looseObject({ id: z.int(), deleted: z.boolean().optional() })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Host, type HostApi, type HostConnection, HostError, type HostRepository } from '../host.ts'
-import { type JsonHost, type JsonRequest, orUndefined, request, requestJson } from '../json-requests.ts'
+import { type JsonHost, type JsonRequest, orUndefined, readPages, request, requestJson } from '../json-requests.ts'
 import { decoded } from '../webhook-bodies.ts'
 import {
   type BitbucketRepository,
@@ -15,7 +15,6 @@ import {
 } from './schemas.ts'
 import { bitbucketDataCenterWebhooks, EVENTS, pullRequestOf } from './webhooks.ts'
 
-const MAX_PAGES = 10
 const MAX_COMMENT_LENGTH = 32_000
 const STATES = { pending: 'INPROGRESS', success: 'SUCCESSFUL', failure: 'FAILED', error: 'FAILED' } as const
 
@@ -58,18 +57,12 @@ function bitbucketDataCenterApi(connection: HostConnection): HostApi {
   const send = <T>(schema: z.ZodType<T>, input: Input) =>
     request(host, schema, { ...input, url: `${rest}/${input.path}` })
 
-  async function all<T>(schema: z.ZodType<T>, task: string, path: string): Promise<T[]> {
-    const rows: T[] = []
-    let start = 0
-    for (let page = 0; page < MAX_PAGES; page++) {
+  const all = async <T>(schema: z.ZodType<T>, task: string, path: string): Promise<T[]> =>
+    readPages(host, task, 0, async (start) => {
       const separator = path.includes('?') ? '&' : '?'
       const found = await send(pageOf(schema), { task, path: `${path}${separator}limit=100&start=${start}` })
-      rows.push(...found.values)
-      if (found.isLastPage || found.nextPageStart == null) break
-      start = found.nextPageStart
-    }
-    return rows
-  }
+      return { rows: found.values, next: found.isLastPage ? null : (found.nextPageStart ?? null) }
+    })
 
   async function defaultBranch(identifier: string): Promise<string> {
     const task = `read the default branch of ${identifier}`

@@ -30,7 +30,7 @@ import {
 } from './schemas.ts'
 import { gitLabWebhooks, mergeRequestRef, signingToken } from './webhooks.ts'
 
-const PAGE = { perPage: 100, maxPages: 10 }
+const PAGE = { perPage: 100, maxPages: 100 }
 
 export const gitLab: Host = {
   name: 'GitLab',
@@ -63,6 +63,12 @@ export const gitLabSelfManaged: Host = {
 function gitLabApi(connection: HostConnection): HostApi {
   const read = <T>(schema: z.ZodType<T>, task: string, body: unknown) =>
     parseResponse(jsonHost(connection), schema, { task }, body)
+  /** Rows of all pages. An incomplete list would claim that the rest does not exist. */
+  function readAll<T>(schema: z.ZodType<T>, task: string, body: unknown): T[] {
+    const rows = read(z.array(schema), task, body)
+    if (rows.length < PAGE.perPage * PAGE.maxPages) return rows
+    throw new HostError('unavailable', `could not ${task}: GitLab has more than ${PAGE.maxPages} pages of them`)
+  }
   const at = (task: string, secret?: string) => options(connection, task, secret)
 
   return {
@@ -85,7 +91,7 @@ function gitLabApi(connection: HostConnection): HostApi {
     },
     async listOwners() {
       const task = 'list groups'
-      const groups = read(z.array(groupSchema), task, await new Groups(at(task)).all(PAGE))
+      const groups = readAll(groupSchema, task, await new Groups(at(task)).all(PAGE))
       return [await this.readUser(), ...groups.map((group) => group.full_path)]
     },
     async findRepository(identifier) {
@@ -102,9 +108,7 @@ function gitLabApi(connection: HostConnection): HostApi {
     async createWebhook(identifier, { url, secret }) {
       const task = `create a webhook of ${identifier}`
       const hooks = new ProjectHooks(at(task, secret))
-      const existing = read(z.array(hookSchema), task, await hooks.all(identifier, PAGE)).find(
-        (hook) => hook.url === url,
-      )
+      const existing = readAll(hookSchema, task, await hooks.all(identifier, PAGE)).find((hook) => hook.url === url)
       // Versions without signatures ignore the signing token.
       const settings = { token: secret, signingToken: signingToken(secret), ...EVENTS }
       const hook = existing
@@ -118,7 +122,7 @@ function gitLabApi(connection: HostConnection): HostApi {
     async listOpenPullRequests(identifier) {
       const task = `list the merge requests of ${identifier}`
       const found = await new MergeRequests(at(task)).all({ projectId: identifier, state: 'opened', ...PAGE })
-      return read(z.array(mergeRequestSchema), task, found).map((row) => mergeRequest(row, ''))
+      return readAll(mergeRequestSchema, task, found).map((row) => mergeRequest(row, ''))
     },
     async findPullRequest(identifier, number) {
       const task = `read the merge request ${number} of ${identifier}`
