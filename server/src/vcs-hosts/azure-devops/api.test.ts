@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { fork, NEW, pullRequest, repository } from '../testing/azure-devops-webhooks.ts'
 import { connectionTo, startHostServer } from '../testing/host-server.ts'
-import { azureDevOps } from './api.ts'
+import { azureDevops } from './api.ts'
 
 const ID = 'fabrikam/Fiber Plant/_git/network'
 const PATH = '/fabrikam/Fiber%20Plant/_apis/git/repositories/network'
@@ -18,7 +18,7 @@ async function setUp(httpUrl = 'https://dev.azure.com') {
     return fetch(url, init)
   }
   const address = httpUrl === 'server' ? `${host.url}/tfs` : httpUrl
-  const api = azureDevOps.api?.(connectionTo(host, { httpUrl: address, apiUrl: address, fetch: toLocal }))
+  const api = azureDevops.api?.(connectionTo(host, { httpUrl: address, apiUrl: address, fetch: toLocal }))
   if (!api) throw new Error('Azure DevOps has an API')
   return { host, api, reply: host.reply }
 }

@@ -15,7 +15,7 @@ import {
   subscriptionSchema,
   threadSchema,
 } from './schemas.ts'
-import { azureDevOpsWebhooks, identifierOf, pullRequestOf, WEBHOOK_USER, withoutUser } from './webhooks.ts'
+import { azureDevopsWebhooks, identifierOf, pullRequestOf, WEBHOOK_USER, withoutUser } from './webhooks.ts'
 
 /** Azure DevOps Server 2019 has it, and all later ones. */
 const VERSION = 'api-version=5.0'
@@ -24,7 +24,7 @@ const STATES = { pending: 'pending', success: 'succeeded', failure: 'failed', er
 
 const CLOUD = 'https://dev.azure.com'
 
-export const azureDevOps: Host = {
+export const azureDevops: Host = {
   name: 'Azure DevOps',
   capabilities: {
     connectsBy: ['token'],
@@ -36,8 +36,8 @@ export const azureDevOps: Host = {
     hasComments: true,
   },
   addresses: (httpUrl = CLOUD) => ({ httpUrl, apiUrl: httpUrl }),
-  webhooks: azureDevOpsWebhooks,
-  api: azureDevOpsApi,
+  webhooks: azureDevopsWebhooks,
+  api: azureDevopsApi,
   repositoryUrls({ httpUrl }, identifier) {
     const { owner, project, name } = partsOf(identifier)
     const root = new URL(httpUrl).hostname === 'dev.azure.com' ? CLOUD : httpUrl
@@ -48,13 +48,13 @@ export const azureDevOps: Host = {
   gitCredential: ({ token }) => ({ username: 'groundstate', password: token }),
 }
 
-export const azureDevOpsServer: Host = {
-  ...azureDevOps,
+export const azureDevopsServer: Host = {
+  ...azureDevops,
   name: 'Azure DevOps Server',
   addresses: (httpUrl) => (httpUrl === undefined ? null : { httpUrl, apiUrl: httpUrl }),
 }
 
-function azureDevOpsApi(connection: HostConnection): HostApi {
+function azureDevopsApi(connection: HostConnection): HostApi {
   const host: JsonHost = {
     name: `Azure DevOps (${new URL(connection.httpUrl).host})`,
     connection,

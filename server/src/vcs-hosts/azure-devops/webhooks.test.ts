@@ -11,26 +11,26 @@ import {
   repository,
 } from '../testing/azure-devops-webhooks.ts'
 import { webhook } from '../testing/host-server.ts'
-import { azureDevOpsWebhooks, identifierOf } from './webhooks.ts'
+import { azureDevopsWebhooks, identifierOf } from './webhooks.ts'
 
 const PAGE = 'https://dev.azure.com/fabrikam/Fiber%20Plant/_git/network'
-const parse = (body: unknown) => azureDevOpsWebhooks.parse(webhook(body))
+const parse = (body: unknown) => azureDevopsWebhooks.parse(webhook(body))
 
 test('the password is the secret, the user is fixed', () => {
   const verify = (credential: string) => {
     const authorization = `Basic ${Buffer.from(credential).toString('base64')}`
-    return azureDevOpsWebhooks.verify(webhook(push, { authorization }), 'secret')
+    return azureDevopsWebhooks.verify(webhook(push, { authorization }), 'secret')
   }
 
   expect(verify('groundstate:secret')).toBe(true)
   expect(verify('groundstate:another')).toBe(false)
   expect(verify('another:secret')).toBe(false)
-  expect(azureDevOpsWebhooks.verify(webhook(push), 'secret')).toBe(false)
+  expect(azureDevopsWebhooks.verify(webhook(push), 'secret')).toBe(false)
 })
 
 test('the id of a delivery is in the body', () => {
-  expect(azureDevOpsWebhooks.deliveryId(webhook(push))).toBe('03c164c2-8912-4d5e-8009-3707d5f83734')
-  expect(azureDevOpsWebhooks.deliveryId(webhook('<html>'))).toBeUndefined()
+  expect(azureDevopsWebhooks.deliveryId(webhook(push))).toBe('03c164c2-8912-4d5e-8009-3707d5f83734')
+  expect(azureDevopsWebhooks.deliveryId(webhook('<html>'))).toBeUndefined()
 })
 
 test('a push is an event of its branch', () => {
@@ -114,6 +114,7 @@ test.each([
   ['https://dev.azure.com/fabrikam/Fiber%20Plant/_git/network', 'fabrikam'],
   ['https://fabrikam.visualstudio.com/DefaultCollection/Fiber%20Plant/_git/network', 'fabrikam'],
   ['https://dev.azure.com/fabrikam/_git/network', 'fabrikam'],
+  ['https://dev.azure.com/fabrikam/DefaultCollection/_git/network', 'fabrikam'],
   ['https://ado.example.com/tfs/DefaultCollection/Fiber%20Plant/_git/network', 'DefaultCollection'],
 ])('the organization of %s is %s', (remoteUrl, owner) => {
   expect(identifierOf({ ...repository, remoteUrl })).toBe(`${owner}/Fiber Plant/_git/network`)

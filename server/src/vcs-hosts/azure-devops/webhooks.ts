@@ -12,7 +12,7 @@ import {
 /** Azure DevOps does not sign requests: it sends a user and a password, which is the secret. */
 export const WEBHOOK_USER = 'groundstate'
 
-export const azureDevOpsWebhooks: HostWebhooks = {
+export const azureDevopsWebhooks: HostWebhooks = {
   verify(request, secret) {
     const credential = Buffer.from(`${WEBHOOK_USER}:${secret}`).toString('base64')
     return isSame(headerOf(request, 'authorization'), `Basic ${credential}`)
@@ -105,7 +105,8 @@ export function identifierOf({ project, name, remoteUrl }: AzureRepository): str
   const before = (url.pathname.split('/_git/')[0] ?? '').split('/').filter((part) => part !== '')
   // The project is left out if the repository has its name.
   const hasProject = before.length > 1 && decoded(before.at(-1) ?? '') === project.name
-  const owner = domain === 'visualstudio.com' ? account : before.at(hasProject ? -2 : -1)
+  const collection = url.hostname === 'dev.azure.com' ? before[0] : before.at(hasProject ? -2 : -1)
+  const owner = domain === 'visualstudio.com' ? account : collection
   return `${decoded(owner ?? '')}/${project.name}/_git/${name}`
 }
 

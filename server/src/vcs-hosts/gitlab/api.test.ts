@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { connectionTo, startHostServer } from '../testing/host-server.ts'
-import { gitLab } from './api.ts'
+import { gitlab } from './api.ts'
 import { signingToken } from './webhooks.ts'
 
 const ID = 'acme/platform/network'
@@ -33,7 +33,7 @@ const row = {
 
 async function setUp() {
   const host = await startHostServer()
-  const api = gitLab.api?.(connectionTo(host, { apiUrl: `${host.url}/api/v4` }))
+  const api = gitlab.api?.(connectionTo(host, { apiUrl: `${host.url}/api/v4` }))
   if (!api) throw new Error('GitLab has an API')
   return { host, api, reply: host.reply }
 }

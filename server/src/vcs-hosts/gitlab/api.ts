@@ -28,11 +28,11 @@ import {
   projectSchema,
   userSchema,
 } from './schemas.ts'
-import { gitLabWebhooks, mergeRequestRef, signingToken } from './webhooks.ts'
+import { gitlabWebhooks, mergeRequestRef, signingToken } from './webhooks.ts'
 
 const PAGE = { perPage: 100, maxPages: 100 }
 
-export const gitLab: Host = {
+export const gitlab: Host = {
   name: 'GitLab',
   capabilities: {
     connectsBy: ['token', 'oauth'],
@@ -44,8 +44,8 @@ export const gitLab: Host = {
     hasComments: true,
   },
   addresses: (httpUrl = 'https://gitlab.com') => ({ httpUrl, apiUrl: `${httpUrl}/api/v4` }),
-  webhooks: gitLabWebhooks,
-  api: gitLabApi,
+  webhooks: gitlabWebhooks,
+  api: gitlabApi,
   repositoryUrls: ({ httpUrl }, identifier) => ({
     page: `${httpUrl}/${identifier}`,
     clone: `${httpUrl}/${identifier}.git`,
@@ -55,12 +55,12 @@ export const gitLab: Host = {
 }
 
 /** The Community and Enterprise Editions. */
-export const gitLabSelfManaged: Host = {
-  ...gitLab,
-  addresses: (httpUrl) => (httpUrl === undefined ? null : gitLab.addresses(httpUrl)),
+export const gitlabSelfManaged: Host = {
+  ...gitlab,
+  addresses: (httpUrl) => (httpUrl === undefined ? null : gitlab.addresses(httpUrl)),
 }
 
-function gitLabApi(connection: HostConnection): HostApi {
+function gitlabApi(connection: HostConnection): HostApi {
   const read = <T>(schema: z.ZodType<T>, task: string, body: unknown) =>
     parseResponse(jsonHost(connection), schema, { task }, body)
   /** Rows of all pages. An incomplete list would claim that the rest does not exist. */

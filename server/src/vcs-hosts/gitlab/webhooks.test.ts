@@ -11,10 +11,10 @@ import {
   tagPush,
 } from '../testing/gitlab-webhooks.ts'
 import { webhook } from '../testing/host-server.ts'
-import { gitLabWebhooks, signingToken } from './webhooks.ts'
+import { gitlabWebhooks, signingToken } from './webhooks.ts'
 
 const SECRET = 'secret of the webhook'
-const parse = (body: unknown) => gitLabWebhooks.parse(webhook(body))
+const parse = (body: unknown) => gitlabWebhooks.parse(webhook(body))
 
 /** Signs as Standard Webhooks has it: the key is the base64 after `whsec_`. */
 function signed(body: unknown, key = signingToken(SECRET), id = 'f5e5f430') {
@@ -28,7 +28,7 @@ function signed(body: unknown, key = signingToken(SECRET), id = 'f5e5f430') {
 }
 
 test('a request with the token of the webhook is accepted, one with another or none is not', () => {
-  const verify = (headers: object) => gitLabWebhooks.verify(webhook(push, { ...headers }), SECRET)
+  const verify = (headers: object) => gitlabWebhooks.verify(webhook(push, { ...headers }), SECRET)
 
   expect(verify({ 'x-gitlab-token': SECRET })).toBe(true)
   expect(verify({ 'x-gitlab-token': 'secret' })).toBe(false)
@@ -41,21 +41,21 @@ test('a signature is verified where there is one, whatever the token', () => {
   const tampered = { ...withToken, body: Buffer.from(JSON.stringify(tagPush)) }
   const otherKey = signed(push, signingToken('another secret'))
 
-  expect(gitLabWebhooks.verify(good, SECRET)).toBe(true)
-  expect(gitLabWebhooks.verify(withToken, SECRET)).toBe(true)
-  expect(gitLabWebhooks.verify(tampered, SECRET)).toBe(false)
-  expect(gitLabWebhooks.verify(otherKey, SECRET)).toBe(false)
+  expect(gitlabWebhooks.verify(good, SECRET)).toBe(true)
+  expect(gitlabWebhooks.verify(withToken, SECRET)).toBe(true)
+  expect(gitlabWebhooks.verify(tampered, SECRET)).toBe(false)
+  expect(gitlabWebhooks.verify(otherKey, SECRET)).toBe(false)
 })
 
 test('one of several signatures suffices', () => {
   const request = signed(push)
   const headers = { ...request.headers, 'webhook-signature': `v1,AAAA ${request.headers['webhook-signature']}` }
 
-  expect(gitLabWebhooks.verify({ ...request, headers }, SECRET)).toBe(true)
+  expect(gitlabWebhooks.verify({ ...request, headers }, SECRET)).toBe(true)
 })
 
 test('repetitions of a delivery share its id', () => {
-  const id = (headers: object) => gitLabWebhooks.deliveryId(webhook(push, { ...headers }))
+  const id = (headers: object) => gitlabWebhooks.deliveryId(webhook(push, { ...headers }))
 
   expect(id({ 'webhook-id': 'f5e5f430', 'x-gitlab-event-uuid': '13792a34' })).toBe('f5e5f430')
   expect(id({ 'idempotency-key': 'f5e5f430' })).toBe('f5e5f430')

@@ -16,7 +16,7 @@ const ACTIONS: Record<string, 'opened' | 'merged' | 'closed'> = {
   close: 'closed',
 }
 
-export const gitLabWebhooks: HostWebhooks = {
+export const gitlabWebhooks: HostWebhooks = {
   verify(request, secret) {
     const signature = headerOf(request, 'webhook-signature')
     const token = headerOf(request, 'x-gitlab-token')
