@@ -124,3 +124,17 @@ test('an identifier with dots never changes the address', async () => {
   await expect(sent).rejects.toMatchObject({ kind: 'not-found' })
   expect(server.requests).toHaveLength(0)
 })
+
+test('only reads follow redirects', async () => {
+  const { server, host } = await setUp()
+  server.reply('GET /old', { status: 301, headers: { location: '/new' } })
+  server.reply('POST /old', { status: 301, headers: { location: '/new' } })
+  server.reply('GET /new', { body: { id: 1 } })
+  const url = `${server.url}/old`
+
+  expect((await requestJson(host, { task: 'read it', url })).body).toEqual({ id: 1 })
+  await expect(requestJson(host, { task: 'write it', url, method: 'POST', body: {} })).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringContaining('status 301, a redirect to /new'),
+  })
+})

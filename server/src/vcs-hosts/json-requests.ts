@@ -37,9 +37,12 @@ export async function requestJson(
   const fail = failures(host, request)
   // An identifier such as `../user` would change the address.
   if (/\/\.{1,2}(?:[/?]|$)/.test(request.url)) throw fail('not-found', 'has no names that consist of dots')
+  const { method = 'GET' } = request
   const response = await host.connection
     .fetch(request.url, {
-      method: request.method ?? 'GET',
+      method,
+      // A redirect would turn a POST into a GET. Renamed repositories redirect.
+      redirect: method === 'GET' ? 'follow' : 'manual',
       headers: {
         accept: 'application/json',
         ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -138,7 +141,9 @@ function statusError(fail: Fail, response: Response, detail: string): HostError 
     return fail('forbidden', `refused it with status ${status}${because}`)
   }
   const delay = retryAfterMs === undefined ? {} : { retryAfterMs }
-  return fail('unavailable', `responded with status ${status}${because}`, delay)
+  const location = headers.get('location')
+  const target = location === null ? '' : `, a redirect to ${location}: check the addresses of the connection`
+  return fail('unavailable', `responded with status ${status}${because}${target}`, delay)
 }
 
 /** Milliseconds, by `Retry-After` (seconds or a date) or `RateLimit-Reset` (seconds since 1970), compared with the host's own clock. */

@@ -65,7 +65,11 @@ test.each([
   reply(`GET ${PATH}`, answer)
   reply('GET /_signin', { text: '<html>Sign in</html>' })
 
+  reply(`POST ${PATH}/commits/${NEW}/statuses`, answer)
+  const status = { context: 'a', state: 'pending', description: '', url: 'https://g.example' } as const
+
   await expect(api.findRepository(ID)).rejects.toMatchObject({ kind: 'unauthorised' })
+  await expect(api.setStatus(ID, NEW, status)).rejects.toMatchObject({ kind: 'unauthorised' })
 })
 
 test('repositories of all organizations are searched', async () => {

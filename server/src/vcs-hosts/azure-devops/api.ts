@@ -61,7 +61,7 @@ function azureDevopsApi(connection: HostConnection): HostApi {
     headers: { authorization: `Basic ${Buffer.from(`:${connection.token}`).toString('base64')}` },
     // A token that is not valid gets a page to sign in.
     refusesToken: (response) =>
-      response.status === 203 || (response.redirected && /_signin|\/signin/i.test(response.url)),
+      response.status === 203 || /_signin/i.test(response.headers.get('location') ?? response.url),
   }
   const directory = azureDirectory(host, connection)
   type Input = Omit<JsonRequest, 'url'> & { path: string }
