@@ -1,0 +1,187 @@
+import { z } from 'zod'
+import { type Host, type HostApi, type HostConnection, HostError, type HostRepository } from '../host.ts'
+import { type JsonHost, type JsonRequest, orUndefined, readPages, request, requestJson } from '../json-requests.ts'
+import { decoded } from '../webhook-bodies.ts'
+import {
+  type BitbucketRepository,
+  branchSchema,
+  commentSchema,
+  commitSchema,
+  hookSchema,
+  pageOf,
+  projectSchema,
+  pullRequestSchema,
+  repositorySchema,
+} from './schemas.ts'
+import { bitbucketDataCenterWebhooks, EVENTS, pullRequestOf } from './webhooks.ts'
+
+const MAX_COMMENT_LENGTH = 32_000
+const STATES = { pending: 'INPROGRESS', success: 'SUCCESSFUL', failure: 'FAILED', error: 'FAILED' } as const
+
+export const bitbucketDataCenter: Host = {
+  name: 'Bitbucket Data Center',
+  capabilities: {
+    connectsBy: ['token'],
+    needsUsername: true,
+    createsWebhooks: true,
+    listsRepositories: true,
+    hasPullRequests: true,
+    hasStatuses: true,
+    hasComments: true,
+  },
+  addresses: (httpUrl) => (httpUrl === undefined ? null : { httpUrl, apiUrl: `${httpUrl}/rest/api/1.0` }),
+  webhooks: bitbucketDataCenterWebhooks,
+  api: bitbucketDataCenterApi,
+  repositoryUrls: ({ httpUrl }, identifier) => ({
+    page: `${httpUrl}/${pathOf(identifier)}`,
+    clone: `${httpUrl}/scm/${identifier.toLowerCase()}.git`,
+    // Its port is a setting of the server: only the API has it.
+    ssh: null,
+  }),
+  gitCredential: ({ token, username }) => ({ username: username ?? 'x-token-auth', password: token }),
+}
+
+function bitbucketDataCenterApi(connection: HostConnection): HostApi {
+  const root = connection.apiUrl.replace(/\/rest(?:\/.*)?$/, '')
+  const rest = `${root}/rest/api/1.0`
+  const host: JsonHost = {
+    name: `Bitbucket Data Center (${new URL(connection.httpUrl).host})`,
+    connection,
+    headers: {
+      authorization: `Bearer ${connection.token}`,
+      // Turns off the check for cross-site requests of browsers.
+      'x-atlassian-token': 'no-check',
+    },
+  }
+  type Input = Omit<JsonRequest, 'url'> & { path: string }
+  const send = <T>(schema: z.ZodType<T>, input: Input) =>
+    request(host, schema, { ...input, url: `${rest}/${input.path}` })
+
+  const all = async <T>(schema: z.ZodType<T>, task: string, path: string): Promise<T[]> =>
+    readPages(host, task, 0, async (start) => {
+      const separator = path.includes('?') ? '&' : '?'
+      const found = await send(pageOf(schema), { task, path: `${path}${separator}limit=100&start=${start}` })
+      return { rows: found.values, next: found.isLastPage ? null : (found.nextPageStart ?? null) }
+    })
+
+  async function defaultBranch(identifier: string): Promise<string> {
+    const task = `read the default branch of ${identifier}`
+    // The response is empty for an empty repository. The second path is that of versions before 7.5.
+    const found = await orUndefined(
+      send(branchSchema.nullable(), { task, path: `${pathOf(identifier)}/default-branch` }),
+    )
+    if (found !== undefined) return found?.displayId ?? ''
+    const path = `${pathOf(identifier)}/branches/default`
+    return (await orUndefined(send(branchSchema.nullable(), { task, path })))?.displayId ?? ''
+  }
+
+  return {
+    async readUser() {
+      const input = { task: 'read the user of the token', url: `${rest}/projects?limit=1` }
+      const { response } = await requestJson(host, input)
+      const user = response.headers.get('x-ausername')
+      // Anonymous requests succeed where projects are public.
+      if (user === null)
+        throw new HostError('unauthorised', `could not ${input.task}: ${host.name} does not know the token`)
+      return decoded(user)
+    },
+    async listRepositories({ query, page, size }) {
+      const filter = query === '' ? '' : `&name=${encodeURIComponent(query)}`
+      // A page starts at a position that the previous one has returned.
+      const path = `repos?limit=${size}&start=${page - 1}${filter}`
+      const found = await send(pageOf(repositorySchema), { task: 'list repositories', path })
+      const next = found.isLastPage ? null : found.nextPageStart
+      // The default branch would take a request for each.
+      return { rows: found.values.map((row) => repository(row, '')), nextPage: next == null ? null : next + 1 }
+    },
+    async listOwners() {
+      return (await all(projectSchema, 'list projects', 'projects')).map(({ key }) => key)
+    },
+    async findRepository(identifier) {
+      const input = { task: `read the repository ${identifier}`, path: pathOf(identifier) }
+      const found = await orUndefined(send(repositorySchema, input))
+      return found && repository(found, await defaultBranch(identifier))
+    },
+    async listBranches(identifier, query) {
+      const path = `${pathOf(identifier)}/branches?limit=100&filterText=${encodeURIComponent(query)}`
+      const found = await send(pageOf(branchSchema), { task: `list the branches of ${identifier}`, path })
+      return found.values.map(({ displayId }) => displayId)
+    },
+    async createWebhook(identifier, { url, secret }) {
+      const task = `create a webhook of ${identifier}`
+      const path = `${pathOf(identifier)}/webhooks`
+      const existing = (await all(hookSchema, task, path)).find((hook) => hook.url === url)
+      const body = { name: 'Groundstate', url, active: true, events: EVENTS, configuration: { secret } }
+      const hook = existing
+        ? await send(hookSchema, { task, method: 'PUT', path: `${path}/${existing.id}`, body, secret })
+        : await send(hookSchema, { task, method: 'POST', path, body, secret })
+      return String(hook.id)
+    },
+    async deleteWebhook(identifier, id) {
+      const path = `${pathOf(identifier)}/webhooks/${encodeURIComponent(id)}`
+      await orUndefined(send(z.unknown(), { task: `delete the webhook of ${identifier}`, method: 'DELETE', path }))
+    },
+    async listOpenPullRequests(identifier) {
+      const path = `${pathOf(identifier)}/pull-requests?state=OPEN`
+      return (await all(pullRequestSchema, `list the pull requests of ${identifier}`, path)).map(pullRequestOf)
+    },
+    async findPullRequest(identifier, number) {
+      const task = `read the pull request ${number} of ${identifier}`
+      const path = `${pathOf(identifier)}/pull-requests/${number}`
+      const found = await orUndefined(send(pullRequestSchema, { task, path }))
+      if (found === undefined) return undefined
+      const pullRequest = pullRequestOf(found)
+      const { head } = pullRequest
+      // The repository of the pull request has the commits of forks, too.
+      const commitPath = `${pathOf(identifier)}/commits/${head.sha}`
+      const commit = await orUndefined(send(commitSchema, { task, path: commitPath }))
+      return { ...pullRequest, head: { ...head, message: commit?.message ?? '' } }
+    },
+    async setStatus(identifier, sha, { context, state, description, url }) {
+      // All versions have this path; the one within a repository is newer.
+      await request(host, z.unknown(), {
+        task: `set the status of ${sha} in ${identifier}`,
+        method: 'POST',
+        url: `${root}/rest/build-status/1.0/commits/${sha}`,
+        body: { key: context.slice(0, 255), name: context.slice(0, 255), state: STATES[state], description, url },
+      })
+    },
+    async putComment(identifier, number, { id, body }) {
+      const path = `${pathOf(identifier)}/pull-requests/${number}/comments`
+      const task = `comment on the pull request ${number} of ${identifier}`
+      const text = body.slice(0, MAX_COMMENT_LENGTH)
+      const current = id === null ? undefined : await orUndefined(send(commentSchema, { task, path: `${path}/${id}` }))
+      // An update names the version that it replaces.
+      const comment = current
+        ? await send(commentSchema, {
+            task,
+            method: 'PUT',
+            path: `${path}/${id}`,
+            body: { text, version: current.version },
+          })
+        : await send(commentSchema, { task, method: 'POST', path, body: { text } })
+      return String(comment.id)
+    },
+  }
+}
+
+/** `ACME/network`, or `~jane/network` for a repository of a user. */
+function pathOf(identifier: string): string {
+  const [project = '', ...slug] = identifier.split('/')
+  return `projects/${encodeURIComponent(project)}/repos/${encodeURIComponent(slug.join('/'))}`
+}
+
+function repository(row: BitbucketRepository, defaultBranch: string): HostRepository {
+  const identifier = `${row.project.key}/${row.slug}`
+  const page = row.links.self[0]?.href.replace(/\/browse$/, '') ?? ''
+  const clone = (name: string) => row.links.clone.find((link) => link.name === name)?.href
+  return {
+    identifier,
+    displayIdentifier: identifier,
+    page,
+    // Older versions put the user of the token in the address.
+    clone: (clone('http') ?? `${page}.git`).replace(/^(https?:\/\/)[^/@]*@/, '$1'),
+    ssh: clone('ssh') ?? null,
+    defaultBranch,
+  }
+}
