@@ -1,0 +1,165 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createOrganization, createProject, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { addMember } from '../../../testing/teams.ts'
+
+const app = await createTestApp()
+const owner = await createUser(app)
+const acme = await createOrganization(app, owner)
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+async function send(method: Method, path: string, data?: unknown, token = owner.token) {
+  return app.request({ method, url: `/api/v2/${path}`, token, ...(data !== undefined && { body: { data } }) })
+}
+
+const GITHUB = { 'service-provider': 'github', 'oauth-token-string': 'ghp_secret' }
+
+async function post(attributes: object, relationships: object = {}) {
+  return send('POST', `organizations/${acme.name}/oauth-clients`, { type: 'oauth-clients', attributes, relationships })
+}
+
+async function createClient(attributes: object = GITHUB, relationships: object = {}) {
+  const response = await post(attributes, relationships)
+  expect(response.status).toBe(201)
+  return response.json().data
+}
+
+const tokenOf = (client: { relationships: { 'oauth-tokens': { data: [{ id: string }] } } }) =>
+  client.relationships['oauth-tokens'].data[0].id
+
+test('a token connects without a browser, and no response shows it', async () => {
+  const created = await post({ ...GITHUB, name: 'acme on GitHub' })
+  const client = created.json().data
+  const [list, shown, token] = await Promise.all([
+    send('GET', `organizations/${acme.name}/oauth-clients?include=oauth_tokens`),
+    send('GET', `oauth-clients/${client.id}`),
+    send('GET', `oauth-tokens/${tokenOf(client)}`),
+  ])
+
+  expect(client.attributes).toMatchObject({
+    name: 'acme on GitHub',
+    'service-provider': 'github',
+    'service-provider-display-name': 'GitHub',
+    'http-url': 'https://github.com',
+    'api-url': 'https://api.github.com',
+    'connect-path': null,
+    'organization-scoped': true,
+    secret: null,
+    status: 'connected',
+  })
+  expect(list.json().included.map(({ id }: { id: string }) => id)).toContain(tokenOf(client))
+  expect(shown.json().data).toEqual(client)
+  expect(token.json().data.relationships['oauth-client'].data).toEqual({ type: 'oauth-clients', id: client.id })
+  for (const response of [created, list, shown, token]) expect(response.text).not.toContain('ghp_secret')
+})
+
+test('a key and a secret wait for an authorization in a browser', async () => {
+  const { attributes } = await createClient({ 'service-provider': 'gitlab_hosted', key: 'id', secret: 's3cret' })
+
+  expect(attributes).toMatchObject({ key: 'id', status: 'pending', 'connect-path': `/auth/${attributes.uuid}` })
+  expect(attributes['callback-url']).toMatch(new RegExp(`^http.*/auth/${attributes.uuid}/callback$`))
+})
+
+test('a private key connects a git server', async () => {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const client = await createClient({
+    'service-provider': 'git',
+    'http-url': 'https://git.example.com',
+    'private-key': privateKey.export({ type: 'pkcs8', format: 'pem' }),
+  })
+  const token = await send('GET', `oauth-tokens/${tokenOf(client)}`)
+
+  expect(token.json().data.attributes['has-ssh-key']).toBe(true)
+})
+
+test.each<[string, object, string, RegExp]>([
+  ['an unknown kind of host', { 'service-provider': 'svn' }, 'service-provider', /github/],
+  ['no credentials', { 'service-provider': 'github' }, 'key', /can't be blank/],
+  ['no address', { 'service-provider': 'gitea', 'oauth-token-string': 'x' }, 'http-url', /can't be blank/],
+  ['a relative address', { ...GITHUB, 'http-url': 'github.com' }, 'http-url', /http/],
+  [
+    'no user of the token',
+    { 'service-provider': 'bitbucket_hosted', 'oauth-token-string': 'x' },
+    'oauth-token-username',
+    /blank/,
+  ],
+])('%s is rejected', async (_, attributes, name, detail) => {
+  const refused = await post(attributes)
+
+  expect(refused.status).toBe(422)
+  expect(refused.json().errors[0].source.pointer).toBe(`/data/attributes/${name}`)
+  expect(refused.json().errors[0].detail).toMatch(detail)
+})
+
+test('a new token replaces the old one under its id', async () => {
+  const client = await createClient()
+  const id = tokenOf(client)
+  const before = await app.db.selectFrom('oauth_tokens').select('token').where('id', '=', id).executeTakeFirstOrThrow()
+
+  const attributes = { name: 'renamed', 'oauth-token-string': 'ghp_other' }
+  const updated = await send('PATCH', `oauth-clients/${client.id}`, { type: 'oauth-clients', attributes })
+  const after = await app.db.selectFrom('oauth_tokens').select('token').where('id', '=', id).executeTakeFirstOrThrow()
+
+  expect(updated.json().data.attributes.name).toBe('renamed')
+  expect(tokenOf(updated.json().data)).toBe(id)
+  expect(after.token).not.toEqual(before.token)
+})
+
+test('a connection is limited to projects', async () => {
+  const project = await createProject(app, { organization: acme.name, actor: owner.actor })
+  const projects = { data: [{ type: 'projects', id: project.id }] }
+  const client = await createClient({ ...GITHUB, 'organization-scoped': false }, { projects })
+  const inside = await createWorkspace(app, { organization: acme.name, actor: owner.actor, projectId: project.id })
+  const outside = await createWorkspace(app, { organization: acme.name, actor: owner.actor })
+  const connect = async ({ id }: { id: string }) =>
+    send('PATCH', `workspaces/${id}`, {
+      type: 'workspaces',
+      attributes: { 'vcs-repo': { identifier: 'acme/network', 'oauth-token-id': tokenOf(client) } },
+    })
+
+  const [connected, refused] = [await connect(inside), await connect(outside)]
+  const affected = await send('GET', `oauth-clients/${client.id}?show_affected_workspaces=true`)
+  const removed = await send('DELETE', `oauth-clients/${client.id}/relationships/projects`, projects.data)
+  const without = await send('GET', `oauth-clients/${client.id}`)
+
+  expect(connected.json().data.attributes['vcs-repo']).toMatchObject({
+    identifier: 'acme/network',
+    branch: '',
+    'oauth-token-id': tokenOf(client),
+    'service-provider': 'github',
+    'repository-http-url': 'https://github.com/acme/network',
+    'webhook-url': expect.stringMatching(/\/webhooks\/vcs\/[0-9a-f-]{36}$/),
+  })
+  expect(refused.status).toBe(422)
+  expect(refused.json().errors[0].source.pointer).toBe('/data/attributes/vcs-repo/oauth-token-id')
+  expect(affected.json().data.attributes).toMatchObject({ 'affected-workspaces-count': 1 })
+  expect(removed.status).toBe(204)
+  expect(without.json().data.relationships.projects.data).toEqual([])
+})
+
+test('members see connections but change none, and strangers see nothing', async () => {
+  const client = await createClient()
+  const [member, stranger] = [await createUser(app), await createUser(app)]
+  await addMember(app, acme.id, member)
+  const rename = { type: 'oauth-clients', attributes: { name: 'mine' } }
+
+  const read = await send('GET', `oauth-clients/${client.id}`, undefined, member.token)
+  const changed = await send('PATCH', `oauth-clients/${client.id}`, rename, member.token)
+  const hidden = await send('GET', `oauth-tokens/${tokenOf(client)}`, undefined, stranger.token)
+
+  expect([read.status, changed.status, hidden.status]).toEqual([200, 403, 404])
+})
+
+test('a workspace loses its repository with the connection', async () => {
+  const client = await createClient()
+  const workspace = await createWorkspace(app, { organization: acme.name, actor: owner.actor })
+  const repository = { identifier: 'acme/network', 'oauth-token-id': tokenOf(client) }
+  await send('PATCH', `workspaces/${workspace.id}`, { type: 'workspaces', attributes: { 'vcs-repo': repository } })
+
+  const deleted = await send('DELETE', `oauth-clients/${client.id}`)
+  const after = await send('GET', `workspaces/${workspace.id}`)
+
+  expect(deleted.status).toBe(204)
+  expect(after.json().data.attributes['vcs-repo']).toBe(null)
+})
