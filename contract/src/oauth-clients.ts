@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { CONFIGURATION_SOURCES } from './configuration-versions.ts'
 import { optionalId, requestBody, toMany, toOneOrNone } from './json-api.ts'
 import {
   type Written,
@@ -14,23 +15,23 @@ import { privateKey } from './ssh-keys.ts'
 
 /**
  * The kinds of hosts by their names in the public API, and two of our own: `gitea` and `git`, any server that speaks git over https or ssh.
- * What each can do is in `server/src/vcs-hosts/`.
+ * What each can do is in `server/src/vcs-hosts/`. `source` is that of configuration versions.
  */
 export const SERVICE_PROVIDERS = {
-  github: 'GitHub',
-  github_enterprise: 'GitHub Enterprise',
-  gitlab_hosted: 'GitLab',
-  gitlab_community_edition: 'GitLab Community Edition',
-  gitlab_enterprise_edition: 'GitLab Enterprise Edition',
-  bitbucket_hosted: 'Bitbucket Cloud',
-  bitbucket_server: 'Bitbucket Server',
-  bitbucket_server_legacy: 'Bitbucket Server (legacy)',
-  bitbucket_data_center: 'Bitbucket Data Center',
-  ado_services: 'Azure DevOps Services',
-  ado_server: 'Azure DevOps Server',
-  gitea: 'Gitea and Forgejo',
-  git: 'Git server',
-} as const satisfies Record<string, string>
+  github: { name: 'GitHub', source: 'github' },
+  github_enterprise: { name: 'GitHub Enterprise', source: 'github' },
+  gitlab_hosted: { name: 'GitLab', source: 'gitlab' },
+  gitlab_community_edition: { name: 'GitLab Community Edition', source: 'gitlab' },
+  gitlab_enterprise_edition: { name: 'GitLab Enterprise Edition', source: 'gitlab' },
+  bitbucket_hosted: { name: 'Bitbucket Cloud', source: 'bitbucket' },
+  bitbucket_server: { name: 'Bitbucket Server', source: 'bitbucket' },
+  bitbucket_server_legacy: { name: 'Bitbucket Server (legacy)', source: 'bitbucket' },
+  bitbucket_data_center: { name: 'Bitbucket Data Center', source: 'bitbucket' },
+  ado_services: { name: 'Azure DevOps Services', source: 'ado' },
+  ado_server: { name: 'Azure DevOps Server', source: 'ado' },
+  gitea: { name: 'Gitea and Forgejo', source: 'gitea' },
+  git: { name: 'Git server', source: 'git' },
+} as const satisfies Record<string, { name: string; source: (typeof CONFIGURATION_SOURCES)[number] }>
 export type ServiceProvider = keyof typeof SERVICE_PROVIDERS
 const serviceProvider = z.enum(Object.keys(SERVICE_PROVIDERS) as [ServiceProvider, ...ServiceProvider[]])
 

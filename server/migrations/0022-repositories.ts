@@ -156,6 +156,16 @@ create table vcs_decisions (
 );
 create index vcs_decisions_workspace_idx on vcs_decisions (workspace_id, delivery_id);
 
+-- A commit runs once in a workspace, and is planned once for pull requests.
+create table vcs_commit_runs (
+  workspace_id text not null references workspaces on delete cascade,
+  commit_sha text not null,
+  kind text not null check (kind in ('run', 'plan')),
+  run_id text references runs on delete set null,
+  primary key (workspace_id, commit_sha, kind)
+);
+create index vcs_commit_runs_run_idx on vcs_commit_runs (run_id) where run_id is not null;
+
 -- The commit of configuration versions, which those of one delivery share.
 create table ingress_attributes (
   id text primary key,

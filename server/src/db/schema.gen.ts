@@ -854,6 +854,12 @@ export type Schema = {
     version_id: string
     workspace_id: string | null
   }
+  vcs_commit_runs: {
+    commit_sha: string
+    kind: 'run' | 'plan'
+    run_id: string | null
+    workspace_id: string
+  }
   vcs_decisions: {
     decision: 'run' | 'plan' | 'skip'
     delivery_id: string

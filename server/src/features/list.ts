@@ -24,6 +24,7 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
+import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
 import { vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
 import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
@@ -211,4 +212,5 @@ export const JOBS: readonly JobHandler[] = [
   ...sessionJobs,
   ...stateVersionJobs,
   ...taskResultJobs,
+  ...vcsDeliveryJobs,
 ]

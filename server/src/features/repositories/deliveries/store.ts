@@ -1,5 +1,5 @@
 import type { DELIVERY_STATUSES } from '@groundstate/contract/vcs-deliveries'
-import { type Selectable, sql } from 'kysely'
+import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
@@ -8,18 +8,112 @@ import type { Schema } from '../../../db/schema.gen.ts'
 import { type NewRow, insertRows } from '../../../db/sql.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
 
+type Decided = Pick<Selectable<Schema['vcs_decisions']>, 'workspace_id' | 'decision' | 'reason' | 'detail'>
+
+/** A workspace of a repository, with what it follows (`WorkspaceRule`). */
+export type RuleRow = Awaited<ReturnType<typeof listRules>>[number]
+
+/** The workspaces of a repository that a delivery has not decided about yet, for a job that runs again. */
+export async function listRules(db: Db, { repositoryId, deliveryId }: { repositoryId: string; deliveryId: string }) {
+  return db
+    .selectFrom('workspaces as w')
+    .innerJoin('projects as p', 'p.id', 'w.project_id')
+    .innerJoin('organizations as o', 'o.id', 'w.organization_id')
+    .innerJoin('repositories as r', 'r.id', 'w.repository_id')
+    .leftJoin('oauth_tokens as t', 't.id', 'r.oauth_token_id')
+    .leftJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
+    .select(['w.id', 'w.vcs_tags_regex', 'w.file_triggers_enabled', 'w.trigger_prefixes', 'w.trigger_patterns'])
+    .select(['w.working_directory', 'w.queue_all_runs', 'w.speculative_enabled', 'w.latest_run_id'])
+    .select((eb) => eb.fn.coalesce('w.vcs_branch', 'r.default_branch').as('branch'))
+    .select((eb) =>
+      eb.fn.coalesce('w.execution_mode', 'p.default_execution_mode', 'o.default_execution_mode').as('mode'),
+    )
+    .select(
+      sql<boolean>`coalesce(c.organization_scoped, true) or exists (select from oauth_client_projects s
+      where s.oauth_client_id = c.id and s.project_id = w.project_id)`.as('is_in_scope'),
+    )
+    .select(sql<boolean>`coalesce(c.fork_plans_enabled, false)`.as('plans_forks'))
+    .where('w.repository_id', '=', repositoryId)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('vcs_decisions as x')
+            .select('x.workspace_id')
+            .where('x.delivery_id', '=', deliveryId)
+            .whereRef('x.workspace_id', '=', 'w.id'),
+        ),
+      ),
+    )
+    .orderBy('w.id')
+    .execute()
+}
+
+/** Inserts decisions; those of an earlier attempt stay. */
+export async function insertDecisions(
+  db: Db,
+  deliveryId: string,
+  decisions: readonly (Decided & { run_id?: string })[],
+) {
+  if (decisions.length === 0) return
+  const rows = decisions.map((decision) => ({ run_id: null, ...decision, delivery_id: deliveryId }))
+  await insertRows(db, 'vcs_decisions', rows)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+type CommitKey = { workspaceId: string; sha: string; kind: 'run' | 'plan' }
+
+/** Reserves a commit for one run of the workspace; false if it has one. A concurrent transaction is waited for. */
+export async function reserveCommit(tx: Tx, { workspaceId, sha, kind }: CommitKey) {
+  const { numInsertedOrUpdatedRows } = await tx
+    .insertInto('vcs_commit_runs')
+    .values({ workspace_id: workspaceId, commit_sha: sha, kind, run_id: null })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow()
+  return numInsertedOrUpdatedRows === 1n
+}
+
+export async function setCommitRun(tx: Tx, { workspaceId, sha, kind }: CommitKey, runId: string) {
+  await tx
+    .updateTable('vcs_commit_runs')
+    .set({ run_id: runId })
+    .where('workspace_id', '=', workspaceId)
+    .where('commit_sha', '=', sha)
+    .where('kind', '=', kind)
+    .execute()
+}
+
+export async function finishDelivery(db: Db, id: string, now: Date) {
+  await db.updateTable('vcs_deliveries').set({ status: 'decided', decided_at: now }).where('id', '=', id).execute()
+}
+
 export type RepositoryRow = Selectable<Schema['repositories']> & { service_provider: string }
 
-/** The repository of a webhook's URL, with its kind of host. */
-export async function findWebhookRepository(db: Db, webhookPath: string): Promise<RepositoryRow | undefined> {
+function selectRepositories(db: Db) {
   return db
     .selectFrom('repositories as r')
     .leftJoin('oauth_tokens as t', 't.id', 'r.oauth_token_id')
     .leftJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
     .selectAll('r')
     .select(sql<string>`coalesce(c.service_provider, 'github')`.as('service_provider'))
-    .where('r.webhook_path', '=', webhookPath)
-    .executeTakeFirst()
+}
+
+/** The repository of a webhook's URL, with its kind of host. */
+export async function findWebhookRepository(db: Db, webhookPath: string): Promise<RepositoryRow | undefined> {
+  return selectRepositories(db).where('r.webhook_path', '=', webhookPath).executeTakeFirst()
+}
+
+export async function findRepository(db: Db, id: string): Promise<RepositoryRow | undefined> {
+  return selectRepositories(db).where('r.id', '=', id).executeTakeFirst()
+}
+
+/** Inserts the commit of a delivery, unless an earlier attempt has. */
+export async function insertIngressAttributes(db: Db, row: Insertable<Schema['ingress_attributes']>) {
+  await db
+    .insertInto('ingress_attributes')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
 }
 
 /** Inserts deliveries; returns the ids of the new ones: a host that got no response sends the same one again. */

@@ -14,19 +14,31 @@ import * as store from './store.ts'
 
 type NewVersion = { input: CreateConfigurationVersion; source: store.ConfigurationVersionRow['source'] }
 
-export async function createConfigurationVersion(ctx: Ctx, workspaceId: string, { input, source }: NewVersion) {
+export async function createConfigurationVersion(ctx: Ctx, workspaceId: string, version: NewVersion) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'runs:plan')
+  return insertConfigurationVersion(ctx, workspace, { ...version, status: 'pending', ingressAttributesId: null })
+}
+
+type InsertedVersion = NewVersion & { status: 'pending' | 'fetching'; ingressAttributesId: string | null }
+
+/** Creates a version that the caller has authorised. One that is fetched from a repository has ingress attributes. */
+export async function insertConfigurationVersion(
+  ctx: Ctx,
+  workspace: { id: string; organization_id: string },
+  { input, source, status, ingressAttributesId }: InsertedVersion,
+) {
   const now = ctx.now()
   const id = ctx.newId('cv')
   const values = {
     id,
     workspace_id: workspace.id,
-    status: 'pending' as const,
-    status_timestamps: JSON.stringify({ pending: now.toISOString() }),
+    status,
+    status_timestamps: JSON.stringify({ [status]: now.toISOString() }),
     source,
     auto_queue_runs: input['auto-queue-runs'] ?? true,
     speculative: input.speculative ?? false,
     provisional: input.provisional ?? false,
+    ingress_attributes_id: ingressAttributesId,
     created_by_user_id: actorUserId(ctx.actor),
     created_at: now,
   }

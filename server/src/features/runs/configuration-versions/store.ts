@@ -24,6 +24,7 @@ export const insertConfigurationVersion = changeWithEvent<Insertable<Versions>, 
       auto_queue_runs: slot((row) => row.auto_queue_runs),
       speculative: slot((row) => row.speculative),
       provisional: slot((row) => row.provisional),
+      ingress_attributes_id: slot((row) => row.ingress_attributes_id),
       created_by_user_id: slot((row) => row.created_by_user_id),
       created_at: slot((row) => row.created_at),
     })

@@ -8,6 +8,8 @@ import type { LockedPhase, LockedRun, LockedWorkspace, RunRow } from './locked-r
 
 export type RunOrigin = {
   configurationVersionId?: string | undefined
+  /** The configuration may still be fetched from a repository: the run waits for it. */
+  awaitsConfiguration?: boolean
   source: RunRow['source']
   triggerReason?: string
   createdByUserId: string | null

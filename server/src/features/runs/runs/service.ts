@@ -49,7 +49,7 @@ export async function insertRun(ctx: Ctx, workspace: Workspace, { input, origin 
     const { workspace: locked, ...row } = await lockForNewRun(ctx.db, workspace.id, origin.configurationVersionId)
     if (!locked) throw conflict(`the workspace ${workspace.name} has just been deleted`)
     const versionId = origin.configurationVersionId ?? locked.current_configuration_version_id
-    const version = requireConfiguration(versionId, row.version)
+    const version = requireConfiguration(versionId, row.version, origin.awaitsConfiguration)
     await checkPool(ctx, workspace)
     const run = newRun(ctx, workspace, { input, origin, version, number: locked.run_count + 1 })
     return insert(ctx, locked, { ...run, stages: await stages() })
@@ -82,12 +82,13 @@ const RELATION = '/data/relationships/configuration-version'
 
 type VersionForRun = NonNullable<Awaited<ReturnType<typeof lockForNewRun>>['version']>
 
-/** The requested configuration version, or the current one of the workspace, if it is uploaded. */
-function requireConfiguration(id: string | null, version: VersionForRun | undefined): VersionForRun {
+/** The requested configuration version, or the current one of the workspace, if it is uploaded or, with `awaits`, being fetched. */
+function requireConfiguration(id: string | null, version: VersionForRun | undefined, awaits = false): VersionForRun {
   const reject = (detail: string) => invalid(detail, RELATION)
   if (id === null)
     throw reject('configuration version is missing: the workspace has no configuration yet, upload one first')
   if (!version) throw reject(`the workspace has no configuration version ${id}`)
+  if (awaits && version.status === 'fetching') return version
   if (version.status === 'pending' || version.status === 'fetching')
     throw reject(`the configuration version ${id} has not been uploaded yet`)
   if (version.status !== 'uploaded')

@@ -20,7 +20,7 @@ export function oauthClientResource(row: OAuthClientRow, { baseUrl, affected }: 
       'created-at': row.created_at,
       'updated-at': row.updated_at,
       'service-provider': provider,
-      'service-provider-display-name': SERVICE_PROVIDERS[provider],
+      'service-provider-display-name': SERVICE_PROVIDERS[provider].name,
       'http-url': row.http_url,
       'api-url': row.api_url,
       'callback-url': `${baseUrl}${authorization}/callback`,
