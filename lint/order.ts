@@ -102,6 +102,7 @@ const AGENT: readonly string[] = [
   'log',
   'old-node',
   'process',
+  'git',
   'server',
   'gateway',
   'isolation',

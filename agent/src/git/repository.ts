@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { entryOf, evictRepositories, lockEntry, markDamaged, prepareRepository, recreateRepository } from './cache.ts'
+import { GIT_LIMITS, type GitLimits, type GitOutput, runGit } from './command.ts'
+import { GitError, isDamaged } from './errors.ts'
+import { checkRef, checkSha } from './refs.ts'
+import type { Remote } from './remote.ts'
+import { type Session, type SessionTask, openSession } from './session.ts'
+
+export type OpenRepository = {
+  /** Directory of the cache, on this host's disk. */
+  cacheDir: string
+  /** Identifies the repository with those who may read it: what was fetched for a key can be read with it, whatever the credential. */
+  key: string
+  remote: Remote
+  signal: AbortSignal
+  limits?: GitLimits
+  /** Size of all repositories in the cache, in bytes. Those used least recently are removed when a repository is closed. */
+  maxCacheBytes?: number
+}
+
+/**
+ * A bare copy of a remote repository: commits and trees of what was fetched, and files as they were needed. No one else uses it until it is
+ * disposed of.
+ */
+export type Repository = AsyncDisposable & {
+  readonly session: Session
+  readonly gitDir: string
+  readonly input: OpenRepository
+}
+
+const MAX_CACHE_BYTES = 10 * 1024 ** 3
+
+/**
+ * Opens the copy of a repository, waiting for others that use it. Throws a `GitError` for a URL that is not allowed, and the reason of an
+ * abort.
+ */
+export async function openRepository(input: OpenRepository): Promise<Repository> {
+  const { cacheDir, key, remote, signal, limits = GIT_LIMITS, maxCacheBytes = MAX_CACHE_BYTES } = input
+  const entry = entryOf(cacheDir, key)
+  await using stack = new AsyncDisposableStack()
+  stack.defer(() => evictRepositories(cacheDir, maxCacheBytes))
+  stack.use(await lockEntry(entry, signal))
+  const session = stack.use(await openSession(remote, signal, limits))
+  const gitDir = await prepareRepository(entry, session)
+  const cleanup = stack.move()
+  return { session, gitDir, input, [Symbol.asyncDispose]: () => cleanup.disposeAsync() }
+}
+
+/** Runs a command that may fetch missing files. Throws a `GitError` unless its exit code is accepted. */
+export async function connectedGit(repository: Repository, task: SessionTask, accept = [0]): Promise<GitOutput> {
+  const output = await repository.session.run({ ...task, gitDir: repository.gitDir })
+  if (!accept.includes(output.code)) throw await failureIn(repository, output.stderr)
+  return output
+}
+
+/** Runs a command that needs commits and trees only. Throws a `GitError` if it fails. */
+export async function localGit(repository: Repository, task: SessionTask, accept = [0]): Promise<GitOutput> {
+  const output = await runGit(repository.session.local({ ...task, gitDir: repository.gitDir }))
+  if (!accept.includes(output.code)) throw await failureIn(repository, output.stderr)
+  return output
+}
+
+/** The error for a failed command. A damaged copy is replaced at its next use. */
+export async function failureIn({ session, gitDir }: Repository, stderr: string): Promise<GitError> {
+  if (!isDamaged(stderr)) return session.failure(stderr)
+  await markDamaged(gitDir)
+  return new GitError('unreachable', `the copy of ${session.remote.url} is damaged, the next attempt fetches it again`)
+}
+
+/**
+ * Fetches a commit with its history, unless the copy has it. `ref` is where it was seen, for hosts that do not serve commits by name. Throws
+ * a `GitError`: `not-found` if the host has no such commit.
+ */
+export async function fetchCommit(repository: Repository, sha: string, ref?: string) {
+  checkSha(sha)
+  if (ref !== undefined) checkRef(ref)
+  try {
+    if (await tryFetch(repository, sha, ref)) return
+  } catch (error) {
+    // What has collected from earlier fetches may be too large where the repository is not.
+    if (!(error instanceof GitError) || error.kind !== 'too-large') throw error
+  }
+  await recreateRepository(repository.gitDir, repository.session)
+  if (!(await tryFetch(repository, sha, ref)))
+    throw new GitError('unreachable', `the copy of ${repository.session.remote.url} is damaged`)
+}
+
+/** False if the local copy is damaged. */
+async function tryFetch(repository: Repository, sha: string, ref: string | undefined): Promise<boolean> {
+  if (await hasCommit(repository, sha)) return true
+  // Refs are what the next fetch need not send again.
+  const tip = `refs/tips/${createHash('sha256')
+    .update(ref ?? sha)
+    .digest('hex')
+    .slice(0, 20)}`
+  const byRef = ref === undefined ? ['+refs/heads/*:refs/branches/*', '+refs/tags/*:refs/tags/*'] : [`+${ref}:${tip}`]
+  for (const refspecs of [[`+${sha}:${tip}`], byRef]) {
+    const { code, stderr } = await fetch(repository, refspecs)
+    if (code === 0) {
+      if (await hasCommit(repository, sha)) return true
+    } else if (!/not our ref|unadvertised object|couldn't find remote ref|no such ref/i.test(stderr)) {
+      if (isDamaged(stderr)) return false
+      throw repository.session.failure(stderr)
+    }
+  }
+  throw new GitError(
+    'not-found',
+    `${repository.session.remote.url} has no commit ${sha}${ref === undefined ? '' : ` at ${ref}`}`,
+  )
+}
+
+const FETCH = [
+  'fetch',
+  '--progress',
+  '--no-tags',
+  '--no-write-fetch-head',
+  '--no-recurse-submodules',
+  '--filter=blob:none',
+]
+
+async function fetch({ session, gitDir }: Repository, refspecs: string[]) {
+  return session.run({ args: [...FETCH, '--', 'origin', ...refspecs], gitDir })
+}
+
+async function hasCommit({ session, gitDir }: Repository, sha: string): Promise<boolean> {
+  const { code } = await runGit(session.local({ args: ['cat-file', '-e', `${sha}^{commit}`], gitDir }))
+  return code === 0
+}
+
+/** Fetches the missing files of a commit or tree in one request: git itself would fetch them one by one. */
+export async function fetchFiles(repository: Repository, tree: string) {
+  const listed = await localGit(repository, {
+    args: ['rev-list', '--objects', '--missing=print', `${tree}^{tree}`, '--'],
+  })
+  const missing = listed.stdout
+    .toString()
+    .split('\n')
+    .flatMap((line) => (line.startsWith('?') ? [line.slice(1)] : []))
+  if (missing.length === 0) return
+  const args = ['-c', 'fetch.negotiationAlgorithm=noop', ...FETCH, '--stdin', '--', 'origin']
+  await connectedGit(repository, { args, input: missing.map((sha) => `${sha}\n`).join('') })
+}
+
+export type CommitInfo = {
+  sha: string
+  tree: string
+  message: string
+  author: { name: string; email: string; at: Date }
+}
+
+/** Throws a `GitError` unless the commit has been fetched. */
+export async function commitInfo(repository: Repository, sha: string): Promise<CommitInfo> {
+  checkSha(sha)
+  const format = '--format=%T%x00%an%x00%ae%x00%at%x00%B'
+  const args = ['show', '--no-patch', '--no-show-signature', '--encoding=UTF-8', format, sha, '--']
+  const { stdout } = await localGit(repository, { args })
+  const [tree = '', name = '', email = '', seconds, ...message] = stdout.toString().split('\0')
+  return {
+    sha,
+    tree,
+    message: message.join('\0').trimEnd(),
+    author: { name, email, at: new Date(Number(seconds) * 1000) },
+  }
+}
+
+/** The best common ancestor of two fetched commits; null if there is none. */
+export async function mergeBase(repository: Repository, one: string, other: string): Promise<string | null> {
+  for (const sha of [one, other]) checkSha(sha)
+  const { stdout } = await localGit(repository, { args: ['merge-base', one, other] }, [0, 1])
+  return stdout.toString().trim() || null
+}
+
+/** Where a caller may keep the host keys of the repositories in a cache. */
+export const knownHostsIn = (cacheDir: string) => join(cacheDir, 'known_hosts')
