@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { entryOf, evictRepositories, lockEntry, markDamaged, prepareRepository, recreateRepository } from './cache.ts'
 import { GIT_LIMITS, type GitLimits, type GitOutput, runGit } from './command.ts'
@@ -49,7 +50,17 @@ export async function openRepository(input: OpenRepository): Promise<Repository>
 
 /** Runs a command that may fetch missing files. Throws a `GitError` unless its exit code is accepted. */
 export async function connectedGit(repository: Repository, task: SessionTask, accept = [0]): Promise<GitOutput> {
-  const output = await repository.session.run({ ...task, gitDir: repository.gitDir })
+  const { session, gitDir } = repository
+  const attempt = await session.run({ ...task, gitDir })
+  if (accept.includes(attempt.code)) return attempt
+  if (!/unadvertised object/.test(attempt.stderr)) throw await failureIn(repository, attempt.stderr)
+  // Without git's second protocol, which sshd must be configured for, a host may filter files but not serve them by name.
+  await writeFile(join(gitDir, WHOLE), '')
+  const whole = await session.run({
+    args: [...FETCH, '--no-filter', '--refetch', '--', 'origin', '+refs/*:refs/all/*'],
+    gitDir,
+  })
+  const output = whole.code === 0 ? await session.run({ ...task, gitDir }) : whole
   if (!accept.includes(output.code)) throw await failureIn(repository, output.stderr)
   return output
 }
@@ -110,17 +121,14 @@ async function tryFetch(repository: Repository, sha: string, ref: string | undef
   )
 }
 
-const FETCH = [
-  'fetch',
-  '--progress',
-  '--no-tags',
-  '--no-write-fetch-head',
-  '--no-recurse-submodules',
-  '--filter=blob:none',
-]
+const FETCH = ['fetch', '--progress', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules']
+/** File of a repository that is fetched with all files. */
+const WHOLE = 'groundstate-whole'
 
 async function fetch({ session, gitDir }: Repository, refspecs: string[]) {
-  return session.run({ args: [...FETCH, '--', 'origin', ...refspecs], gitDir })
+  const isWhole = (await readdir(gitDir)).includes(WHOLE)
+  const filter = isWhole ? '--no-filter' : '--filter=blob:none'
+  return session.run({ args: [...FETCH, filter, '--', 'origin', ...refspecs], gitDir })
 }
 
 async function hasCommit({ session, gitDir }: Repository, sha: string): Promise<boolean> {
@@ -138,7 +146,7 @@ export async function fetchFiles(repository: Repository, tree: string) {
     .split('\n')
     .flatMap((line) => (line.startsWith('?') ? [line.slice(1)] : []))
   if (missing.length === 0) return
-  const args = ['-c', 'fetch.negotiationAlgorithm=noop', ...FETCH, '--stdin', '--', 'origin']
+  const args = ['-c', 'fetch.negotiationAlgorithm=noop', ...FETCH, '--filter=blob:none', '--stdin', '--', 'origin']
   await connectedGit(repository, { args, input: missing.map((sha) => `${sha}\n`).join('') })
 }
 
