@@ -77,6 +77,11 @@ const FAILURES: readonly [RegExp, GitErrorKind, (where: Where) => string][] = [
     ({ url }) => `${url} has an object that git considers malformed: check the repository with git fsck`,
   ],
   [/mismatched algorithms/, 'invalid', ({ url }) => `${url} uses SHA-256 object names, which are not supported`],
+  [
+    /usage: git |unknown option|is not a git command/,
+    'invalid',
+    () => 'git is too old here: 2.38 or later is required',
+  ],
   [/No space left on device/, 'unreachable', () => 'there is no space left on the disk for repositories'],
 ]
 

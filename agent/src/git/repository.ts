@@ -139,7 +139,7 @@ async function hasCommit({ session, gitDir }: Repository, sha: string): Promise<
 /** Fetches the missing files of a commit or tree in one request: git itself would fetch them one by one. */
 export async function fetchFiles(repository: Repository, tree: string) {
   const listed = await localGit(repository, {
-    args: ['rev-list', '--objects', '--missing=print', `${tree}^{tree}`, '--'],
+    args: ['rev-list', '--objects', '--no-object-names', '--missing=print', `${tree}^{tree}`, '--'],
   })
   const missing = listed.stdout
     .toString()
