@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readFile, readdir, rm, truncate } from 'node:fs/promises'
+import { copyFile, readFile, readdir, rm, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -177,6 +177,28 @@ describe('limits', () => {
     expect((await readdir(cacheDir)).length).toBe(3)
     expect(await readdir(first)).toContain('HEAD')
     await expect(readdir(second)).rejects.toThrow('ENOENT')
+  })
+})
+
+test('many packs are merged', async () => {
+  const { repository, cacheDir, open } = await served()
+  const sha = repository.commit({ 'main.tf': 'content' })
+  {
+    await using opened = await open()
+    await fetchCommit(opened, sha)
+  }
+  const packs = await packDirectory(cacheDir)
+  for (const name of await readdir(packs)) {
+    for (let n = 0; n < 101; n += 1)
+      await copyFile(join(packs, name), join(packs, name.replace(/[0-9a-f]{40}/, n.toString(16).padStart(40, '0'))))
+  }
+  const file = join(await temporaryDirectory(), 'archive.tar.gz')
+
+  await using opened = await open()
+
+  expect((await readdir(packs)).filter((name) => name.endsWith('.pack')).length).toBeLessThan(5)
+  expect(await writeArchive(opened, { tree: sha, submodules: false, maxBytes: 10_000, file })).toMatchObject({
+    files: 1,
   })
 })
 

@@ -3,6 +3,7 @@ import { mkdir, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { releaseClaim, tryClaim } from '../process/claim.ts'
+import { untilAborted } from '../process/process.ts'
 import { packedBytes, removeTemporaries, runGit } from './command.ts'
 import { GitError } from './errors.ts'
 import type { Session } from './session.ts'
@@ -27,10 +28,7 @@ export async function lockEntry(entry: string, signal: AbortSignal): Promise<Asy
   void queue.then(() => queues.get(entry) === queue && queues.delete(entry))
   await using stack = new AsyncDisposableStack()
   stack.defer(released.resolve)
-  const aborted = Promise.withResolvers<void>()
-  signal.addEventListener('abort', () => aborted.resolve(), { once: true })
-  await Promise.race([former, signal.aborted ? undefined : aborted.promise])
-  signal.throwIfAborted()
+  if (former !== undefined) await untilAborted(former, signal)
   await mkdir(entry, { recursive: true, mode: 0o700 })
   for (;;) {
     const attempt = await tryClaim(entry, 'lock')
@@ -101,7 +99,7 @@ const exists = (path: string) =>
 /** Removes the repositories that have not been used for longest until the rest has at most `maxBytes`. Those in use stay. */
 export async function evictRepositories(cacheDir: string, maxBytes: number) {
   const entries = await Promise.all(
-    (await readdir(cacheDir)).map(async (name) => {
+    (await readdir(cacheDir).catch(() => [])).map(async (name) => {
       const entry = join(cacheDir, name)
       const used = await stat(entry).catch(() => undefined)
       return { entry, usedAt: used?.mtimeMs ?? 0, bytes: await packedBytes(join(entry, 'git')) }

@@ -178,6 +178,3 @@ export async function mergeBase(repository: Repository, one: string, other: stri
   const { stdout } = await localGit(repository, { args: ['merge-base', one, other] }, [0, 1])
   return stdout.toString().trim() || null
 }
-
-/** Where a caller may keep the host keys of the repositories in a cache. */
-export const knownHostsIn = (cacheDir: string) => join(cacheDir, 'known_hosts')

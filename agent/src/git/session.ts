@@ -11,10 +11,6 @@ import { type Remote, type RemoteUrl, originOf, parseRemoteUrl } from './remote.
 /** Runs git for one remote, with a private directory that holds the SSH key, if any, until the session ends. */
 export type Session = AsyncDisposable & {
   readonly remote: Remote
-  readonly limits: GitLimits
-  readonly signal: AbortSignal
-  /** Private, and removed at the end. */
-  readonly directory: string
   /** Runs a command that may connect to the remote, which git calls `origin`, to its end, whatever its exit code. Throws as `runGit` does. */
   run: (task: SessionTask) => Promise<GitOutput>
   /** A command that does not connect. */
@@ -93,7 +89,7 @@ export async function openSession(
   }
 
   const cleanup = stack.move()
-  return { remote, limits, signal, directory, run, local, failure, [Symbol.asyncDispose]: () => cleanup.disposeAsync() }
+  return { remote, run, local, failure, [Symbol.asyncDispose]: () => cleanup.disposeAsync() }
 }
 
 async function addressesOf({ network }: Remote, { host, scheme }: RemoteUrl): Promise<string[] | undefined> {
