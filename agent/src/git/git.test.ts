@@ -70,6 +70,20 @@ describe('refs', () => {
     expect(await listRefs({ remote, signal })).toMatchObject({ head: null, branches: new Map() })
   })
 
+  test('a page is not an empty repository', async () => {
+    const { remote } = await served({
+      intercept: (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>')
+        return true
+      },
+    })
+
+    await expect(listRefs({ remote, signal })).rejects.toMatchObject({
+      kind: 'unreachable',
+      message: expect.stringContaining('not as a git server'),
+    })
+  })
+
   test('a wrong password is refused, without repeating it', async () => {
     const { remote } = await served()
     const credential = { basic: { username: 'ada', password: 'wr0ng-t0ken' } }

@@ -45,6 +45,7 @@ export async function listRefs(input: {
   const args = ['ls-remote', '--symref', '--', 'origin', 'HEAD', 'refs/heads/*', 'refs/tags/*', ...patterns]
   const { code, stdout, stderr } = await session.run({ args })
   if (code !== 0) throw session.failure(stderr)
+  if (stdout.length === 0) await session.checkIsGit()
   return parseRefs(stdout.toString())
 }
 

@@ -15,6 +15,8 @@ export type Session = AsyncDisposable & {
   run: (task: SessionTask) => Promise<GitOutput>
   /** A command that does not connect. */
   local: (task: SessionTask) => GitTask
+  /** Throws a `GitError` for a page that is no repository, such as a form to sign in, which git takes for an empty one. */
+  checkIsGit: () => Promise<void>
   /** The error for the output of a failed command. */
   failure: (stderr: string) => GitError
 }
@@ -74,11 +76,21 @@ export async function openSession(
     }
   }
 
+  /** Git redacts credentials in this trace. */
+  async function responseHeaders() {
+    const trace = { GIT_TRACE_CURL: '1', GIT_TRACE_CURL_NO_DATA: '1' }
+    return (await attempt({ args: ['ls-remote', '--', 'origin', 'HEAD'] }, trace)).stderr
+  }
+
+  const checkIsGit = async () => {
+    if (url.scheme !== 'http' && url.scheme !== 'https') return
+    if (!/content-type: application\/x-git-upload-pack-advertisement/i.test(await responseHeaders()))
+      throw new GitError('unreachable', `${url.text} answers, but not as a git server`)
+  }
+
   /** Git does not follow redirects here, since they could lead to addresses that were not checked. One to the same host is a renamed repository. */
   async function redirection(): Promise<RemoteUrl | undefined> {
-    const trace = { GIT_TRACE_CURL: '1', GIT_TRACE_CURL_NO_DATA: '1' }
-    const { stderr } = await attempt({ args: ['ls-remote', '--', 'origin', 'HEAD'] }, trace)
-    const location = /<= Recv header: location: (.*)/i.exec(stderr)?.[1]?.trim()
+    const location = /<= Recv header: location: (.*)/i.exec(await responseHeaders())?.[1]?.trim()
     const target = location === undefined ? null : URL.parse(location, `${url.text.replace(/\/$/, '')}/info/refs`)
     const suffix = '/info/refs'
     if (!target?.pathname.endsWith(suffix)) return undefined
@@ -89,7 +101,7 @@ export async function openSession(
   }
 
   const cleanup = stack.move()
-  return { remote, run, local, failure, [Symbol.asyncDispose]: () => cleanup.disposeAsync() }
+  return { remote, run, local, checkIsGit, failure, [Symbol.asyncDispose]: () => cleanup.disposeAsync() }
 }
 
 async function addressesOf({ network }: Remote, { host, scheme }: RemoteUrl): Promise<string[] | undefined> {
