@@ -118,19 +118,24 @@ describe('limits', () => {
     expect(await readdir(await packDirectory(cacheDir))).toEqual([])
   })
 
-  test('what earlier fetches have left does not count', async () => {
+  test('what earlier uses have fetched does not count', async () => {
     const { repository, open } = await served()
     repository.git('config', 'uploadpack.allowFilter', 'false')
     const limits = { ...GIT_LIMITS, repositoryBytes: 1_000_000 }
     const former = repository.commit({ 'large.bin': randomBytes(600_000) })
-    await using opened = await open({ limits })
-    await fetchCommit(opened, former)
     repository.git('checkout', '--quiet', '--orphan', 'other')
-    const sha = repository.commit({ 'large.bin': randomBytes(600_000) })
+    const base = repository.commit({ 'large.bin': null, 'main.tf': '' })
+    const head = repository.commit({ 'large.bin': randomBytes(600_000) })
+    {
+      await using opened = await open({ limits })
+      await fetchCommit(opened, former)
+    }
 
-    await fetchCommit(opened, sha)
+    await using opened = await open({ limits })
+    for (const sha of [base, head]) await fetchCommit(opened, sha)
 
-    expect((await commitInfo(opened, sha)).sha).toBe(sha)
+    for (const sha of [base, head]) expect((await commitInfo(opened, sha)).sha).toBe(sha)
+    await expect(commitInfo(opened, former)).rejects.toMatchObject({ kind: 'not-found' })
   })
 
   test('an abort while fetching ends git, and the repository stays usable', async () => {

@@ -225,6 +225,27 @@ describe('content', () => {
     await expect(fetchCommit(opened, 'a'.repeat(40), 'refs/heads/gone')).rejects.toMatchObject({ kind: 'not-found' })
   })
 
+  test('a commit that was not fetched is not found', async () => {
+    const { repository, open } = await served()
+    const sha = repository.commit({ 'main.tf': '' })
+    const other = 'a'.repeat(40)
+
+    await using opened = await open()
+    await fetchCommit(opened, sha)
+
+    const results = await Promise.allSettled([
+      commitInfo(opened, other),
+      mergeBase(opened, sha, other),
+      mergeTrees(opened, { base: sha, head: other }),
+      changedFiles(opened, { from: other, to: sha, max: 1 }),
+      listDirectories(opened, other),
+      readFileAt(opened, { tree: other, path: 'main.tf', maxBytes: 1 }),
+    ])
+
+    const reason = { kind: 'not-found', message: expect.stringContaining(other) }
+    expect(results).toMatchObject(results.map(() => ({ status: 'rejected', reason })))
+  })
+
   test('changed files are listed up to a limit', async () => {
     const { repository, open } = await served()
     const from = repository.commit({ 'a.tf': '1', 'b.tf': '1', 'c/d é.tf': '1' })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { entryOf, evictRepositories, lockEntry, markDamaged, prepareRepository, recreateRepository } from './cache.ts'
-import { GIT_LIMITS, type GitLimits, type GitOutput, runGit } from './command.ts'
+import { GIT_LIMITS, type GitLimits, type GitOutput, packedBytes, runGit } from './command.ts'
 import { GitError, isDamaged } from './errors.ts'
 import { checkRef, checkSha } from './refs.ts'
 import type { Remote } from './remote.ts'
@@ -28,6 +28,8 @@ export type Repository = AsyncDisposable & {
   readonly session: Session
   readonly gitDir: string
   readonly input: OpenRepository
+  /** Commits that this use has asked for, and the refs where they were seen. */
+  readonly requested: Map<string, string | undefined>
 }
 
 const MAX_CACHE_BYTES = 10 * 1024 ** 3
@@ -45,7 +47,7 @@ export async function openRepository(input: OpenRepository): Promise<Repository>
   const session = stack.use(await openSession(remote, signal, limits))
   const gitDir = await prepareRepository(entry, session)
   const cleanup = stack.move()
-  return { session, gitDir, input, [Symbol.asyncDispose]: () => cleanup.disposeAsync() }
+  return { session, gitDir, input, requested: new Map(), [Symbol.asyncDispose]: () => cleanup.disposeAsync() }
 }
 
 /** Runs a command that may fetch missing files. Throws a `GitError` unless its exit code is accepted. */
@@ -86,15 +88,19 @@ export async function failureIn({ session, gitDir }: Repository, stderr: string)
 export async function fetchCommit(repository: Repository, sha: string, ref?: string) {
   checkSha(sha)
   if (ref !== undefined) checkRef(ref)
+  const { session, gitDir, requested } = repository
+  requested.set(sha, ref)
+  const hasEarlier = (await packedBytes(gitDir)) > 0
   try {
     if (await tryFetch(repository, sha, ref)) return
   } catch (error) {
     // What has collected from earlier fetches may be too large where the repository is not.
-    if (!(error instanceof GitError) || error.kind !== 'too-large') throw error
+    if (!(error instanceof GitError) || error.kind !== 'too-large' || !hasEarlier) throw error
   }
-  await recreateRepository(repository.gitDir, repository.session)
-  if (!(await tryFetch(repository, sha, ref)))
-    throw new GitError('unreachable', `the copy of ${repository.session.remote.url} is damaged`)
+  await recreateRepository(gitDir, session)
+  for (const [each, seenAt] of requested)
+    if (!(await tryFetch(repository, each, seenAt)))
+      throw new GitError('unreachable', `git cannot store what ${session.remote.url} sends`)
 }
 
 /** False if the local copy is damaged. */
@@ -131,6 +137,15 @@ async function fetch({ session, gitDir }: Repository, refspecs: string[]) {
   return session.run({ args: [...FETCH, filter, '--', 'origin', ...refspecs], gitDir })
 }
 
+/** Throws a `GitError`: `not-found` unless the copy has all of these commits or trees. */
+export async function requireObjects(repository: Repository, ...shas: string[]) {
+  for (const sha of shas) checkSha(sha)
+  const { stdout } = await localGit(repository, { args: ['cat-file', '--batch-check'], input: `${shas.join('\n')}\n` })
+  const [, missing] = /^([0-9a-f]{40}) missing$/m.exec(stdout.toString()) ?? []
+  if (missing === undefined) return
+  throw new GitError('not-found', `${missing} has not been fetched from ${repository.session.remote.url}`)
+}
+
 async function hasCommit({ session, gitDir }: Repository, sha: string): Promise<boolean> {
   const { code } = await runGit(session.local({ args: ['cat-file', '-e', `${sha}^{commit}`], gitDir }))
   return code === 0
@@ -157,9 +172,9 @@ export type CommitInfo = {
   author: { name: string; email: string; at: Date }
 }
 
-/** Throws a `GitError` unless the commit has been fetched. */
+/** Throws a `GitError`: `not-found` unless the commit has been fetched. */
 export async function commitInfo(repository: Repository, sha: string): Promise<CommitInfo> {
-  checkSha(sha)
+  await requireObjects(repository, sha)
   const format = '--format=%T%x00%an%x00%ae%x00%at%x00%B'
   const args = ['show', '--no-patch', '--no-show-signature', '--encoding=UTF-8', format, sha, '--']
   const { stdout } = await localGit(repository, { args })
@@ -174,7 +189,7 @@ export async function commitInfo(repository: Repository, sha: string): Promise<C
 
 /** The best common ancestor of two fetched commits; null if there is none. */
 export async function mergeBase(repository: Repository, one: string, other: string): Promise<string | null> {
-  for (const sha of [one, other]) checkSha(sha)
+  await requireObjects(repository, one, other)
   const { stdout } = await localGit(repository, { args: ['merge-base', one, other] }, [0, 1])
   return stdout.toString().trim() || null
 }

@@ -1,7 +1,6 @@
 import { startGit } from './command.ts'
 import { GitError } from './errors.ts'
-import { checkSha } from './refs.ts'
-import { type Repository, connectedGit, failureIn, localGit } from './repository.ts'
+import { type Repository, connectedGit, failureIn, localGit, requireObjects } from './repository.ts'
 
 /**
  * Paths that differ between two commits or trees, without detection of renames: both names count. `isComplete` is false if there are more
@@ -9,7 +8,7 @@ import { type Repository, connectedGit, failureIn, localGit } from './repository
  */
 export async function changedFiles(repository: Repository, input: { from: string; to: string; max: number }) {
   const { from, to, max } = input
-  for (const sha of [from, to]) checkSha(sha)
+  await requireObjects(repository, from, to)
   const args = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--no-ext-diff', from, to, '--']
   const paths = await firstRecords(repository, args, max + 1)
   return { paths: paths.slice(0, max), isComplete: paths.length <= max }
@@ -17,7 +16,7 @@ export async function changedFiles(repository: Repository, input: { from: string
 
 /** Paths of all directories of a commit or tree, at most `max`, without those of submodules. */
 export async function listDirectories(repository: Repository, tree: string, max = 10_000): Promise<string[]> {
-  checkSha(tree)
+  await requireObjects(repository, tree)
   const records = await firstRecords(repository, ['ls-tree', '-r', '-d', '-z', tree], max)
   return records.flatMap((record) => (record.split(' ')[1] === 'tree' ? [record.slice(record.indexOf('\t') + 1)] : []))
 }
@@ -44,7 +43,7 @@ export async function firstRecords(repository: Repository, args: string[], max: 
  */
 export async function readFileAt(repository: Repository, input: { tree: string; path: string; maxBytes: number }) {
   const { tree, path, maxBytes } = input
-  checkSha(tree)
+  await requireObjects(repository, tree)
   if (path.split('/').some((name) => ['', '.', '..'].includes(name)) || path.includes('\0')) return undefined
   const { stdout } = await localGit(repository, { args: ['ls-tree', '-z', tree, '--', path] })
   const [, mode, blob] = /^(\d+) blob ([0-9a-f]+)\t/.exec(stdout.toString()) ?? []
@@ -65,7 +64,7 @@ export async function mergeTrees(
   repository: Repository,
   { base, head }: { base: string; head: string },
 ): Promise<Merge> {
-  for (const sha of [base, head]) checkSha(sha)
+  await requireObjects(repository, base, head)
   const args = ['merge-tree', '--write-tree', '--name-only', '--no-messages', '-z', base, head]
   const { code, stdout } = await connectedGit(repository, { args }, [0, 1])
   const [tree = '', ...paths] = stdout
