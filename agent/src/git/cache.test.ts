@@ -6,24 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { temporaryDirectory } from '../testing/agent-fixture.ts'
-import { USER, makeRepository, serveGit } from '../testing/git-server.ts'
+import { USER, makeRepository } from '../testing/git-server.ts'
+import { remoteOf, servedRepository } from '../testing/served-repository.ts'
 import { writeArchive } from './archive.ts'
 import { GIT_LIMITS } from './command.ts'
-import type { Remote } from './remote.ts'
-import { type OpenRepository, commitInfo, fetchCommit, openRepository } from './repository.ts'
-
-const { signal } = new AbortController()
-
-async function served(options: Parameters<typeof serveGit>[0] = {}) {
-  const server = await serveGit(options)
-  const repository = makeRepository(server.root, 'acme/network')
-  const cacheDir = await temporaryDirectory()
-  const network = { knownHostsFile: join(cacheDir, 'known_hosts') }
-  const remote: Remote = { url: `${server.url}/acme/network`, credential: { basic: USER }, network }
-  const open = (overrides: Partial<OpenRepository> = {}) =>
-    openRepository({ cacheDir, key: 'acme', remote, signal, ...overrides })
-  return { server, repository, cacheDir, remote, open }
-}
+import { type OpenRepository, commitInfo, fetchCommit } from './repository.ts'
 
 /** Another process that opens the repository and fetches a commit, which it reports. It closes the repository at the end of its input. */
 function otherProcess(input: Pick<OpenRepository, 'cacheDir' | 'remote'>, sha: string) {
@@ -56,7 +43,7 @@ const packDirectory = async (cacheDir: string) => {
 
 describe('locks', () => {
   test('a repository is used once at a time in a process', async () => {
-    const { open } = await served()
+    const { open } = await servedRepository()
     const first = await open()
 
     await expect(open({ signal: AbortSignal.timeout(200) })).rejects.toThrow('timeout')
@@ -67,7 +54,7 @@ describe('locks', () => {
   })
 
   test('a repository is used by one process at a time', async () => {
-    const { repository, cacheDir, remote, open } = await served()
+    const { repository, cacheDir, remote, open } = await servedRepository()
     const sha = repository.commit({ 'main.tf': '' })
     const other = otherProcess({ cacheDir, remote }, sha)
     await once(other.stdout, 'data')
@@ -81,7 +68,7 @@ describe('locks', () => {
 
   test('a process that is killed while it fetches leaves nothing in the way', async () => {
     let holdAfter = 200_000
-    const { repository, cacheDir, remote, open, server } = await served({ holdAfter: () => holdAfter })
+    const { repository, cacheDir, remote, open, server } = await servedRepository({ holdAfter: () => holdAfter })
     repository.git('config', 'uploadpack.allowFilter', 'false')
     const sha = repository.commit({ 'large.bin': randomBytes(1_000_000) })
     const other = otherProcess({ cacheDir, remote }, sha)
@@ -105,7 +92,7 @@ describe('locks', () => {
 
 describe('limits', () => {
   test('a repository that is too large is detected while it is fetched', async () => {
-    const { repository, cacheDir, open } = await served({ holdAfter: () => 1_500_000 })
+    const { repository, cacheDir, open } = await servedRepository({ holdAfter: () => 1_500_000 })
     repository.git('config', 'uploadpack.allowFilter', 'false')
     const sha = repository.commit({ 'large.bin': randomBytes(3_000_000) })
 
@@ -119,7 +106,7 @@ describe('limits', () => {
   })
 
   test('what earlier uses have fetched does not count', async () => {
-    const { repository, open } = await served()
+    const { repository, open } = await servedRepository()
     repository.git('config', 'uploadpack.allowFilter', 'false')
     const limits = { ...GIT_LIMITS, repositoryBytes: 1_000_000 }
     const former = repository.commit({ 'large.bin': randomBytes(600_000) })
@@ -140,7 +127,7 @@ describe('limits', () => {
 
   test('an abort while fetching ends git, and the repository stays usable', async () => {
     let holdAfter = 200_000
-    const { repository, cacheDir, open } = await served({ holdAfter: () => holdAfter })
+    const { repository, cacheDir, open } = await servedRepository({ holdAfter: () => holdAfter })
     repository.git('config', 'uploadpack.allowFilter', 'false')
     const sha = repository.commit({ 'large.bin': randomBytes(1_000_000) })
     const stop = new AbortController()
@@ -163,12 +150,12 @@ describe('limits', () => {
   })
 
   test('the repository that was used least recently is removed', async () => {
-    const { server, open, cacheDir } = await served()
+    const { server, open, cacheDir } = await servedRepository()
     const open100k = async (name: string) => {
       const repository = makeRepository(server.root, name)
       repository.git('config', 'uploadpack.allowFilter', 'false')
       const sha = repository.commit({ 'large.bin': randomBytes(100_000) })
-      const remote = { url: `${server.url}/${name}`, credential: { basic: USER }, network: { knownHostsFile: '/x' } }
+      const remote = remoteOf(`${server.url}/${name}`)
       await using opened = await open({ key: name, remote, maxCacheBytes: 250_000 })
       await fetchCommit(opened, sha)
       return opened.gitDir
@@ -186,7 +173,7 @@ describe('limits', () => {
 })
 
 test('many packs are merged', async () => {
-  const { repository, cacheDir, open } = await served()
+  const { repository, cacheDir, open } = await servedRepository()
   const sha = repository.commit({ 'main.tf': 'content' })
   {
     await using opened = await open()
@@ -221,7 +208,7 @@ describe('damage', () => {
   ]
 
   test.each(damages)('a repository with %s is fetched again', async (_, damage) => {
-    const { repository, cacheDir, open } = await served()
+    const { repository, cacheDir, open } = await servedRepository()
     const former = repository.commit({ 'main.tf': 'former' })
     {
       await using opened = await open()
@@ -239,7 +226,7 @@ describe('damage', () => {
   })
 
   test('damage during a use is reported, and the next use fetches again', async () => {
-    const { repository, cacheDir, open } = await served()
+    const { repository, cacheDir, open } = await servedRepository()
     const sha = repository.commit({ 'main.tf': 'content' })
     const file = join(await temporaryDirectory(), 'archive.tar.gz')
     const archive = { tree: sha, submodules: false, maxBytes: 10_000, file }
@@ -262,7 +249,7 @@ describe('damage', () => {
 })
 
 test('nothing below the cache holds a credential', async () => {
-  const { repository, cacheDir, open } = await served()
+  const { repository, cacheDir, open } = await servedRepository()
   const sha = repository.commit({ 'main.tf': 'content' })
   {
     await using opened = await open()

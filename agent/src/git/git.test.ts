@@ -1,50 +1,20 @@
 import { execFileSync } from 'node:child_process'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { temporaryDirectory } from '../testing/agent-fixture.ts'
-import { USER, makeRepository, serveGit } from '../testing/git-server.ts'
+import { USER, serveGit } from '../testing/git-server.ts'
+import { archiveFile, remoteOf, servedRepository, unpacked } from '../testing/served-repository.ts'
 import { writeArchive } from './archive.ts'
 import { GIT_LIMITS } from './command.ts'
 import { listRefs } from './refs.ts'
-import type { Remote } from './remote.ts'
-import { type OpenRepository, commitInfo, fetchCommit, mergeBase, openRepository } from './repository.ts'
+import { commitInfo, fetchCommit, mergeBase } from './repository.ts'
 import { changedFiles, listDirectories, mergeTrees, readFileAt } from './trees.ts'
 
 const { signal } = new AbortController()
 
-function remoteOf(url: string, overrides: Partial<Remote> = {}): Remote {
-  return { url, credential: { basic: USER }, network: { knownHostsFile: '/dev/null' }, ...overrides }
-}
-
-/** A served repository and what opens it. */
-async function served(options: Parameters<typeof serveGit>[0] = {}) {
-  const server = await serveGit(options)
-  const repository = makeRepository(server.root, 'acme/network')
-  const cacheDir = await temporaryDirectory()
-  const remote = remoteOf(`${server.url}/acme/network`)
-  const open = (overrides: Partial<OpenRepository> = {}) =>
-    openRepository({ cacheDir, key: 'acme', remote, signal, ...overrides })
-  return { server, repository, cacheDir, remote, open }
-}
-
-/** Contents of an archive by path; directories are null. */
-async function unpacked(file: string) {
-  const directory = await temporaryDirectory()
-  execFileSync('tar', ['-xzf', file, '-C', directory])
-  const names = await readdir(directory, { recursive: true, withFileTypes: true })
-  const files = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-  const contents = await Promise.all(
-    files.map(async (path) => [path.slice(directory.length + 1), await readFile(path, 'utf8')] as const),
-  )
-  return Object.fromEntries(contents)
-}
-
-const archiveFile = async () => join(await temporaryDirectory(), 'archive.tar.gz')
-
 describe('refs', () => {
   test('branches, tags and refs of pull requests are listed', async () => {
-    const { repository, remote } = await served()
+    const { repository, remote } = await servedRepository()
     const first = repository.commit({ 'main.tf': '1' })
     repository.git('tag', '--annotate', '--message', 'One', 'v1')
     repository.git('branch', 'feature/x')
@@ -65,13 +35,13 @@ describe('refs', () => {
   })
 
   test('an empty repository has none', async () => {
-    const { remote } = await served()
+    const { remote } = await servedRepository()
 
     expect(await listRefs({ remote, signal })).toMatchObject({ head: null, branches: new Map() })
   })
 
   test('a page is not an empty repository', async () => {
-    const { remote } = await served({
+    const { remote } = await servedRepository({
       intercept: (_, response) => {
         response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>')
         return true
@@ -85,7 +55,7 @@ describe('refs', () => {
   })
 
   test('a wrong password is refused, without repeating it', async () => {
-    const { remote } = await served()
+    const { remote } = await servedRepository()
     const credential = { basic: { username: 'ada', password: 'wr0ng-t0ken' } }
 
     const error = await listRefs({ remote: { ...remote, credential }, signal }).catch((error: unknown) => error)
@@ -95,7 +65,7 @@ describe('refs', () => {
   })
 
   test('a missing repository is not found', async () => {
-    const { server } = await served()
+    const { server } = await servedRepository()
 
     const listing = listRefs({ remote: remoteOf(`${server.url}/acme/missing`), signal })
 
@@ -109,7 +79,7 @@ describe('refs', () => {
   })
 
   test('a host that does not answer times out', async () => {
-    const { remote } = await served({ intercept: () => true })
+    const { remote } = await servedRepository({ intercept: () => true })
     const limits = { ...GIT_LIMITS, idleMs: 1000 }
 
     await expect(listRefs({ remote, signal, limits })).rejects.toMatchObject({ kind: 'timed-out' })
@@ -118,7 +88,7 @@ describe('refs', () => {
   test('an abort ends git, whose arguments have no credentials', async () => {
     const stop = new AbortController()
     const commands: string[] = []
-    const { remote } = await served({
+    const { remote } = await servedRepository({
       intercept: () => {
         commands.push(...commandLines())
         stop.abort(new Error('the job was canceled'))
@@ -153,7 +123,7 @@ describe('redirects', () => {
   })
 
   test('to a new name on the same host is followed', async () => {
-    const { server, repository, open } = await served(moved((path) => path.replace('/former/', '/acme/')))
+    const { server, repository, open } = await servedRepository(moved((path) => path.replace('/former/', '/acme/')))
     const sha = repository.commit({ 'main.tf': '' })
     const remote = remoteOf(`${server.url}/former/network`)
 
@@ -167,7 +137,7 @@ describe('redirects', () => {
 
   test('to another host is refused', async () => {
     const other = await serveGit()
-    const { server } = await served(moved((path) => other.url + path))
+    const { server } = await servedRepository(moved((path) => other.url + path))
 
     const listing = listRefs({ remote: remoteOf(`${server.url}/former/network`), signal })
 
@@ -178,7 +148,7 @@ describe('redirects', () => {
 
 describe('addresses', () => {
   test('git connects to the address that was checked', async () => {
-    const { server, repository } = await served()
+    const { server, repository } = await servedRepository()
     const sha = repository.commit({ 'main.tf': '' })
     const network = { knownHostsFile: '/dev/null', checkAddress: () => Promise.resolve(['127.0.0.1']) }
     const remote = remoteOf(`http://repositories.invalid:${server.port}/acme/network`, { network })
@@ -187,7 +157,7 @@ describe('addresses', () => {
   })
 
   test('an address that is not allowed gets no connection', async () => {
-    const { server, remote } = await served()
+    const { server, remote } = await servedRepository()
     const checkAddress = () => Promise.reject(new Error('127.0.0.1 is a loopback address'))
     const network = { ...remote.network, checkAddress }
 
@@ -200,7 +170,7 @@ describe('addresses', () => {
 
 describe('content', () => {
   test('a commit is described', async () => {
-    const { repository, open } = await served()
+    const { repository, open } = await servedRepository()
     const sha = repository.commit({ 'main.tf': '' }, 'Add a network\n\nFor Zoë.')
 
     await using opened = await open()
@@ -215,7 +185,7 @@ describe('content', () => {
   })
 
   test('a commit that does not exist is not found', async () => {
-    const { repository, open } = await served()
+    const { repository, open } = await servedRepository()
     repository.commit({ 'main.tf': '' })
 
     await using opened = await open()
@@ -226,7 +196,7 @@ describe('content', () => {
   })
 
   test('a commit that was not fetched is not found', async () => {
-    const { repository, open } = await served()
+    const { repository, open } = await servedRepository()
     const sha = repository.commit({ 'main.tf': '' })
     const other = 'a'.repeat(40)
 
@@ -247,7 +217,7 @@ describe('content', () => {
   })
 
   test('changed files are listed up to a limit', async () => {
-    const { repository, open } = await served()
+    const { repository, open } = await servedRepository()
     const from = repository.commit({ 'a.tf': '1', 'b.tf': '1', 'c/d é.tf': '1' })
     const to = repository.commit({ 'a.tf': null, 'c/d é.tf': '2', 'e.tf': '3' })
 
@@ -262,7 +232,7 @@ describe('content', () => {
   })
 
   test('directories and files can be read', async () => {
-    const { repository, open } = await served()
+    const { repository, open } = await servedRepository()
     const sha = repository.commit({ 'main.tf': 'root', 'modules/vpc/main.tf': 'vpc', link: '-> main.tf' })
 
     await using opened = await open()
@@ -276,7 +246,7 @@ describe('content', () => {
   })
 
   test('only the files of the archived commit are fetched, in one request', async () => {
-    const { server, repository, open, cacheDir } = await served()
+    const { server, repository, open, cacheDir } = await servedRepository()
     const former = 'former content '.repeat(1000)
     repository.commit({ 'main.tf': former })
     const files = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`file-${n}.tf`, `content ${n}`]))
@@ -304,7 +274,7 @@ describe('content', () => {
 
 describe('merges', () => {
   test('the result of a merge is archived', async () => {
-    const { repository, open } = await served()
+    const { repository, open } = await servedRepository()
     const common = repository.commit({ 'main.tf': 'a\nb\nc\nd\ne\n' })
     repository.git('checkout', '--quiet', '-b', 'feature')
     const head = repository.commit({ 'main.tf': 'a\nb\nc\nd\nE\n', 'new.tf': 'new' })
@@ -325,7 +295,7 @@ describe('merges', () => {
   })
 
   test('a conflict names the paths', async () => {
-    const { repository, open } = await served()
+    const { repository, open } = await servedRepository()
     repository.commit({ 'main.tf': 'a\n', 'b.tf': 'b\n' })
     repository.git('checkout', '--quiet', '-b', 'feature')
     const head = repository.commit({ 'main.tf': 'feature\n' })
@@ -339,7 +309,7 @@ describe('merges', () => {
   })
 
   test('commits without a common ancestor cannot be merged', async () => {
-    const { repository, open } = await served()
+    const { repository, open } = await servedRepository()
     const base = repository.commit({ 'main.tf': 'a\n' })
     repository.git('checkout', '--quiet', '--orphan', 'other')
     const head = repository.commit({ 'other.tf': 'b\n' })
@@ -349,133 +319,5 @@ describe('merges', () => {
 
     expect(await mergeBase(opened, base, head)).toBeNull()
     await expect(mergeTrees(opened, { base, head })).rejects.toMatchObject({ kind: 'conflict' })
-  })
-})
-
-describe('archives', () => {
-  test('attributes of the repository leave nothing out', async () => {
-    const { repository, open } = await served()
-    const files = {
-      '.gitattributes': 'secret.tf export-ignore\nv.txt export-subst\n',
-      'secret.tf': 's',
-      'v.txt': '$Format:%H$',
-    }
-    const sha = repository.commit(files)
-    const file = await archiveFile()
-
-    await using opened = await open()
-    await fetchCommit(opened, sha)
-    const result = await writeArchive(opened, { tree: sha, submodules: false, maxBytes: 10 ** 6, file })
-
-    expect(await unpacked(file)).toEqual(files)
-    expect(result).toEqual({
-      files: 3,
-      bytes: Object.values(files).join('').length,
-      size: (await readFile(file)).length,
-    })
-  })
-
-  test('a symbolic link that leads out of the tree is refused by name', async () => {
-    const { repository, open } = await served()
-    const inside = repository.commit({ 'a/main.tf': '', 'b/link': '-> ../a/main.tf' })
-    const outside = repository.commit({ 'b/escape': '-> ../../etc/passwd' })
-    const file = await archiveFile()
-
-    await using opened = await open()
-    for (const sha of [inside, outside]) await fetchCommit(opened, sha)
-    const archive = (tree: string) => writeArchive(opened, { tree, submodules: false, maxBytes: 10 ** 6, file })
-
-    expect(await archive(inside)).toMatchObject({ files: 2 })
-    await expect(archive(outside)).rejects.toMatchObject({
-      kind: 'invalid',
-      message: expect.stringContaining('"b/escape" links out of the archive to ../../etc/passwd'),
-    })
-    await expect(readFile(file)).rejects.toThrow('ENOENT')
-  })
-
-  test('a tree of more than the limit is too large', async () => {
-    const { repository, open } = await served()
-    const sha = repository.commit({ 'main.tf': 'x'.repeat(100_000) })
-
-    await using opened = await open()
-    await fetchCommit(opened, sha)
-    const writing = writeArchive(opened, { tree: sha, submodules: false, maxBytes: 50_000, file: await archiveFile() })
-
-    await expect(writing).rejects.toMatchObject({ kind: 'too-large', message: expect.stringContaining('50000 bytes') })
-  })
-})
-
-describe('submodules', () => {
-  test('are part of the archive, and only the same host gets the credential', async () => {
-    const { server, repository, open } = await served()
-    const other = await serveGit()
-    const elsewhere = makeRepository(other.root, 'public/modules')
-    const outer = makeRepository(server.root, 'acme/modules')
-    const inner = makeRepository(server.root, 'acme/inner')
-    const innerSha = inner.commit({ 'inner.tf': 'inner' })
-    outer.commit({ 'outer.tf': 'outer' })
-    const outerSha = outer.addSubmodule('inner', '../inner', innerSha)
-    const elsewhereSha = elsewhere.commit({ 'elsewhere.tf': 'elsewhere' })
-    repository.commit({ 'main.tf': 'main' })
-    repository.addSubmodule('modules/outer', '../modules', outerSha)
-    const sha = repository.addSubmodule('modules/elsewhere', `${other.url}/public/modules`, elsewhereSha)
-    const file = await archiveFile()
-
-    await using opened = await open()
-    await fetchCommit(opened, sha)
-    await writeArchive(opened, { tree: sha, submodules: true, maxBytes: 10 ** 6, file })
-
-    expect(await unpacked(file)).toMatchObject({
-      'main.tf': 'main',
-      'modules/outer/outer.tf': 'outer',
-      'modules/outer/inner/inner.tf': 'inner',
-      'modules/elsewhere/elsewhere.tf': 'elsewhere',
-    })
-    expect(other.requests.length).toBeGreaterThan(0)
-    expect(other.requests.every(({ authorization }) => authorization === undefined)).toBe(true)
-  })
-
-  test('are left out unless they are requested', async () => {
-    const { repository, open } = await served()
-    repository.commit({ 'main.tf': 'main' })
-    const sha = repository.addSubmodule('modules/x', '../modules', 'a'.repeat(40))
-    const file = await archiveFile()
-
-    await using opened = await open()
-    await fetchCommit(opened, sha)
-    await writeArchive(opened, { tree: sha, submodules: false, maxBytes: 10 ** 6, file })
-
-    expect(Object.keys(await unpacked(file))).toEqual(['.gitmodules', 'main.tf'])
-  })
-
-  test('that contain themselves end', async () => {
-    const { server, repository, open } = await served()
-    const loop = makeRepository(server.root, 'acme/loop')
-    let inner = loop.commit({ 'main.tf': '' })
-    for (let depth = 0; depth < 7; depth += 1) inner = loop.addSubmodule('again', '../loop', inner)
-    const sha = repository.addSubmodule('loop', '../loop', inner)
-
-    await using opened = await open()
-    await fetchCommit(opened, sha)
-    const writing = writeArchive(opened, { tree: sha, submodules: true, maxBytes: 10 ** 6, file: await archiveFile() })
-
-    await expect(writing).rejects.toMatchObject({ kind: 'invalid', message: expect.stringContaining('nested') })
-  })
-
-  test.each([
-    ['file:///etc', 'https, http or ssh'],
-    ['--upload-pack=touch /tmp/x', 'not valid'],
-    ['ext::sh -c true', 'not valid'],
-    ['../../../../outside', 'leads out of the host'],
-  ])('with the URL %s are refused', async (url, message) => {
-    const { repository, open } = await served()
-    const sha = repository.addSubmodule('modules/x', url, 'a'.repeat(40))
-
-    await using opened = await open()
-    const fetched = await fetchCommit(opened, sha)
-      .then(() => writeArchive(opened, { tree: sha, submodules: true, maxBytes: 10 ** 6, file: '/nonexistent/x' }))
-      .catch((error: unknown) => error)
-
-    expect(fetched).toMatchObject({ kind: 'invalid', message: expect.stringContaining(message) })
   })
 })
