@@ -104,6 +104,7 @@ const AGENT: readonly string[] = [
   'log',
   'old-node',
   'process',
+  'git',
   'server',
   'gateway',
   'isolation',
