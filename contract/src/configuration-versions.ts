@@ -57,7 +57,7 @@ export const configurationVersionSchema = resource('configuration-versions', {
     status: z.enum(CONFIGURATION_VERSION_STATUS),
     'status-timestamps': statusTimestamps,
     'created-at': timestamp.describe('our own'),
-    'changed-files': z.array(z.string()).describe('always empty: version control is not supported'),
+    'changed-files': z.array(z.string()).describe('always empty: the decisions about a push name what matched'),
     size: nullable.int.describe('our own: size of the archive, in bytes; null before it is uploaded'),
     'upload-url': nullable.string.describe(
       'upload URL for the archive, a tar.gz; needs no token. Present only in the response to the creation, otherwise null',
@@ -65,7 +65,7 @@ export const configurationVersionSchema = resource('configuration-versions', {
   },
   relationships: {
     workspace: hasOne('workspaces'),
-    'ingress-attributes': hasOne('ingress-attributes').describe('always none: version control is not supported'),
+    'ingress-attributes': hasOne('ingress-attributes').describe('the commit that it comes from; none for an upload'),
     run: hasOne('runs').optional().describe('the last run of this version, when it is included'),
   },
   links: { self: z.string(), download: z.string() },
@@ -94,5 +94,6 @@ export const ingressAttributesSchema = linkedResource('ingress-attributes', {
     'sender-avatar-url': text,
     'sender-html-url': text,
   },
-  relationships: { 'created-by': hasOne('users') },
+  relationships: { 'created-by': hasOne('users').describe('always none: the sender is a user of the host') },
 })
+export type IngressAttributesResource = Written<typeof ingressAttributesSchema>

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { agentPoolSchema } from './agent-pools.ts'
-import { configurationVersionSchema } from './configuration-versions.ts'
+import { configurationVersionSchema, ingressAttributesSchema } from './configuration-versions.ts'
 import { entitlementSetSchema } from './entitlement-sets.ts'
 import { membershipSchema } from './memberships.ts'
 import { oauthTokenSchema } from './oauth-clients.ts'
@@ -23,11 +23,8 @@ import { workspaceSchema } from './workspaces.ts'
 /** The resources that each path of `include` adds, as well as those along it; null for a path that clients request but that adds nothing here. */
 export type IncludeTable = Record<string, z.ZodType | readonly z.ZodType[] | null>
 
-/** Version control is not supported, so there are no ingress attributes. */
-const INGRESS_ATTRIBUTES = null
-
 function configurationVersion(path: string): IncludeTable {
-  return { [path]: configurationVersionSchema, [`${path}.ingress_attributes`]: INGRESS_ATTRIBUTES }
+  return { [path]: configurationVersionSchema, [`${path}.ingress_attributes`]: ingressAttributesSchema }
 }
 
 function runOfWorkspace(path: string): IncludeTable {
@@ -48,7 +45,7 @@ export const runIncludes = {
   canceled_by: userSchema,
   cost_estimate: null,
   configuration_version: configurationVersionSchema,
-  'configuration_version.ingress_attributes': INGRESS_ATTRIBUTES,
+  'configuration_version.ingress_attributes': ingressAttributesSchema,
   workspace: workspaceSchema,
   task_stages: taskStageSchema,
   tf_policy_evaluations: null,
@@ -84,7 +81,10 @@ export const runTriggerIncludes: IncludeTable = { workspace: workspaceSchema, so
 
 export const runEventIncludes: IncludeTable = { actor: userSchema, comment: commentSchema }
 
-export const configurationVersionIncludes: IncludeTable = { ingress_attributes: INGRESS_ATTRIBUTES, run: runSchema }
+export const configurationVersionIncludes: IncludeTable = {
+  ingress_attributes: ingressAttributesSchema,
+  run: runSchema,
+}
 
 export const taskStageIncludes: IncludeTable = {
   task_results: taskResultSchema,

@@ -75,13 +75,23 @@ test('a push starts a run in each workspace that follows the branch, and says wh
   const response = await deliver(follower.url, push())
   await app.runJobs()
   const [run] = await runsOf(follower.id)
-  const version = await send('GET', `configuration-versions/${run.relationships['configuration-version'].data.id}`)
+  const versionId = run.relationships['configuration-version'].data.id
+  const version = await send('GET', `configuration-versions/${versionId}?include=ingress_attributes`)
+  const commit = await send('GET', `configuration-versions/${versionId}/ingress-attributes`)
   const log = await send('GET', `organizations/${organization}/vcs-deliveries`)
   const decisions = await send('GET', `vcs-deliveries/${log.json().data[0].id}/decisions`)
 
   expect(response.status).toBe(202)
   expect(run.attributes).toMatchObject({ status: 'fetching', source: 'tfe-configuration-version' })
   expect(version.json().data.attributes).toMatchObject({ status: 'fetching', source: 'github', speculative: false })
+  expect(version.json().included).toEqual([commit.json().data])
+  expect(commit.json().data.attributes).toMatchObject({
+    branch: 'main',
+    'commit-sha': SHA.pushed,
+    'is-pull-request': false,
+    'sender-username': 'mona',
+    identifier: 'acme/network',
+  })
   expect(log.json().data[0].attributes).toMatchObject({
     source: 'webhook',
     status: 'decided',

@@ -7,13 +7,13 @@ import {
 import { configurationVersionIncludes } from '@groundstate/contract/includes'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { type WorkspaceReadmeResource, workspaceReadmeSchema } from '@groundstate/contract/workspace-resources'
-import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { accepted, binary, bytes, created, noContent, ok } from '../../../http/responses.ts'
 import { listReadableConfigurationVersions, requireConfigurationVersion } from './access.ts'
-import { configurationVersionResource } from './resource.ts'
+import { configurationVersionResource, ingressAttributesResource } from './resource.ts'
 import * as service from './service.ts'
+import { findIngressAttributes } from './store.ts'
 import { MAX_ARCHIVE_BYTES, uploadConfiguration } from './upload.ts'
 import { clientSource, uploadUrl } from './urls.ts'
 
@@ -71,15 +71,10 @@ export const configurationVersionRoutes: Routes = (http) => {
     {
       summary: 'Show the ingress attributes of a configuration version',
       access: { workspace: 'runs:read' },
-      // Always 404: only configurations from version control, which is not supported, have ingress attributes.
       responses: { 200: documentOf(ingressAttributesSchema) },
     },
-    async (req) => {
-      await requireConfigurationVersion(req.ctx, req.params.id, 'runs:read')
-      throw notFound('ingress attributes')
-    },
+    async (req) => ok(ingressAttributesResource(await service.requireIngressAttributes(req.ctx, req.params.id))),
   )
-
   http.post(
     '/configuration-versions/:id/actions/archive',
     {
@@ -160,6 +155,10 @@ export function archiveResponse({ content, size }: { content: Readable; size: nu
 }
 
 export const configurationVersionLoaders: readonly Loader[] = [
+  {
+    type: 'ingress-attributes',
+    load: async (ctx, ids) => (await findIngressAttributes(ctx.db, ctx.actor, ids)).map(ingressAttributesResource),
+  },
   {
     type: 'configuration-versions',
     load: async (ctx, ids) => {

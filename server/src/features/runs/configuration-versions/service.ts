@@ -53,6 +53,14 @@ export async function listConfigurationVersions(ctx: Ctx, workspaceId: string, p
   return store.listConfigurationVersions(ctx.db, { workspaceId: workspace.id, page })
 }
 
+/** The commit of a version. Throws `not-found` for an upload, which has none. */
+export async function requireIngressAttributes(ctx: Ctx, versionId: string) {
+  const { ingress_attributes_id: id } = await requireConfigurationVersion(ctx, versionId, 'runs:read')
+  const [row] = id === null ? [] : await store.findIngressAttributes(ctx.db, ctx.actor, [id])
+  if (!row) throw notFound('ingress attributes')
+  return row
+}
+
 type Archived = Pick<store.ConfigurationVersionRow, 'status' | 'blob_key' | 'size'>
 
 export async function openArchive(ctx: Ctx, version: Archived) {

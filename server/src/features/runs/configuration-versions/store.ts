@@ -4,6 +4,7 @@ import { changeWithEvent } from '../../../audit/store.ts'
 import { shareAccess } from '../../../auth/access-context.ts'
 import { sharedAccessColumn, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
+import { visibleWorkspace } from '../../../auth/visibility.ts'
 import { type Db, type Page, type Tx } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import { deferWrite } from '../../../db/pipeline.ts'
@@ -48,6 +49,19 @@ export async function findConfigurationVersion(db: Db, actor: Actor, id: string)
 /** A version without an access check, for signed URLs and jobs. */
 export async function findConfigurationVersionRow(db: Db, id: string) {
   return db.selectFrom('configuration_versions').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+export type IngressRow = Selectable<Schema['ingress_attributes']>
+
+/** The commits of versions in workspaces that the actor may see. */
+export async function findIngressAttributes(db: Db, actor: Actor, ids: readonly string[]): Promise<IngressRow[]> {
+  return db
+    .selectFrom('ingress_attributes as ia')
+    .selectAll('ia')
+    .where(sql<boolean>`ia.id = any(${ids})`)
+    .where(sql<boolean>`exists (select from configuration_versions cv join workspaces w on w.id = cv.workspace_id
+      where cv.ingress_attributes_id = ia.id and ${visibleWorkspace(actor)})`)
+    .execute()
 }
 
 /** Selects what decides whether a new run can use the version, by default the current one of the workspace. */

@@ -17,6 +17,10 @@ const subject: TaskSubject = {
   plan_id: 'plan-1',
   configuration_version_id: 'cv-1',
   configuration_status: 'uploaded',
+  vcs_branch: null,
+  vcs_repo_url: null,
+  vcs_commit_url: null,
+  vcs_pull_request_url: null,
 }
 
 describe('INTERFACE §2.3 the request payload', () => {

@@ -18,11 +18,17 @@ export type TaskSubject = {
   plan_id: string
   configuration_version_id: string
   configuration_status: string
+  /** Null without a repository. */
+  vcs_branch: string | null
+  vcs_repo_url: string | null
+  /** The commit of the configuration, and its pull request; null for an upload. */
+  vcs_commit_url: string | null
+  vcs_pull_request_url: string | null
 }
 
 export type TaskPayload = ReturnType<typeof taskPayload>
 
-/** The payload of a request to a receiver (INTERFACE §2.3). Every URL is absolute and on this server. The version control fields are always null. */
+/** The payload of a request to a receiver (INTERFACE §2.3). Every URL is absolute and on this server. */
 export function taskPayload(baseUrl: string, subject: TaskSubject, accessToken: string) {
   const { organization_name: organization, workspace_name: workspace } = subject
   const api = `${baseUrl}/api/v2`
@@ -48,10 +54,10 @@ export function taskPayload(baseUrl: string, subject: TaskSubject, accessToken: 
     task_result_callback_url: `${api}/task-results/${subject.id}/callback`,
     task_result_enforcement_level: subject.enforcement_level,
     task_result_id: subject.id,
-    vcs_branch: null,
-    vcs_commit_url: null,
-    vcs_pull_request_url: null,
-    vcs_repo_url: null,
+    vcs_branch: subject.vcs_branch,
+    vcs_commit_url: subject.vcs_commit_url,
+    vcs_pull_request_url: subject.vcs_pull_request_url,
+    vcs_repo_url: subject.vcs_repo_url,
     workspace_app_url: workspaceUrl,
     workspace_id: subject.workspace_id,
     workspace_name: workspace,
@@ -80,6 +86,10 @@ export function verificationRequest(baseUrl: string, organizationName: string, n
     plan_id: 'plan-xxxxxxxxxxxxxxxx',
     configuration_version_id: 'cv-xxxxxxxxxxxxxxxx',
     configuration_status: 'uploaded',
+    vcs_branch: null,
+    vcs_repo_url: null,
+    vcs_commit_url: null,
+    vcs_pull_request_url: null,
   }
   return taskPayload(baseUrl, subject, TEST_TOKEN)
 }

@@ -94,6 +94,8 @@ export async function claimDeliveries(db: Db, { now, leaseUntil, connections, bu
            o.id as organization_id, o.name as organization_name, w.id as workspace_id, w.name as workspace_name, runs.id as run_id,
            runs.created_at as run_created_at, runs.message as run_message, runs.plan_only, runs.working_directory,
            u.username, plan.id as plan_id, cv.id as configuration_version_id, cv.status as configuration_status,
+           case when repo.id is not null then coalesce(w.vcs_branch, repo.default_branch) end as vcs_branch,
+           repo.page_url as vcs_repo_url, ia.commit_url as vcs_commit_url, ia.pull_request_url as vcs_pull_request_url,
            t.id as task_id, t.url, t.hmac_key, t.ca_certificates, t.agent_pool_id, pool.name as agent_pool_name
       from claimed r
       join runs on runs.id = r.run_id
@@ -101,6 +103,8 @@ export async function claimDeliveries(db: Db, { now, leaseUntil, connections, bu
       join organizations o on o.id = w.organization_id
       join configuration_versions cv on cv.id = runs.configuration_version_id
       join phases plan on plan.run_id = runs.id and plan.kind = 'plan'
+      left join repositories repo on repo.id = w.repository_id
+      left join ingress_attributes ia on ia.id = cv.ingress_attributes_id
       left join users u on u.id = runs.created_by_user_id
       left join tasks t on t.id = r.task_id
       left join agent_pools pool on pool.id = t.agent_pool_id`.execute(db)
