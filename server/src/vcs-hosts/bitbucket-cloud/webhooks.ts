@@ -1,6 +1,6 @@
 import type { z } from 'zod'
+import { headerOf, isSignedBody, NOBODY, parseBody } from '../bodies.ts'
 import type { HostEvent, HostWebhooks, PullRequest, Sender, WebhookRequest } from '../host.ts'
-import { headerOf, isSignedBody, NOBODY, parseBody } from '../webhook-bodies.ts'
 import {
   anyHookSchema,
   type BitbucketAccount,
@@ -19,12 +19,12 @@ const ACTIONS: Record<string, 'opened' | 'updated' | 'merged' | 'closed'> = {
 export const EVENTS = ['repo:push', ...Object.keys(ACTIONS)]
 
 export const bitbucketCloudWebhooks: HostWebhooks = {
-  verify: (request, secret) => isSignedBody(request, 'x-hub-signature', secret),
+  verify: (request, secret) => isSignedBody(request, secret, { signature: headerOf(request, 'x-hub-signature') }),
   // Repetitions have the same id, and another `X-Attempt-Number`.
   deliveryId: (request) => headerOf(request, 'x-request-uuid'),
   parse(request) {
     const key = headerOf(request, 'x-event-key') ?? ''
-    if (key === 'repo:push') return pushed(request)
+    if (key === 'repo:push') return parsePush(request)
     const action = ACTIONS[key]
     if (action === undefined) {
       const { repository } = parseBody(anyHookSchema, request)
@@ -38,7 +38,7 @@ export const bitbucketCloudWebhooks: HostWebhooks = {
   },
 }
 
-function pushed(request: WebhookRequest) {
+function parsePush(request: WebhookRequest) {
   const { actor, repository, push } = parseBody(pushSchema, request)
   const [first, ...others] = push.changes.flatMap((change) => eventOf(change, senderOf(actor)))
   const identifier = repository.full_name
