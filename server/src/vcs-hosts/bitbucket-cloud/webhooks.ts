@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { headerOf, isSignedBody, NOBODY, parseBody } from '../bodies.ts'
-import type { HostEvent, HostWebhooks, PullRequest, Sender, WebhookRequest } from '../host.ts'
+import type { HostEvent, HostWebhooks, PullRequest, PullRequestEvent, Sender, WebhookRequest } from '../host.ts'
 import {
   anyHookSchema,
   type BitbucketAccount,
@@ -9,14 +9,14 @@ import {
   pushSchema,
 } from './schemas.ts'
 
-const ACTIONS: Record<string, 'opened' | 'updated' | 'merged' | 'closed'> = {
-  'pullrequest:created': 'opened',
-  'pullrequest:updated': 'updated',
-  'pullrequest:fulfilled': 'merged',
-  'pullrequest:rejected': 'closed',
-}
+const PULL_REQUEST_ACTIONS: ReadonlyMap<string, PullRequestEvent['action']> = new Map([
+  ['pullrequest:created', 'opened'],
+  ['pullrequest:updated', 'updated'],
+  ['pullrequest:fulfilled', 'merged'],
+  ['pullrequest:rejected', 'closed'],
+])
 
-export const EVENTS = ['repo:push', ...Object.keys(ACTIONS)]
+export const EVENTS = ['repo:push', ...PULL_REQUEST_ACTIONS.keys()]
 
 export const bitbucketCloudWebhooks: HostWebhooks = {
   verify: (request, secret) => isSignedBody(request, secret, { signature: headerOf(request, 'x-hub-signature') }),
@@ -25,7 +25,7 @@ export const bitbucketCloudWebhooks: HostWebhooks = {
   parse(request) {
     const key = headerOf(request, 'x-event-key') ?? ''
     if (key === 'repo:push') return parsePush(request)
-    const action = ACTIONS[key]
+    const action = PULL_REQUEST_ACTIONS.get(key)
     if (action === undefined) {
       const { repository } = parseBody(anyHookSchema, request)
       return { identifier: repository?.full_name, ignored: `events of kind ${key} start nothing` }

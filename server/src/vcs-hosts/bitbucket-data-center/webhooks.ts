@@ -1,5 +1,5 @@
 import { headerOf, isSignedBody, isNoCommit, parseBody } from '../bodies.ts'
-import type { HostEvent, HostWebhooks, PullRequest, Sender, WebhookRequest } from '../host.ts'
+import type { HostEvent, HostWebhooks, PullRequest, PullRequestEvent, Sender, WebhookRequest } from '../host.ts'
 import {
   anyHookSchema,
   type BitbucketPullRequest,
@@ -10,16 +10,16 @@ import {
   type RepositoryOfHook,
 } from './schemas.ts'
 
-const ACTIONS: Record<string, 'opened' | 'updated' | 'merged' | 'closed'> = {
-  'pr:opened': 'opened',
-  'pr:from_ref_updated': 'updated',
-  'pr:modified': 'updated',
-  'pr:merged': 'merged',
-  'pr:declined': 'closed',
-  'pr:deleted': 'closed',
-}
+const PULL_REQUEST_ACTIONS: ReadonlyMap<string, PullRequestEvent['action']> = new Map([
+  ['pr:opened', 'opened'],
+  ['pr:from_ref_updated', 'updated'],
+  ['pr:modified', 'updated'],
+  ['pr:merged', 'merged'],
+  ['pr:declined', 'closed'],
+  ['pr:deleted', 'closed'],
+])
 
-export const EVENTS = ['repo:refs_changed', ...Object.keys(ACTIONS)]
+export const EVENTS = ['repo:refs_changed', ...PULL_REQUEST_ACTIONS.keys()]
 
 export const bitbucketDataCenterWebhooks: HostWebhooks = {
   verify: (request, secret) => isSignedBody(request, secret, { signature: headerOf(request, 'x-hub-signature') }),
@@ -27,7 +27,7 @@ export const bitbucketDataCenterWebhooks: HostWebhooks = {
   parse(request) {
     const key = headerOf(request, 'x-event-key') ?? ''
     if (key === 'repo:refs_changed') return parsePush(parseBody(pushSchema, request))
-    const action = ACTIONS[key]
+    const action = PULL_REQUEST_ACTIONS.get(key)
     if (action !== undefined) return parsePullRequest(request, key, action)
     const { repository } = parseBody(anyHookSchema, request)
     const identifier = repository && identifierOf(repository)
@@ -63,7 +63,7 @@ function eventOf({ ref, fromHash, toHash }: BitbucketPush['changes'][number], bo
   return { kind: 'push', branch: ref.displayId, before, commit, compareUrl, sender, changedFiles: null }
 }
 
-function parsePullRequest(request: WebhookRequest, key: string, action: NonNullable<(typeof ACTIONS)[string]>) {
+function parsePullRequest(request: WebhookRequest, key: string, action: PullRequestEvent['action']) {
   const { actor, pullRequest, previousTarget } = parseBody(pullRequestHookSchema, request)
   const identifier = identifierOf(pullRequest.toRef.repository)
   if (key === 'pr:modified' && (previousTarget == null || previousTarget.id === pullRequest.toRef.id)) {

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { headerOf, isNoCommit, isSame, NOBODY, parseBody, parseRef } from '../bodies.ts'
-import type { HostEvent, HostWebhooks, ParsedWebhook, PullRequest, WebhookRequest } from '../host.ts'
+import type { HostEvent, HostWebhooks, ParsedWebhook, PullRequest, PullRequestEvent, WebhookRequest } from '../host.ts'
 import {
   type GitLabMergeRequestHook,
   type GitLabPush,
@@ -9,12 +9,12 @@ import {
   pushSchema,
 } from './schemas.ts'
 
-const ACTIONS: Record<string, 'opened' | 'merged' | 'closed'> = {
-  open: 'opened',
-  reopen: 'opened',
-  merge: 'merged',
-  close: 'closed',
-}
+const PULL_REQUEST_ACTIONS: ReadonlyMap<string, PullRequestEvent['action']> = new Map([
+  ['open', 'opened'],
+  ['reopen', 'opened'],
+  ['merge', 'merged'],
+  ['close', 'closed'],
+])
 
 /** Settings of webhooks to create. */
 export const EVENTS = { pushEvents: true, tagPushEvents: true, mergeRequestsEvents: true }
@@ -84,7 +84,7 @@ function parseMergeRequest(body: GitLabMergeRequestHook): ParsedWebhook {
   const identifier = project.path_with_namespace
   const { action = '' } = attributes
   const isUpdate = action === 'update' && (attributes.oldrev != null || changes.target_branch !== undefined)
-  const known = isUpdate ? 'updated' : ACTIONS[action]
+  const known = isUpdate ? 'updated' : PULL_REQUEST_ACTIONS.get(action)
   if (known === undefined) return { identifier, ignored: `neither commits nor the target branch changed (${action})` }
   const sender = {
     username: user.username,
