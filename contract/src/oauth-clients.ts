@@ -35,19 +35,20 @@ export const SERVICE_PROVIDERS = {
 export type ServiceProvider = keyof typeof SERVICE_PROVIDERS
 const serviceProvider = z.enum(Object.keys(SERVICE_PROVIDERS) as [ServiceProvider, ...ServiceProvider[]])
 
-const address = z
-  .url({ protocol: /^https?$/, error: 'it must be an http or https URL' })
-  .max(2000)
-  .transform((url) => url.replace(/\/+$/, ''))
+const address = (protocol: RegExp, error: string) =>
+  z
+    .url({ protocol, error })
+    .max(2000)
+    .transform((url) => url.replace(/\/+$/, ''))
 const secret = z.string().min(1).max(10_000)
 
 const attributes = z.object({
   name: z.string().trim().max(255).nullish(),
   'service-provider': serviceProvider,
-  /** The address of the host in a browser. */
-  'http-url': address.nullish(),
+  /** The address of the host in a browser, or for `git` that of the server, which may be an ssh URL. */
+  'http-url': address(/^(?:https?|ssh)$/, 'it must be an http, https or ssh URL').nullish(),
   /** The address of its API; for `git` the same as `http-url`. */
-  'api-url': address.nullish(),
+  'api-url': address(/^https?$/, 'it must be an http or https URL').nullish(),
   /** OAuth client id, or consumer key. */
   key: z.string().max(1000).nullish(),
   secret: secret.nullish(),

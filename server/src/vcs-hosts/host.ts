@@ -15,6 +15,8 @@ export type Host = {
   webhooks: HostWebhooks
   /** Null for a host without an API. */
   api: ((connection: HostConnection) => HostApi) | null
+  /** Authorization in a browser; null for a host that connects in other ways only. */
+  oauth: ((connection: Pick<HostConnection, 'httpUrl' | 'fetch'>) => HostOAuth) | null
   /** URLs of pages and for git, for a repository whose identifier the host's API has confirmed, or that is all there is. */
   repositoryUrls: (connection: Pick<HostConnection, 'httpUrl'>, identifier: string) => RepositoryUrls
   /** User and password for git over https. */
@@ -67,6 +69,27 @@ export type HostApi = {
   setStatus(identifier: string, sha: string, status: CommitStatus): Promise<void>
   /** Creates the comment, or replaces the text of `id`. Returns its id; a comment that was deleted is created again. */
   putComment(identifier: string, number: number, comment: { id: string | null; body: string }): Promise<string>
+}
+
+/** The application registered with the host. */
+export type OAuthApplication = { clientId: string; clientSecret: string; redirectUrl: string }
+
+/** The authorization code grant of OAuth 2.0 (RFC 6749 §4.1). */
+export type HostOAuth = {
+  /** The page of the host on which a person grants access. It redirects to `redirectUrl` with `state`, and `code` or `error`. */
+  authorizeUrl(input: Omit<OAuthApplication, 'clientSecret'> & { state: string }): string
+  /** Throws a `HostError`: `unauthorised` if the host refuses the code or the application. */
+  exchange(input: OAuthApplication & { code: string }): Promise<OAuthGrant>
+  /** Throws a `HostError`: `unauthorised` if the host refuses the token, so that a person has to authorize again. */
+  refresh(input: OAuthApplication & { refreshToken: string }): Promise<OAuthGrant>
+}
+
+export type OAuthGrant = {
+  token: string
+  /** Replaces the previous one, which hosts may revoke. Null if the host has none. */
+  refreshToken: string | null
+  /** Null for a token that does not expire. */
+  expiresInMs: number | null
 }
 
 export type HostPage<Row> = { rows: Row[]; nextPage: number | null }

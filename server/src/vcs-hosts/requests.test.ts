@@ -1,15 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { bitbucketCloud } from './bitbucket-cloud/api.ts'
 import { gitea } from './gitea/api.ts'
 import { github } from './github/api.ts'
+import { gitlab } from './gitlab/api.ts'
 import { HostError } from './host.ts'
-import { createRequests, nextPage, readPages, undefinedIfMissing } from './requests.ts'
+import { type ApiHost, nextPage, readPages, request, requestJson, undefinedIfMissing } from './requests.ts'
 import { type HostReply, startFakeHost } from './testing/fake-host.ts'
 
 const NOW = 'Fri, 20 Nov 2026 09:00:00 GMT'
-const inFiveMinutes = Date.parse(NOW) / 1000 + 300
+const inFiveMinutes = String(Date.parse(NOW) / 1000 + 300)
 
-const HOSTS = { github, gitea }
+const HOSTS = { bitbucketCloud, gitea, github, gitlab }
 
 describe.each(Object.entries(HOSTS))('a request of %s', (name, host) => {
   async function failure(reply: HostReply) {
@@ -19,8 +21,8 @@ describe.each(Object.entries(HOSTS))('a request of %s', (name, host) => {
       .readUser()
       .catch((error: unknown) => error)
     if (!(error instanceof HostError)) throw new Error(`${name} threw ${String(error)}`)
-    expect(error.message).toContain(`${host.name} (${new URL(connection.apiUrl).host})`)
-    expect(error.message).toContain('could not read the user of the token')
+    const place = `${host.name} (${new URL(connection.apiUrl).host})`
+    expect(error.message).toContain(`could not read the user of the token: ${place} `)
     return Object.assign(error, { requests })
   }
 
@@ -34,7 +36,7 @@ describe.each(Object.entries(HOSTS))('a request of %s', (name, host) => {
     ['a page', 'unavailable', { headers: { 'content-type': 'text/html' }, body: '<html>Sign in</html>' }],
     ['a page as JSON', 'unavailable', { body: '<html>Sign in</html>' }],
     ['truncated JSON', 'unavailable', { body: '{"login": "mo' }],
-    ['another document', 'unavailable', { body: { ok: true } }],
+    ['another document', 'unavailable', { body: { links: 5 } }],
     ['a list', 'unavailable', { body: [] }],
     ['an empty body', 'unavailable', { body: '' }],
     ['no content', 'unavailable', { status: 204 }],
@@ -51,42 +53,17 @@ describe.each(Object.entries(HOSTS))('a request of %s', (name, host) => {
     expect(await failure(reply)).toMatchObject({ kind, retryAfterMs: undefined })
   })
 
-  test('that nothing listens for is unavailable, with the reason', async () => {
-    const connection = { httpUrl: '', apiUrl: 'http://127.0.0.1:9', token: 't', username: null, fetch }
-
-    await expect(host.api?.(connection).readUser()).rejects.toMatchObject({ kind: 'unavailable' })
-  })
-
   test('that gets no JSON says so', async () => {
-    expect((await failure({ body: '<html>Sign in</html>' })).message).toContain('it is not JSON')
+    expect((await failure({ body: '<html>Sign in</html>' })).message).toContain('not JSON')
   })
 
-  test('that is refused says why', async () => {
-    const { message } = await failure({ status: 403, body: { message: 'Must have admin rights' } })
+  test('that nothing listens for is unavailable, with the reason', async () => {
+    const connection = { httpUrl: '', apiUrl: 'http://127.0.0.1:1', token: 'the-token', username: null, fetch }
 
-    expect(message).toContain('Must have admin rights')
-  })
-
-  const limit = { date: NOW, 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(inFiveMinutes) }
-  test.each<[string, number, HostReply]>([
-    ['429', 60_000, { status: 429, headers: { 'retry-after': '60' } }],
-    [
-      '429 with a date',
-      120_000,
-      { status: 429, headers: { date: NOW, 'retry-after': 'Fri, 20 Nov 2026 09:02:00 GMT' } },
-    ],
-    ['429 without a time', 60_000, { status: 429 }],
-    ['403 and Retry-After', 30_000, { status: 403, headers: { 'retry-after': '30' } }],
-    ['403 and a used-up limit', 300_000, { status: 403, headers: limit }],
-    [
-      '403 and a limit with a reset in the past',
-      60_000,
-      { status: 403, headers: { ...limit, 'x-ratelimit-reset': '1' } },
-    ],
-    ['403 and a message', 60_000, { status: 403, body: { message: 'You have exceeded a secondary rate limit.' } }],
-    ['429 and an hour at most', 3_600_000, { status: 429, headers: { 'retry-after': '999999999' } }],
-  ])('that gets %s may be sent again after %i ms', async (_, retryAfterMs, reply) => {
-    expect(await failure(reply)).toMatchObject({ kind: 'rate-limited', retryAfterMs })
+    await expect(host.api?.(connection).readUser()).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringMatching(/did not respond \(.+\)/),
+    })
   })
 
   test('sends the token to no other address', async () => {
@@ -105,22 +82,117 @@ describe.each(Object.entries(HOSTS))('a request of %s', (name, host) => {
   })
 })
 
-test('a host that does not respond is unavailable', async () => {
-  const { connection } = await startFakeHost({ 'GET /user': () => () => undefined })
-  const requests = createRequests('GitHub', connection, 50)
+async function setUp(reply: HostReply = {}) {
+  const server = await startFakeHost({ 'GET /thing': () => reply })
+  const host: ApiHost = { name: 'Example', connection: server.connection }
+  const input = { task: 'read the thing', url: `${server.url}/thing` }
+  return { server, host, input, place: `Example (${new URL(server.url).host})` }
+}
 
-  await expect(requests.fetchFor('read the user')(`${connection.apiUrl}/user`)).rejects.toMatchObject({
-    kind: 'unavailable',
-    message: expect.stringContaining('could not read the user: no response within 0.05 s'),
+test.each<[HostReply, HostError['kind'], string]>([
+  [{ status: 401, body: { message: '401 Unauthorized' } }, 'unauthorised', 'refused the token (401 Unauthorized)'],
+  [{ status: 403, body: {} }, 'forbidden', 'does not permit it for this token'],
+  [{ status: 404, body: '<html>' }, 'not-found', 'has no such thing, or none that the token may read'],
+  [
+    { status: 422, body: { errors: [{ message: 'name is too long' }] } },
+    'forbidden',
+    'refused it with status 422 (name is too long)',
+  ],
+  [{ status: 502, body: '<html>Bad Gateway</html>' }, 'unavailable', 'responded with status 502'],
+  [{ body: '<!DOCTYPE html><title>Sign in</title>' }, 'unavailable', 'sent a response that is not JSON'],
+])('the reply %j is explained', async (reply, kind, reason) => {
+  const { host, input, place } = await setUp(reply)
+
+  await expect(requestJson(host, input)).rejects.toMatchObject({
+    kind,
+    message: `could not read the thing: ${place} ${reason}`,
   })
 })
 
-test('an unexpected response is described', () => {
-  const requests = createRequests('Gitea', { apiUrl: 'https://git.example/api/v1', fetch })
+const limit = { date: NOW, 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inFiveMinutes }
+test.each<[HostReply, number]>([
+  [{ status: 429, headers: { 'retry-after': '7' } }, 7000],
+  [{ status: 403, headers: { 'retry-after': '7' } }, 7000],
+  [{ status: 429, headers: { date: NOW, 'retry-after': 'Fri, 20 Nov 2026 09:02:00 GMT' } }, 120_000],
+  [{ status: 429, headers: { date: NOW, 'ratelimit-reset': inFiveMinutes } }, 300_000],
+  [{ status: 403, headers: limit }, 300_000],
+  [{ status: 403, headers: { ...limit, 'x-ratelimit-reset': '1' } }, 60_000],
+  [{ status: 403, body: { message: 'You have exceeded a secondary rate limit.' } }, 60_000],
+  [{ status: 429, headers: { date: NOW, 'retry-after': 'Fri, 20 Nov 2026 08:00:00 GMT' } }, 60_000],
+  [{ status: 429, headers: { 'retry-after': '0' } }, 1000],
+  [{ status: 429, headers: { 'retry-after': 'soon' } }, 60_000],
+  [{ status: 429, headers: { 'retry-after': '999999999' } }, 3_600_000],
+  [{ status: 429 }, 60_000],
+])('the limit %j tells when to continue', async (reply, retryAfterMs) => {
+  const { host, input } = await setUp(reply)
 
-  expect(() => requests.parse('read the user', z.object({ login: z.string() }), {})).toThrow(
-    /Gitea \(git.example\).*login/s,
-  )
+  await expect(requestJson(host, input)).rejects.toMatchObject({ kind: 'rate-limited', retryAfterMs })
+})
+
+test('a host that is down for a while says until when', async () => {
+  const { host, input } = await setUp({ status: 503, headers: { 'retry-after': '30' } })
+
+  await expect(requestJson(host, input)).rejects.toMatchObject({ kind: 'unavailable', retryAfterMs: 30_000 })
+})
+
+test('messages of the host never show the token or the secret of a webhook', async () => {
+  const { host, input } = await setUp({ status: 400, body: { message: 'the-token, s3cret' } })
+
+  await expect(requestJson(host, { ...input, secrets: ['s3cret'] })).rejects.toThrow('(***, ***)')
+})
+
+test('a host that does not respond is unavailable', async () => {
+  const { host, input } = await setUp(() => undefined)
+
+  await expect(requestJson({ ...host, timeoutMs: 50 }, input)).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringContaining('no response within 0.05 s'),
+  })
+})
+
+test('a response of another shape names the member', async () => {
+  const { host, input } = await setUp({ body: { owner: { name: 5 } } })
+
+  const schema = z.looseObject({ owner: z.looseObject({ name: z.string() }) })
+
+  await expect(request(host, schema, input)).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringContaining('sent an unexpected response at owner.name: '),
+  })
+})
+
+test('an endless response is not read to its end', async () => {
+  const { host, input } = await setUp({ body: `"${'x'.repeat(17 * 1024 * 1024)}"` })
+
+  await expect(requestJson(host, input)).rejects.toThrow('larger than')
+})
+
+test('an identifier with dots never changes the address', async () => {
+  const { host, server } = await setUp()
+
+  const sent = requestJson(host, { task: 'read the repository ../user', url: `${server.url}/repositories/../user` })
+
+  await expect(sent).rejects.toMatchObject({ kind: 'not-found' })
+  expect(server.requests).toHaveLength(0)
+})
+
+test('reads follow redirects, writes only those that repeat them', async () => {
+  const { host, server } = await setUp()
+  server.reply('GET /old', { status: 301, headers: { location: '/new' } })
+  server.reply('POST /old', { status: 301, headers: { location: '/new' } })
+  server.reply('POST /moved', { status: 307, headers: { location: '/new' } })
+  server.reply('GET /new', { body: { id: 1 } })
+  server.reply('POST /new', { body: { id: 2 } })
+  const url = `${server.url}/old`
+  const post = { task: 'write it', method: 'POST', body: { name: 'a' } }
+
+  expect((await requestJson(host, { task: 'read it', url })).body).toEqual({ id: 1 })
+  expect((await requestJson(host, { ...post, url: `${server.url}/moved` })).body).toEqual({ id: 2 })
+  expect(server.bodies('POST /new')).toEqual([{ name: 'a' }])
+  await expect(requestJson(host, { ...post, url })).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringContaining(`redirects to ${server.url}/new (301)`),
+  })
 })
 
 describe('the next page', () => {
@@ -137,7 +209,7 @@ describe('the next page', () => {
   })
 
   test('of a host whose list never ends is an error', async () => {
-    const endless = readPages('list hooks', async (page) => ({ data: [page], next: page + 1 }))
+    const endless = readPages('list hooks', async (page) => Promise.resolve({ data: [page], next: page + 1 }))
 
     await expect(endless).rejects.toMatchObject({
       kind: 'unavailable',

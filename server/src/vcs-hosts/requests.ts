@@ -1,97 +1,121 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { failureReason } from '../outbound/failure.ts'
 import { type HostConnection, HostError } from './host.ts'
 
-/*
- * Requests of hosts whose APIs speak JSON over HTTP. `task` says what was asked, as an infinitive that completes "could not …", such as
- * "read the repository acme/network".
- */
-
-export type Requests = {
-  /**
-   * A `fetch` for one task that throws a `HostError` for anything but a 2xx. It follows redirects within the API, as of repositories that
-   * were renamed.
-   */
-  fetchFor(task: string): typeof fetch
-  /** A body as the schema has it; a `HostError` if the host sent something else. */
-  parse<Schema extends z.ZodType>(task: string, schema: Schema, body: unknown): z.output<Schema>
-}
+/* Requests of hosts whose APIs speak JSON over HTTP. */
 
 const TIMEOUT_MS = 30_000
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 /** When a host limits requests without saying for how long. GitHub's documentation asks for at least one minute. */
 const DEFAULT_RETRY_AFTER_MS = 60_000
-/** No host limits requests for longer: a larger value is a mistake, and must not disable the connection for good. */
+/** A longer one is a mistake, and must not disable the connection. */
 const MAX_RETRY_AFTER_MS = 60 * 60_000
 const MAX_REDIRECTS = 3
 /** Of a list that must be complete. */
 const MAX_PAGES = 100
-const MAX_REASON_LENGTH = 300
+const MAX_DETAIL_LENGTH = 300
 
-export function createRequests(
-  name: string,
-  { apiUrl, fetch: send }: Pick<HostConnection, 'apiUrl' | 'fetch'>,
-  timeoutMs = TIMEOUT_MS,
-): Requests {
-  const { host, origin } = new URL(apiUrl)
-  const label = `${name} (${host})`
+export type ApiHost = {
+  name: string
+  connection: Pick<HostConnection, 'apiUrl' | 'fetch'> & { token?: string }
+  headers?: Record<string, string>
+  /** Recognises a refusal that the status does not show. */
+  refusesToken?: (response: Response) => boolean
+  timeoutMs?: number
+}
 
-  async function request(task: string, url: string, options: RequestInit, redirects = 0): Promise<Response> {
-    const response = await send(url, { ...options, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) }).catch(
-      (error: unknown) => {
-        const reason = isTimeout(error) ? `no response within ${timeoutMs / 1000} s` : failureReason(error)
-        throw new HostError('unavailable', `${label} did not respond, could not ${task}: ${reason}`, { cause: error })
-      },
-    )
-    if (response.ok) return response
+/** What is asked, for messages of errors. */
+export type Task = {
+  /** An infinitive that completes "could not …", such as `read the repository acme/network`. */
+  task: string
+  /** Removed from the messages of errors, as is the token. */
+  secrets?: readonly string[] | undefined
+}
 
-    if (response.status >= 300 && response.status < 400) {
-      await response.body?.cancel()
-      const location = response.headers.get('location')
-      const target = location === null ? null : URL.parse(location, url)
-      // The token goes to no other address than the one it was issued for.
-      const isRepeatable = [307, 308].includes(response.status) || (options.method ?? 'GET') === 'GET'
-      if (target?.origin === origin && isRepeatable && redirects < MAX_REDIRECTS) {
-        return request(task, target.href, options, redirects + 1)
-      }
-      const place = target ? `${target.origin}${target.pathname}` : 'nowhere'
-      const problem = `it redirects to ${place} (${response.status}): check the API URL`
-      throw new HostError('unavailable', `${label} has moved, could not ${task}: ${problem}`)
-    }
-    throw errorOf(response, `could not ${task}`, label, await reasonOf(response))
-  }
+export type ApiRequest = Task & {
+  /** Absolute. */
+  url: string
+  method?: string | undefined
+  /** Sent as JSON, or as a form. */
+  body?: unknown
+}
 
-  return {
-    fetchFor: (task) => async (input, options) =>
-      request(task, input instanceof Request ? input.url : String(input), options ?? {}),
+/** The response with a body that matches the schema. */
+export async function request<T>(host: ApiHost, schema: z.ZodType<T>, input: ApiRequest): Promise<T> {
+  const { body } = await requestJson(host, input)
+  return parseResponse(host, schema, { ...input, body })
+}
 
-    parse(task, schema, body) {
-      const result = schema.safeParse(body)
-      if (result.success) return result.data
-      const isJson = typeof body === 'object' && !(body instanceof ArrayBuffer)
-      const problem = isJson ? z.prettifyError(result.error).slice(0, MAX_REASON_LENGTH) : 'it is not JSON'
-      throw new HostError('unavailable', `${label} sent an unexpected response, could not ${task}: ${problem}`)
+/** The body of the response, null if it is empty. Throws a `HostError` for all but a 2xx, and for a body that is not JSON. */
+export async function requestJson(host: ApiHost, input: ApiRequest): Promise<{ body: unknown; headers: Headers }> {
+  const { method = 'GET', url, body } = input
+  const isForm = body instanceof URLSearchParams
+  const content = isForm ? body.toString() : JSON.stringify(body)
+  const type = isForm ? 'application/x-www-form-urlencoded' : 'application/json'
+  const { text, response } = await send(host, input, url, {
+    method,
+    headers: {
+      accept: 'application/json',
+      'user-agent': 'groundstate',
+      ...(content === undefined ? {} : { 'content-type': type }),
+      ...host.headers,
     },
+    ...(content === undefined ? {} : { body: content }),
+  })
+  const value = text.trim() === '' ? null : parsedJson(text)
+  if (value === undefined) throw failures(host, input)('unavailable', 'sent a response that is not JSON')
+  return { body: value, headers: response.headers }
+}
+
+/** A `fetch` for libraries, which throws a `HostError` for all but a 2xx. */
+export function fetchFor(host: ApiHost, task: Task): typeof fetch {
+  return async (input, options) => {
+    const url = input instanceof Request ? input.url : String(input)
+    const { text, response } = await send(host, task, url, options ?? {})
+    return new Response(text === '' ? null : text, response)
   }
 }
 
-/** The result of a request, or undefined if what it asked for does not exist. */
-export async function undefinedIfMissing<T>(result: Promise<T>): Promise<T | undefined> {
-  return result.catch((error: unknown) => {
+/** Throws a `HostError` for a body that does not match. */
+export function parseResponse<T>(host: ApiHost, schema: z.ZodType<T>, { body, ...task }: Task & { body: unknown }): T {
+  const parsed = schema.safeParse(body)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const at = issue === undefined || issue.path.length === 0 ? '' : ` at ${issue.path.join('.')}`
+  const problem = typeof body === 'string' ? 'it is not JSON' : (issue?.message ?? '')
+  throw failures(host, task)('unavailable', `sent an unexpected response${at}: ${problem}`)
+}
+
+/** Undefined if what was asked for does not exist. */
+export async function undefinedIfMissing<T>(found: Promise<T>): Promise<T | undefined> {
+  return found.catch((error: unknown) => {
     if (error instanceof HostError && error.kind === 'not-found') return undefined
     throw error
   })
 }
 
-/** The parts of the identifier of a repository that has an owner; undefined if it is none. */
-export function ownerAndName(identifier: string): { owner: string; name: string } | undefined {
-  const [, owner, name] = /^(?!\.\.?\/)([\w.-]+)\/(?!\.\.?$)([\w.-]+)$/.exec(identifier) ?? []
-  return owner === undefined || name === undefined ? undefined : { owner, name }
-}
+type PageReader<Row> = (page: number) => Promise<{ data: Row[]; next: number | null }>
 
-export function requireOwnerAndName(identifier: string) {
-  const parts = ownerAndName(identifier)
-  if (!parts) throw new HostError('not-found', `"${identifier}" is not of the form owner/repository`)
-  return parts
+/**
+ * Reads pages from the first until `isEnough`, or all of them. Too many are an error: an incomplete list would claim that the rest does not
+ * exist.
+ */
+export async function readPages<Row>(
+  task: string,
+  read: PageReader<Row>,
+  { first = 1, isEnough = () => false }: { first?: number; isEnough?: (rows: Row[]) => boolean } = {},
+): Promise<Row[]> {
+  const rows: Row[] = []
+  let page: number | null = first
+  for (let count = 0; page !== null; count++) {
+    if (count === MAX_PAGES)
+      throw new HostError('unavailable', `could not ${task}: there are more than ${MAX_PAGES} pages`)
+    const { data, next }: Awaited<ReturnType<PageReader<Row>>> = await read(page)
+    rows.push(...data)
+    if (isEnough(rows)) break
+    page = next
+  }
+  return rows
 }
 
 /** The number of the next page by the response's `Link` header (RFC 8288), of hosts that number pages. */
@@ -102,79 +126,146 @@ export function nextPage(link: string | null | undefined): number | null {
   return Number.isSafeInteger(page) && page > 0 ? page : null
 }
 
-/**
- * Reads pages until `isEnough`, or all of them. A list of more than 100 pages is an error, since an incomplete list would claim that the
- * rest does not exist.
- */
-export async function readPages<Row>(
-  task: string,
-  read: (page: number) => Promise<{ data: Row[]; next: number | null }>,
-  isEnough: (rows: Row[]) => boolean = () => false,
-): Promise<Row[]> {
-  const rows: Row[] = []
-  let page: number | null = 1
-  for (let count = 0; page !== null; count++) {
-    if (count === MAX_PAGES)
-      throw new HostError('unavailable', `could not ${task}: there are more than ${MAX_PAGES} pages`)
-    const { data, next }: { data: Row[]; next: number | null } = await read(page)
-    rows.push(...data)
-    if (isEnough(rows)) break
-    page = next
-  }
-  return rows
-}
+async function send(
+  host: ApiHost,
+  task: Task,
+  url: string,
+  options: RequestInit,
+): Promise<{ text: string; response: Response }> {
+  const fail = failures(host, task)
+  // An identifier such as `../user` would change the address.
+  if (/\/\.{1,2}(?:[/?]|$)/.test(url)) throw fail('not-found', 'has no names that consist of dots')
+  const { timeoutMs = TIMEOUT_MS } = host
+  const reasonOf = (error: unknown) =>
+    error instanceof Error && error.name === 'TimeoutError'
+      ? `no response within ${timeoutMs / 1000} s`
+      : failureReason(error)
 
-function errorOf({ status, headers }: Response, failed: string, label: string, reason: string) {
-  const detail = reason === '' ? '' : `: ${reason}`
-  const limited =
-    status === 429 ||
-    (status === 403 &&
-      (headers.has('retry-after') || headers.get('x-ratelimit-remaining') === '0' || /\brate limit/i.test(reason)))
-  if (limited) {
-    return new HostError('rate-limited', `${label} limits the number of requests, ${failed} (${status})`, {
-      retryAfterMs: retryAfterMs(headers),
+  const signal = AbortSignal.timeout(timeoutMs)
+  let target = url
+  for (let redirects = 0; ; redirects++) {
+    const response = await host.connection
+      .fetch(target, { ...options, redirect: 'manual', signal })
+      .catch((cause: unknown) => {
+        throw fail('unavailable', `did not respond (${reasonOf(cause)})`, { cause })
+      })
+    const text = await limitedText(response).catch((cause: unknown) => {
+      throw fail('unavailable', `sent an incomplete response (${reasonOf(cause)})`, { cause })
     })
+    if (host.refusesToken?.(response)) throw fail('unauthorised', 'refused the token')
+    if (response.ok) return { text, response }
+    if (response.status < 300 || response.status >= 400) throw statusError(fail, response, detailOf(text))
+
+    // Repositories that were renamed redirect. Other redirects would turn a POST into a GET.
+    const isRepeatable = [307, 308].includes(response.status) || (options.method ?? 'GET') === 'GET'
+    const next = URL.parse(response.headers.get('location') ?? '', target)
+    // The token goes to no other address than the one it was issued for.
+    if (next?.origin !== new URL(url).origin || !isRepeatable || redirects === MAX_REDIRECTS) {
+      const place = next ? `${next.origin}${next.pathname}` : 'nowhere'
+      throw fail('unavailable', `redirects to ${place} (${response.status}): check the addresses of the connection`)
+    }
+    target = next.href
   }
-  if (status === 401) return new HostError('unauthorised', `${label} refused the token, ${failed} (401)`)
-  if (status === 404) {
-    return new HostError('not-found', `${label} ${failed} (404): it does not exist, or the token may not read it`)
-  }
-  if (status < 500) return new HostError('forbidden', `${label} refused the request, ${failed} (${status})${detail}`)
-  return new HostError('unavailable', `${label} is not available, ${failed} (${status})`)
 }
 
-/** From `Retry-After`, in seconds or as a date, or GitHub's `x-ratelimit-reset`, in seconds since 1970, by the clock of the host. */
-function retryAfterMs(headers: Headers) {
+/** An error of the host in our words, without secrets. */
+export function hostError(
+  host: ApiHost,
+  task: Task,
+  { kind, reason }: { kind: HostError['kind']; reason: string },
+): HostError {
+  return failures(host, task)(kind, reason)
+}
+
+type Fail = (kind: HostError['kind'], reason: string, options?: ConstructorParameters<typeof HostError>[2]) => HostError
+
+function failures({ name, connection }: ApiHost, { task, secrets = [] }: Task): Fail {
+  return (kind, reason, options) => {
+    const hidden = [connection.token ?? '', ...secrets].filter((value) => value !== '')
+    const text = hidden.reduce((shown, value) => shown.replaceAll(value, '***'), reason)
+    return new HostError(kind, `could not ${task}: ${name} (${new URL(connection.apiUrl).host}) ${text}`, options)
+  }
+}
+
+function statusError(fail: Fail, { status, headers }: Response, detail: string): HostError {
+  const because = detail === '' ? '' : ` (${detail})`
+  const wait = retryAfterMs(headers)
+  const isLimited =
+    headers.has('retry-after') || rateLimit(headers, 'remaining') === '0' || /\brate limit/i.test(detail)
+  if (status === 429 || (status === 403 && isLimited)) {
+    return fail('rate-limited', `limits requests${because}`, { retryAfterMs: wait ?? DEFAULT_RETRY_AFTER_MS })
+  }
+  if (status === 401) return fail('unauthorised', `refused the token${because}`)
+  if (status === 403) return fail('forbidden', `does not permit it for this token${because}`)
+  if (status === 404 || status === 410) {
+    return fail('not-found', `has no such thing, or none that the token may read${because}`)
+  }
+  if (status < 500 && status !== 408) return fail('forbidden', `refused it with status ${status}${because}`)
+  return fail(
+    'unavailable',
+    `responded with status ${status}${because}`,
+    wait === undefined ? {} : { retryAfterMs: wait },
+  )
+}
+
+/** GitHub has a prefix. */
+const rateLimit = (headers: Headers, name: string) =>
+  headers.get(`ratelimit-${name}`) ?? headers.get(`x-ratelimit-${name}`)
+
+/**
+ * From `Retry-After`, in seconds or as a date, or the reset of the rate limit, in seconds since 1970, by the clock of the host. Undefined if
+ * it has passed, too.
+ */
+function retryAfterMs(headers: Headers): number | undefined {
   const now = Date.parse(headers.get('date') ?? '')
-  const after = headers.get('retry-after')
-  const reset = headers.get('x-ratelimit-reset')
+  const after = headers.get('retry-after') ?? ''
+  const reset = rateLimit(headers, 'reset') ?? ''
   const candidates = [
-    after === null ? Number.NaN : Number(after) * 1000,
-    Date.parse(after ?? '') - now,
-    reset === null ? Number.NaN : Number(reset) * 1000 - now,
+    after === '' ? Number.NaN : Number(after) * 1000,
+    Date.parse(after) - now,
+    reset === '' ? Number.NaN : Number(reset) * 1000 - now,
   ]
-  const wait = candidates.find((ms) => Number.isFinite(ms) && ms >= 0) ?? DEFAULT_RETRY_AFTER_MS
-  return Math.min(Math.max(wait, 1000), MAX_RETRY_AFTER_MS)
+  const wait = candidates.find((ms) => Number.isFinite(ms) && ms >= 0)
+  return wait === undefined ? undefined : Math.min(Math.max(wait, 1000), MAX_RETRY_AFTER_MS)
 }
 
-const errorBody = z.object({ message: z.string() })
-
-/** The host's own explanation; empty if there is none. */
-async function reasonOf(response: Response) {
-  const text = await response.text().catch(() => '')
-  const { data } = errorBody.safeParse(parsedJson(text))
-  return data?.message.slice(0, MAX_REASON_LENGTH) ?? ''
+async function limitedText(response: Response): Promise<string> {
+  if (response.body === null) return ''
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  for await (const chunk of response.body) {
+    bytes += chunk.length
+    text += decoder.decode(chunk, { stream: true })
+    if (bytes > MAX_RESPONSE_BYTES) throw new Error(`it is larger than ${MAX_RESPONSE_BYTES} bytes`)
+  }
+  return text + decoder.decode()
 }
 
-/** The parsed text, or undefined if it is not JSON. */
-export function parsedJson(text: string): unknown {
+/** The message in an error of the host; empty for HTML. */
+function detailOf(text: string): string {
+  const found = findMessage(parsedJson(text), 0)
+  return found === undefined ? '' : found.replaceAll(/\s+/g, ' ').slice(0, MAX_DETAIL_LENGTH)
+}
+
+/** Hosts put the message in `message`, `error`, `error.message` or `errors[0].message`; GitLab has lists by attribute. */
+function findMessage(value: unknown, depth: number): string | undefined {
+  if (typeof value === 'string') return value
+  if (typeof value !== 'object' || value === null || depth > 4) return undefined
+  const inner = value as Record<string, unknown>
+  if (Array.isArray(value)) return findMessage(value[0], depth + 1)
+  const key = ['error_description', 'message', 'error', 'errors'].find((name) => inner[name] !== undefined)
+  if (key !== undefined) return findMessage(inner[key], depth + 1)
+  const [first] = Object.entries(inner)
+  const message = first === undefined || depth === 0 ? undefined : findMessage(first[1], depth + 1)
+  return message === undefined ? undefined : `${first?.[0]}: ${message}`
+}
+
+/** Undefined if it is not JSON. */
+function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
     return undefined
   }
-}
-
-function isTimeout(error: unknown) {
-  return error instanceof Error && error.name === 'TimeoutError'
 }

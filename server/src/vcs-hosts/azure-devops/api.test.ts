@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { fork, NEW, pullRequest, repository } from '../testing/azure-devops-webhooks.ts'
-import { connectionTo, startHostServer } from '../testing/host-server.ts'
+import { startFakeHost } from '../testing/fake-host.ts'
 import { azureDevops } from './api.ts'
+import { fork, NEW, pullRequest, repository } from './testing/bodies.ts'
 
 const ID = 'fabrikam/Fiber Plant/_git/network'
 const PATH = '/fabrikam/Fiber%20Plant/_apis/git/repositories/network'
@@ -10,7 +10,7 @@ const PROFILES = '/profiles'
 
 /** The addresses of Azure DevOps Services lead to the local server. */
 async function setUp(httpUrl = 'https://dev.azure.com') {
-  const host = await startHostServer()
+  const host = await startFakeHost()
   const toLocal: typeof fetch = async (input, init) => {
     const url = (input as string)
       .replace('https://dev.azure.com', host.url)
@@ -18,7 +18,7 @@ async function setUp(httpUrl = 'https://dev.azure.com') {
     return fetch(url, init)
   }
   const address = httpUrl === 'server' ? `${host.url}/tfs` : httpUrl
-  const api = azureDevops.api?.(connectionTo(host, { httpUrl: address, apiUrl: address, fetch: toLocal }))
+  const api = azureDevops.api?.({ ...host.connection, httpUrl: address, apiUrl: address, fetch: toLocal })
   if (!api) throw new Error('Azure DevOps has an API')
   return { host, api, reply: host.reply }
 }
@@ -30,10 +30,8 @@ test('the user and the organizations of a token are in the directory', async () 
 
   expect(await api.readUser()).toBe('Jamal Hartnett')
   expect(await api.listOwners()).toEqual(['fabrikam'])
-  expect(host.requests[0]?.headers.authorization).toBe(
-    `Basic ${Buffer.from(':token-of-the-connection').toString('base64')}`,
-  )
-  expect(host.requests.at(-1)?.query.get('memberId')).toBe('p1')
+  expect(host.requests[0]?.headers.authorization).toBe(`Basic ${Buffer.from(':the-token').toString('base64')}`)
+  expect(host.requests.at(-1)?.query['memberId']).toBe('p1')
 })
 
 test('a token of one organization is used with its address', async () => {
@@ -58,12 +56,12 @@ test('a server of its own has collections', async () => {
 })
 
 test.each([
-  { status: 203, text: '<html>Sign in</html>' },
-  { status: 302, headers: { location: '/_signin?realm=dev.azure.com' }, text: '' },
+  { status: 203, body: '<html>Sign in</html>' },
+  { status: 302, headers: { location: '/_signin?realm=dev.azure.com' }, body: '' },
 ])('a page to sign in means that the token is refused', async (answer) => {
   const { api, reply } = await setUp()
   reply(`GET ${PATH}`, answer)
-  reply('GET /_signin', { text: '<html>Sign in</html>' })
+  reply('GET /_signin', { body: '<html>Sign in</html>' })
 
   reply(`POST ${PATH}/commits/${NEW}/statuses`, answer)
   const status = { context: 'a', state: 'pending', description: '', url: 'https://g.example' } as const
@@ -111,7 +109,7 @@ test('branches are searched on the host', async () => {
   reply(`GET ${PATH}/refs`, { body: { value: [{ name: 'refs/heads/feature/vpn' }] } })
 
   expect(await api.listBranches(ID, 'vpn')).toEqual(['feature/vpn'])
-  expect(Object.fromEntries(host.requests[0]?.query ?? [])).toMatchObject({ filter: 'heads/', filterContains: 'vpn' })
+  expect(host.requests[0]?.query).toMatchObject({ filter: 'heads/', filterContains: 'vpn' })
 })
 
 test('a webhook is a service hook for each event, and replaces those with its address', async () => {
@@ -142,8 +140,8 @@ test('a webhook is a service hook for each event, and replaces those with its ad
     },
     consumerInputs: { url, basicAuthUsername: 'groundstate', basicAuthPassword: 's3cret' },
   })
-  const deletions = host.requests.filter(({ method }) => method === 'DELETE').map(({ path }) => path)
-  expect(deletions).toEqual(['old', 'hook-1', 'hook-2', 'hook-3', 'hook-4'].map((hook) => `${HOOKS}/${hook}`))
+  const deletions = host.asked().filter((route) => route.startsWith('DELETE'))
+  expect(deletions).toEqual(['old', 'hook-1', 'hook-2', 'hook-3', 'hook-4'].map((hook) => `DELETE ${HOOKS}/${hook}`))
 })
 
 test('service hooks that were created before a failure are deleted', async () => {
@@ -158,7 +156,7 @@ test('service hooks that were created before a failure are deleted', async () =>
   const created = api.createWebhook(ID, { url: 'https://g.example', secret: 's3cret' })
 
   await expect(created).rejects.toMatchObject({ kind: 'forbidden', message: expect.stringContaining('denied for ***') })
-  expect(host.requests.at(-1)).toMatchObject({ method: 'DELETE', path: `${HOOKS}/hook-1` })
+  expect(host.requests.at(-1)).toMatchObject({ route: `DELETE ${HOOKS}/hook-1` })
 })
 
 test('pull requests are listed, and one is read with the message of its head', async () => {

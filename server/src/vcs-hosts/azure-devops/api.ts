@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { branchName, decoded, withoutUser } from '../bodies.ts'
 import { type Host, type HostApi, type HostConnection, HostError, type HostRepository } from '../host.ts'
-import { type JsonHost, type JsonRequest, orUndefined, readPages, request } from '../json-requests.ts'
-import { BRANCH, decoded, withoutPrefix } from '../webhook-bodies.ts'
+import { type ApiHost, type ApiRequest, readPages, request, undefinedIfMissing } from '../requests.ts'
 import { azureDirectory } from './directory.ts'
 import {
   type AzureRepository,
@@ -15,7 +15,7 @@ import {
   subscriptionSchema,
   threadSchema,
 } from './schemas.ts'
-import { azureDevopsWebhooks, identifierOf, pullRequestOf, WEBHOOK_USER, withoutUser } from './webhooks.ts'
+import { azureDevopsWebhooks, EVENTS, identifierOf, pullRequestOf, WEBHOOK_USER } from './webhooks.ts'
 
 /** Azure DevOps Server 2019 has it, and all later ones. */
 const VERSION = 'api-version=5.0'
@@ -38,6 +38,7 @@ export const azureDevops: Host = {
   addresses: (httpUrl = CLOUD) => ({ httpUrl, apiUrl: httpUrl }),
   webhooks: azureDevopsWebhooks,
   api: azureDevopsApi,
+  oauth: null,
   repositoryUrls({ httpUrl }, identifier) {
     const { owner, project, name } = partsOf(identifier)
     const root = new URL(httpUrl).hostname === 'dev.azure.com' ? CLOUD : httpUrl
@@ -55,16 +56,15 @@ export const azureDevopsServer: Host = {
 }
 
 function azureDevopsApi(connection: HostConnection): HostApi {
-  const host: JsonHost = {
-    name: `Azure DevOps (${new URL(connection.httpUrl).host})`,
+  const host: ApiHost = {
+    name: azureDevops.name,
     connection,
     headers: { authorization: `Basic ${Buffer.from(`:${connection.token}`).toString('base64')}` },
     // A token that is not valid gets a page to sign in.
-    refusesToken: (response) =>
-      response.status === 203 || /_signin/i.test(response.headers.get('location') ?? response.url),
+    refusesToken: (response) => response.status === 203 || /_signin/i.test(response.headers.get('location') ?? ''),
   }
   const directory = azureDirectory(host, connection)
-  type Input = Omit<JsonRequest, 'url'> & { path: string }
+  type Input = Omit<ApiRequest, 'url'> & { path: string }
   const send = <T>(schema: z.ZodType<T>, { path, ...input }: Input) =>
     request(host, schema, { ...input, url: `${directory.root}/${path}${path.includes('?') ? '&' : '?'}${VERSION}` })
 
@@ -81,7 +81,7 @@ function azureDevopsApi(connection: HostConnection): HostApi {
   async function deleteSubscriptions(owner: string, task: string, ids: string[]) {
     for (const id of ids) {
       const path = `${owner}/_apis/hooks/subscriptions/${encodeURIComponent(id)}`
-      await orUndefined(send(z.unknown(), { task, method: 'DELETE', path }))
+      await undefinedIfMissing(send(z.unknown(), { task, method: 'DELETE', path }))
     }
   }
 
@@ -98,20 +98,20 @@ function azureDevopsApi(connection: HostConnection): HostApi {
       }
       const rows = found
         .filter(({ isDisabled }) => isDisabled !== true)
-        .map(repository)
+        .map(repositoryOf)
         .filter(({ identifier }) => identifier.toLowerCase().includes(query.toLowerCase()))
       const isLast = page * size >= rows.length
       return { rows: rows.slice((page - 1) * size, page * size), nextPage: isLast ? null : page + 1 }
     },
     async findRepository(identifier) {
-      const found = await orUndefined(readRepository(identifier))
-      return found && repository(found)
+      const found = await undefinedIfMissing(readRepository(identifier))
+      return found && repositoryOf(found)
     },
     async listBranches(identifier, query) {
       const filter = query === '' ? '' : `&filterContains=${encodeURIComponent(query)}`
       const path = `${pathOf(identifier)}/refs?filter=heads/${filter}&$top=${PAGE_SIZE}`
       const { value } = await send(listOf(refSchema), { task: `list the branches of ${identifier}`, path })
-      return value.map(({ name }) => withoutPrefix(BRANCH, name))
+      return value.map(({ name }) => branchName(name))
     },
     async createWebhook(identifier, { url, secret }) {
       const task = `create a service hook of ${identifier}`
@@ -138,7 +138,7 @@ function azureDevopsApi(connection: HostConnection): HostApi {
             },
           }
           const path = `${owner}/_apis/hooks/subscriptions`
-          created.push((await send(subscriptionSchema, { task, method: 'POST', path, body, secret })).id)
+          created.push((await send(subscriptionSchema, { task, method: 'POST', path, body, secrets: [secret] })).id)
         }
       } catch (error) {
         await deleteSubscriptions(owner, task, created)
@@ -154,22 +154,25 @@ function azureDevopsApi(connection: HostConnection): HostApi {
     async listOpenPullRequests(identifier) {
       const task = `list the pull requests of ${identifier}`
       const repository = await readRepository(identifier)
-      const rows = await readPages(host, task, 0, async (start) => {
+      const readPage = async (start: number) => {
         const range = `$top=${PAGE_SIZE}&$skip=${start}`
         const path = `${pathOf(identifier)}/pullrequests?searchCriteria.status=active&${range}`
         const { value } = await send(listOf(listedPullRequestSchema), { task, path })
-        return { rows: value, next: value.length < PAGE_SIZE ? null : start + PAGE_SIZE }
-      })
+        return { data: value, next: value.length < PAGE_SIZE ? null : start + PAGE_SIZE }
+      }
+      const rows = await readPages(task, readPage, { first: 0 })
       return rows.map((row) => pullRequestOf(row, repository))
     },
     async findPullRequest(identifier, number) {
       const task = `read the pull request ${number} of ${identifier}`
       const path = `${pathOf(identifier)}/pullrequests/${number}`
-      const row = await orUndefined(send(pullRequestSchema, { task, path }))
+      const row = await undefinedIfMissing(send(pullRequestSchema, { task, path }))
       if (row === undefined) return undefined
       const pullRequest = pullRequestOf(row, row.repository)
       const { head } = pullRequest
-      const commit = await orUndefined(send(commitSchema, { task, path: `${pathOf(identifier)}/commits/${head.sha}` }))
+      const commit = await undefinedIfMissing(
+        send(commitSchema, { task, path: `${pathOf(identifier)}/commits/${head.sha}` }),
+      )
       return { ...pullRequest, head: { ...head, message: commit?.comment ?? '' } }
     },
     async setStatus(identifier, sha, { context, state, description, url }) {
@@ -193,7 +196,7 @@ function azureDevopsApi(connection: HostConnection): HostApi {
       if (id !== null) {
         // The text of a thread is its first comment.
         const comment = { task, method: 'PATCH', path: `${path}/${id}/comments/1`, body: { content: body } }
-        const edited = await orUndefined(send(commentSchema, comment))
+        const edited = await undefinedIfMissing(send(commentSchema, comment))
         if (edited !== undefined && edited.isDeleted !== true) return id
       }
       // An active thread would block the pull request where policies require resolved comments.
@@ -202,14 +205,6 @@ function azureDevopsApi(connection: HostConnection): HostApi {
     },
   }
 }
-
-/** Filters leave out votes and reviewers, which updates do not show. */
-const EVENTS = [
-  { eventType: 'git.push' },
-  { eventType: 'git.pullrequest.created' },
-  { eventType: 'git.pullrequest.updated', notificationType: 'PushNotification' },
-  { eventType: 'git.pullrequest.updated', notificationType: 'StatusUpdateNotification' },
-]
 
 /** Names may be percent-encoded. Throws a `HostError` for other than `organization/project/_git/repository`. */
 function partsOf(identifier: string) {
@@ -226,7 +221,7 @@ function pathOf(identifier: string) {
   return [owner, project, '_apis', 'git', 'repositories', name].map(encodeURIComponent).join('/')
 }
 
-function repository(row: AzureRepository): HostRepository {
+function repositoryOf(row: AzureRepository): HostRepository {
   const identifier = identifierOf(row)
   return {
     identifier,
@@ -234,6 +229,6 @@ function repository(row: AzureRepository): HostRepository {
     page: row.webUrl ?? withoutUser(row.remoteUrl),
     clone: withoutUser(row.remoteUrl),
     ssh: row.sshUrl ?? null,
-    defaultBranch: withoutPrefix(BRANCH, row.defaultBranch ?? ''),
+    defaultBranch: branchName(row.defaultBranch ?? ''),
   }
 }

@@ -1,6 +1,6 @@
+import { decoded } from '../bodies.ts'
 import type { HostConnection } from '../host.ts'
-import { type JsonHost, request } from '../json-requests.ts'
-import { decoded } from '../webhook-bodies.ts'
+import { type ApiHost, request } from '../requests.ts'
 import { accountSchema, collectionSchema, connectionDataSchema, listOf, profileSchema } from './schemas.ts'
 
 /** The user of a token, and the organizations or collections that it reaches. */
@@ -17,7 +17,7 @@ const PROFILES = 'https://app.vssps.visualstudio.com/_apis'
  * Azure DevOps Services has a directory of its organizations, which only tokens for all of them may read. For the others, the address of the
  * connection has the organization: `https://dev.azure.com/acme`.
  */
-export function azureDirectory(host: JsonHost, { apiUrl }: Pick<HostConnection, 'apiUrl'>): AzureDirectory {
+export function azureDirectory(host: ApiHost, { apiUrl }: Pick<HostConnection, 'apiUrl'>): AzureDirectory {
   const { origin, pathname, hostname } = new URL(apiUrl)
   const organization = decoded(pathname.split('/')[1] ?? '')
   const task = 'read the user of the token'

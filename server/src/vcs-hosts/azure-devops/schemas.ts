@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { sha } from '../bodies.ts'
 
 /* Bodies of service hooks (Microsoft documentation, "Service hook events") and of the REST API 5.0, reduced to what is read. */
 
@@ -28,14 +29,14 @@ export const eventSchema = z.looseObject({ id: z.string(), eventType: z.string()
 export const pushSchema = z.looseObject({
   resource: z.looseObject({
     /** Absent for deletions. */
-    commits: z.array(z.looseObject({ commitId: z.string(), comment: z.string().nullish() })).nullish(),
-    refUpdates: z.array(z.looseObject({ name: z.string(), oldObjectId: z.string(), newObjectId: z.string() })),
+    commits: z.array(z.looseObject({ commitId: sha, comment: z.string().nullish() })).nullish(),
+    refUpdates: z.array(z.looseObject({ name: z.string(), oldObjectId: sha, newObjectId: sha })),
     repository: repositorySchema,
     pushedBy: person,
   }),
 })
 
-const commit = z.looseObject({ commitId: z.string() })
+const commit = z.looseObject({ commitId: sha })
 
 /** In lists, `repository` lacks its addresses. */
 export const listedPullRequestSchema = z.looseObject({

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { webhook } from '../testing/fake-host.ts'
 import {
   fork,
   NEW,
@@ -9,8 +10,7 @@ import {
   pushOfNotes,
   pushOfSeveral,
   repository,
-} from '../testing/azure-devops-webhooks.ts'
-import { webhook } from '../testing/host-server.ts'
+} from './testing/bodies.ts'
 import { azureDevopsWebhooks, identifierOf } from './webhooks.ts'
 
 const PAGE = 'https://dev.azure.com/fabrikam/Fiber%20Plant/_git/network'

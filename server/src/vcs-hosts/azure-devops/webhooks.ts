@@ -1,5 +1,5 @@
+import { branchName, decoded, headerOf, isNoCommit, isSame, parseBody, parseRef, withoutUser } from '../bodies.ts'
 import type { HostEvent, HostWebhooks, PullRequest, Sender, WebhookRequest } from '../host.ts'
-import { BRANCH, decoded, headerOf, isSame, isZero, parseBody, TAG, withoutPrefix } from '../webhook-bodies.ts'
 import {
   type AzurePerson,
   type AzureRepository,
@@ -11,6 +11,14 @@ import {
 
 /** Azure DevOps does not sign requests: it sends a user and a password, which is the secret. */
 export const WEBHOOK_USER = 'groundstate'
+
+/** Events of service hooks to create. Filters leave out votes and reviewers, which updates do not show. */
+export const EVENTS = [
+  { eventType: 'git.push' },
+  { eventType: 'git.pullrequest.created' },
+  { eventType: 'git.pullrequest.updated', notificationType: 'PushNotification' },
+  { eventType: 'git.pullrequest.updated', notificationType: 'StatusUpdateNotification' },
+]
 
 export const azureDevopsWebhooks: HostWebhooks = {
   verify(request, secret) {
@@ -26,37 +34,36 @@ export const azureDevopsWebhooks: HostWebhooks = {
   },
   parse(request) {
     const { eventType } = parseBody(eventSchema, request)
-    if (eventType === 'git.push') return pushed(request)
-    if (eventType.startsWith('git.pullrequest.')) return pullRequestChanged(request, eventType)
+    if (eventType === 'git.push') return parsePush(request)
+    if (eventType.startsWith('git.pullrequest.')) return parsePullRequest(request, eventType)
     return { identifier: undefined, ignored: `events of kind ${eventType} start nothing` }
   },
 }
 
-function pushed(request: WebhookRequest) {
+function parsePush(request: WebhookRequest) {
   const { repository, refUpdates, commits, pushedBy } = parseBody(pushSchema, request).resource
   const identifier = identifierOf(repository)
   const page = pageOf(repository)
   const sender = senderOf(pushedBy)
   const events = refUpdates.flatMap(({ name, oldObjectId, newObjectId }): HostEvent[] => {
     const message = commits?.find(({ commitId }) => commitId === newObjectId)?.comment ?? ''
-    const commit = isZero(newObjectId) ? null : { sha: newObjectId, message, url: `${page}/commit/${newObjectId}` }
-    if (name.startsWith(TAG)) return [{ kind: 'tag', tag: withoutPrefix(TAG, name), commit, sender }]
-    if (!name.startsWith(BRANCH)) return []
-    const before = isZero(oldObjectId) ? null : oldObjectId
+    const commit = isNoCommit(newObjectId) ? null : { sha: newObjectId, message, url: `${page}/commit/${newObjectId}` }
+    const ref = parseRef(name)
+    if (!ref) return []
+    if (ref.kind === 'tag') return [{ kind: 'tag', tag: ref.name, commit, sender }]
+    const before = isNoCommit(oldObjectId) ? null : oldObjectId
     const compareUrl =
       before === null || commit === null
         ? (commit?.url ?? '')
         : `${page}/branchCompare?baseVersion=GC${before}&targetVersion=GC${newObjectId}`
-    return [
-      { kind: 'push', branch: withoutPrefix(BRANCH, name), before, commit, compareUrl, sender, changedFiles: null },
-    ]
+    return [{ kind: 'push', branch: ref.name, before, commit, compareUrl, sender, changedFiles: null }]
   })
   const [first, ...others] = events
   if (first === undefined) return { identifier, ignored: 'no branch or tag changed' }
   return { identifier, events: [first, ...others] as [HostEvent, ...HostEvent[]] }
 }
 
-function pullRequestChanged(request: WebhookRequest, eventType: string) {
+function parsePullRequest(request: WebhookRequest, eventType: string) {
   const row = parseBody(pullRequestHookSchema, request).resource
   const identifier = identifierOf(row.repository)
   const action = actionOf(eventType, row.status)
@@ -87,8 +94,8 @@ export function pullRequestOf(row: ListedPullRequest, repository: AzureRepositor
     title: row.title,
     body: row.description ?? '',
     url: `${page}/pullrequest/${row.pullRequestId}`,
-    head: { branch: withoutPrefix(BRANCH, row.sourceRefName), sha, message: '', url: `${page}/commit/${sha}` },
-    base: { branch: withoutPrefix(BRANCH, row.targetRefName), sha: row.lastMergeTargetCommit?.commitId ?? null },
+    head: { branch: branchName(row.sourceRefName), sha, message: '', url: `${page}/commit/${sha}` },
+    base: { branch: branchName(row.targetRefName), sha: row.lastMergeTargetCommit?.commitId ?? null },
     isFork,
     // Azure DevOps has refs for trial merges only.
     headRef: isFork ? null : row.sourceRefName,
@@ -109,8 +116,6 @@ export function identifierOf({ project, name, remoteUrl }: AzureRepository): str
   const owner = domain === 'visualstudio.com' ? account : collection
   return `${decoded(owner ?? '')}/${project.name}/_git/${name}`
 }
-
-export const withoutUser = (url: string) => url.replace(/^(https?:\/\/)[^/@]*@/, '$1')
 
 const pageOf = ({ webUrl, remoteUrl }: AzureRepository) => webUrl ?? withoutUser(remoteUrl)
 

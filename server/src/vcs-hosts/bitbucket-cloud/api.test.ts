@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { fork, NEW, pullRequest } from '../testing/bitbucket-cloud-webhooks.ts'
-import { connectionTo, startHostServer } from '../testing/host-server.ts'
+import { startFakeHost } from '../testing/fake-host.ts'
 import { bitbucketCloud } from './api.ts'
+import { fork, NEW, pullRequest } from './testing/bodies.ts'
 
 const ID = 'acme/network'
 const PATH = '/repositories/acme/network'
@@ -19,16 +19,16 @@ const repository = (name: string) => ({
 })
 
 async function setUp(username: string | null = 'emma@example.com') {
-  const host = await startHostServer()
-  const api = bitbucketCloud.api?.(connectionTo(host, { username }))
+  const host = await startFakeHost()
+  const api = bitbucketCloud.api?.({ ...host.connection, username })
   if (!api) throw new Error('Bitbucket Cloud has an API')
   return { host, api, reply: host.reply }
 }
 
 test.each([
-  ['emma@example.com', `Basic ${Buffer.from('emma@example.com:token-of-the-connection').toString('base64')}`],
-  ['x-token-auth', 'Bearer token-of-the-connection'],
-  [null, 'Bearer token-of-the-connection'],
+  ['emma@example.com', `Basic ${Buffer.from('emma@example.com:the-token').toString('base64')}`],
+  ['x-token-auth', 'Bearer the-token'],
+  [null, 'Bearer the-token'],
 ])('with the user %s, requests are authorized by %s', async (username, authorization) => {
   const { host, api, reply } = await setUp(username)
   reply('GET /user', { body: { nickname: 'emmap1', display_name: 'Emma Jones', links: {} } })
@@ -51,8 +51,8 @@ test('repositories of all workspaces are searched, one workspace after the other
   reply('GET /user/workspaces', { body: { values: workspaces } })
   reply('GET /repositories/acme', ({ query }) => ({
     body: {
-      values: [repository(`acme/${query.get('page')}`)],
-      ...(query.get('page') === '1' ? { next: 'page 2' } : {}),
+      values: [repository(`acme/${query['page']}`)],
+      ...(query['page'] === '1' ? { next: 'page 2' } : {}),
     },
   }))
   reply('GET /repositories/empty', { body: { values: [] } })
@@ -66,7 +66,7 @@ test('repositories of all workspaces are searched, one workspace after the other
   }
 
   expect(found).toEqual(['acme/1', 'acme/2', 'other/network'])
-  expect(host.requests[1]?.query.get('q')).toBe('name~"net"')
+  expect(host.requests[1]?.query['q']).toBe('name~"net"')
 })
 
 test('a workspace in the query is the only one that is searched', async () => {
@@ -124,19 +124,19 @@ test('a webhook is created, replaced and deleted', async () => {
   }
   expect(host.bodies(`POST ${PATH}/hooks`)).toEqual([body])
   expect(host.bodies(`PUT ${PATH}/hooks/%7Bb1%7D`)).toEqual([body])
-  expect(host.requests.at(-1)).toMatchObject({ method: 'DELETE', path: `${PATH}/hooks/%7Bb1%7D` })
+  expect(host.requests.at(-1)).toMatchObject({ route: `DELETE ${PATH}/hooks/%7Bb1%7D` })
 })
 
 test('all pages of open pull requests and branches that match are listed', async () => {
   const { api, host, reply } = await setUp()
   reply(`GET ${PATH}/pullrequests`, ({ query }) => ({
-    body: { values: [pullRequest.pullrequest], ...(query.get('page') === '1' ? { next: 'http://127.0.0.1:1/' } : {}) },
+    body: { values: [pullRequest.pullrequest], ...(query['page'] === '1' ? { next: 'http://127.0.0.1:1/' } : {}) },
   }))
   reply(`GET ${PATH}/refs/branches`, { body: { values: [{ name: 'main' }] } })
 
   expect(await api.listOpenPullRequests(ID)).toHaveLength(2)
   expect(await api.listBranches(ID, 'ma')).toEqual(['main'])
-  expect(host.requests.at(-1)?.query.get('q')).toBe('name~"ma"')
+  expect(host.requests.at(-1)?.query['q']).toBe('name~"ma"')
 })
 
 test('a pull request has the full ids of its commits', async () => {

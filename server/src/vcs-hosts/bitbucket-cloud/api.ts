@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { withoutUser } from '../bodies.ts'
 import type { Host, HostApi, HostConnection, HostPage, HostRepository, PullRequest } from '../host.ts'
-import { type JsonHost, type JsonRequest, orUndefined, readPages, request } from '../json-requests.ts'
+import { oauthOf } from '../oauth.ts'
+import { type ApiHost, type ApiRequest, readPages, request, undefinedIfMissing } from '../requests.ts'
 import {
   branchSchema,
   type BitbucketPullRequest,
@@ -36,6 +38,16 @@ export const bitbucketCloud: Host = {
   addresses: () => ({ httpUrl: 'https://bitbucket.org', apiUrl: 'https://api.bitbucket.org/2.0' }),
   webhooks: bitbucketCloudWebhooks,
   api: bitbucketCloudApi,
+  oauth: (connection) =>
+    oauthOf({
+      name: bitbucketCloud.name,
+      connection,
+      authorizePath: '/site/oauth2/authorize',
+      tokenPath: '/site/oauth2/access_token',
+      // Scopes are settings of the OAuth consumer.
+      scope: null,
+      credentialsIn: 'header',
+    }),
   repositoryUrls: ({ httpUrl }, identifier) => ({
     page: `${httpUrl}/${identifier}`,
     clone: `${httpUrl}/${identifier}.git`,
@@ -52,19 +64,19 @@ function bitbucketCloudApi(connection: HostConnection): HostApi {
   const { apiUrl, username, token } = connection
   const basic =
     username === null || username === TOKEN_USER ? undefined : Buffer.from(`${username}:${token}`).toString('base64')
-  const host: JsonHost = {
-    name: 'Bitbucket Cloud',
+  const host: ApiHost = {
+    name: bitbucketCloud.name,
     connection,
     headers: { authorization: basic === undefined ? `Bearer ${token}` : `Basic ${basic}` },
   }
-  const send = <T>(schema: z.ZodType<T>, input: Omit<JsonRequest, 'url'> & { path: string }) =>
+  const send = <T>(schema: z.ZodType<T>, input: Omit<ApiRequest, 'url'> & { path: string }) =>
     request(host, schema, { ...input, url: `${apiUrl}${input.path}` })
 
   /** Rows of all pages. Pages are counted here: an address in a response is not to be trusted with the token. */
   const all = async <T>(schema: z.ZodType<T>, task: string, path: string): Promise<T[]> =>
-    readPages(host, task, 1, async (page) => {
+    readPages(task, async (page) => {
       const { values, next } = await send(pageOf(schema), { task, path: `${path}&page=${page}` })
-      return { rows: values, next: next === undefined ? null : page + 1 }
+      return { data: values, next: next === undefined ? null : page + 1 }
     })
 
   const listOwners = async () =>
@@ -78,7 +90,9 @@ function bitbucketCloudApi(connection: HostConnection): HostApi {
     const commit = async (repository: string | undefined, sha: string | null) => {
       if (sha === null || sha === '' || repository === undefined) return undefined
       const task = `read the commit ${sha} of ${repository}`
-      return orUndefined(send(commitSchema, { task, path: `/repositories/${encoded(repository)}/commit/${sha}` }))
+      return undefinedIfMissing(
+        send(commitSchema, { task, path: `/repositories/${encoded(repository)}/commit/${sha}` }),
+      )
     }
     const head = await commit(row.source.repository?.full_name, pullRequest.head.sha)
     const base = await commit(identifier, pullRequest.base.sha)
@@ -112,7 +126,7 @@ function bitbucketCloudApi(connection: HostConnection): HostApi {
         position = hasMore ? position + 1 : (Math.floor(position / 1000) + 1) * 1000
         const isLast = owners[Math.floor(position / 1000)] === undefined
         const result: HostPage<HostRepository> = {
-          rows: found.values.map(repository),
+          rows: found.values.map(repositoryOf),
           nextPage: isLast ? null : position + 1,
         }
         if (result.rows.length > 0 || isLast) return result
@@ -120,8 +134,10 @@ function bitbucketCloudApi(connection: HostConnection): HostApi {
     },
     async findRepository(identifier) {
       const path = `/repositories/${encoded(identifier)}`
-      const found = await orUndefined(send(repositorySchema, { task: `read the repository ${identifier}`, path }))
-      return found && repository(found)
+      const found = await undefinedIfMissing(
+        send(repositorySchema, { task: `read the repository ${identifier}`, path }),
+      )
+      return found && repositoryOf(found)
     },
     async listBranches(identifier, query) {
       const filter = query === '' ? '' : `&q=${encodeURIComponent(`name~"${query.replaceAll(/["\\]/g, '')}"`)}`
@@ -140,14 +156,16 @@ function bitbucketCloudApi(connection: HostConnection): HostApi {
             method: 'PUT',
             path: `${path}/${encodeURIComponent(existing.uuid)}`,
             body,
-            secret,
+            secrets: [secret],
           })
-        : await send(hookSchema, { task, method: 'POST', path, body, secret })
+        : await send(hookSchema, { task, method: 'POST', path, body, secrets: [secret] })
       return hook.uuid
     },
     async deleteWebhook(identifier, id) {
       const path = `/repositories/${encoded(identifier)}/hooks/${encodeURIComponent(id)}`
-      await orUndefined(send(z.unknown(), { task: `delete the webhook of ${identifier}`, method: 'DELETE', path }))
+      await undefinedIfMissing(
+        send(z.unknown(), { task: `delete the webhook of ${identifier}`, method: 'DELETE', path }),
+      )
     },
     async listOpenPullRequests(identifier) {
       const path = `/repositories/${encoded(identifier)}/pullrequests?state=OPEN&pagelen=50`
@@ -156,7 +174,7 @@ function bitbucketCloudApi(connection: HostConnection): HostApi {
     async findPullRequest(identifier, number) {
       const path = `/repositories/${encoded(identifier)}/pullrequests/${number}`
       const task = `read the pull request ${number} of ${identifier}`
-      const found = await orUndefined(send(pullRequestSchema, { task, path }))
+      const found = await undefinedIfMissing(send(pullRequestSchema, { task, path }))
       return found && completed(identifier, found)
     },
     async setStatus(identifier, sha, { context, state, description, url }) {
@@ -176,7 +194,7 @@ function bitbucketCloudApi(connection: HostConnection): HostApi {
         body: { content: { raw: body.slice(0, MAX_COMMENT_LENGTH) } },
       }
       const put = () => send(commentSchema, { ...input, method: 'PUT', path: `${path}/${id}` })
-      const edited = id === null ? undefined : await orUndefined(put())
+      const edited = id === null ? undefined : await undefinedIfMissing(put())
       if (edited !== undefined && edited.deleted !== true) return String(edited.id)
       return String((await send(commentSchema, { ...input, method: 'POST', path })).id)
     },
@@ -185,14 +203,14 @@ function bitbucketCloudApi(connection: HostConnection): HostApi {
 
 const encoded = (identifier: string) => identifier.split('/').map(encodeURIComponent).join('/')
 
-function repository(row: z.infer<typeof repositorySchema>): HostRepository {
+function repositoryOf(row: z.infer<typeof repositorySchema>): HostRepository {
   const clone = (name: string) => row.links.clone.find((link) => link.name === name)?.href
   return {
     identifier: row.full_name,
     displayIdentifier: row.full_name,
     page: row.links.html.href,
     // The address has the user of the token.
-    clone: (clone('https') ?? `${row.links.html.href}.git`).replace(/^(https?:\/\/)[^/@]*@/, '$1'),
+    clone: withoutUser(clone('https') ?? `${row.links.html.href}.git`),
     ssh: clone('ssh') ?? null,
     defaultBranch: row.mainbranch?.name ?? '',
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { sha } from '../bodies.ts'
 
 /* Bodies of webhooks (Atlassian documentation, "Event payloads") and of the REST API 2.0, reduced to what is read. */
 
@@ -20,7 +21,7 @@ const change = z.looseObject({
   type: z.string(),
   name: z.string(),
   target: z.looseObject({
-    hash: z.string(),
+    hash: sha,
     message: z.string().optional(),
     links: z.looseObject({ html: link.optional() }).default({}),
   }),
@@ -42,10 +43,13 @@ export const pushSchema = z.looseObject({
   }),
 })
 
+/** Pull requests abbreviate ids to 12 digits. */
+const shortSha = z.string().regex(/^[0-9a-f]{12,64}$/, 'it must be the id of a commit')
+
 const side = z.looseObject({
   branch: z.looseObject({ name: z.string() }),
-  /** Null if the commit is gone. Its id has 12 digits. */
-  commit: z.looseObject({ hash: z.string(), links: z.looseObject({ html: link.optional() }).default({}) }).nullable(),
+  /** Null if the commit is gone. */
+  commit: z.looseObject({ hash: shortSha, links: z.looseObject({ html: link.optional() }).default({}) }).nullable(),
   /** Null if it was deleted. */
   repository: namedRepository.nullable(),
 })
@@ -58,7 +62,7 @@ export const pullRequestSchema = z.looseObject({
   author: account.nullable(),
   source: side,
   destination: side,
-  merge_commit: z.looseObject({ hash: z.string() }).nullish(),
+  merge_commit: z.looseObject({ hash: shortSha }).nullish(),
   links: z.looseObject({ html: link }),
 })
 export type BitbucketPullRequest = z.infer<typeof pullRequestSchema>
@@ -78,7 +82,7 @@ export const workspaceSchema = z.looseObject({
 export const branchSchema = z.looseObject({ name: z.string() })
 export const hookSchema = z.looseObject({ uuid: z.string(), url: z.string() })
 export const commentSchema = z.looseObject({ id: z.int(), deleted: z.boolean().optional() })
-export const commitSchema = z.looseObject({ hash: z.string(), message: z.string() })
+export const commitSchema = z.looseObject({ hash: sha, message: z.string() })
 
 export const repositorySchema = z.looseObject({
   full_name: z.string(),

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { signedWebhook, webhook } from '../testing/fake-host.ts'
 import {
   fork,
   lostFork,
@@ -9,8 +10,7 @@ import {
   push,
   pushOfNothing,
   pushOfSeveral,
-} from '../testing/bitbucket-cloud-webhooks.ts'
-import { signedWebhook, webhook } from '../testing/host-server.ts'
+} from './testing/bodies.ts'
 import { bitbucketCloudWebhooks } from './webhooks.ts'
 
 const SECRET = 'secret of the webhook'

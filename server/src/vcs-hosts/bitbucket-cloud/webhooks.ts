@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import type { HostEvent, HostWebhooks, PullRequest, Sender, WebhookRequest } from '../host.ts'
-import { headerOf, isSignedBody, NOBODY, parseBody } from '../webhook-bodies.ts'
+import { headerOf, isSignedBody, NOBODY, parseBody } from '../bodies.ts'
+import type { HostEvent, HostWebhooks, PullRequest, PullRequestEvent, Sender, WebhookRequest } from '../host.ts'
 import {
   anyHookSchema,
   type BitbucketAccount,
@@ -9,23 +9,23 @@ import {
   pushSchema,
 } from './schemas.ts'
 
-const ACTIONS: Record<string, 'opened' | 'updated' | 'merged' | 'closed'> = {
-  'pullrequest:created': 'opened',
-  'pullrequest:updated': 'updated',
-  'pullrequest:fulfilled': 'merged',
-  'pullrequest:rejected': 'closed',
-}
+const PULL_REQUEST_ACTIONS: ReadonlyMap<string, PullRequestEvent['action']> = new Map([
+  ['pullrequest:created', 'opened'],
+  ['pullrequest:updated', 'updated'],
+  ['pullrequest:fulfilled', 'merged'],
+  ['pullrequest:rejected', 'closed'],
+])
 
-export const EVENTS = ['repo:push', ...Object.keys(ACTIONS)]
+export const EVENTS = ['repo:push', ...PULL_REQUEST_ACTIONS.keys()]
 
 export const bitbucketCloudWebhooks: HostWebhooks = {
-  verify: (request, secret) => isSignedBody(request, 'x-hub-signature', secret),
+  verify: (request, secret) => isSignedBody(request, secret, { signature: headerOf(request, 'x-hub-signature') }),
   // Repetitions have the same id, and another `X-Attempt-Number`.
   deliveryId: (request) => headerOf(request, 'x-request-uuid'),
   parse(request) {
     const key = headerOf(request, 'x-event-key') ?? ''
-    if (key === 'repo:push') return pushed(request)
-    const action = ACTIONS[key]
+    if (key === 'repo:push') return parsePush(request)
+    const action = PULL_REQUEST_ACTIONS.get(key)
     if (action === undefined) {
       const { repository } = parseBody(anyHookSchema, request)
       return { identifier: repository?.full_name, ignored: `events of kind ${key} start nothing` }
@@ -38,7 +38,7 @@ export const bitbucketCloudWebhooks: HostWebhooks = {
   },
 }
 
-function pushed(request: WebhookRequest) {
+function parsePush(request: WebhookRequest) {
   const { actor, repository, push } = parseBody(pushSchema, request)
   const [first, ...others] = push.changes.flatMap((change) => eventOf(change, senderOf(actor)))
   const identifier = repository.full_name

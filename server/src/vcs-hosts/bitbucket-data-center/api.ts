@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { decoded, withoutUser } from '../bodies.ts'
 import { type Host, type HostApi, type HostConnection, HostError, type HostRepository } from '../host.ts'
-import { type JsonHost, type JsonRequest, orUndefined, readPages, request, requestJson } from '../json-requests.ts'
-import { decoded } from '../webhook-bodies.ts'
+import { type ApiHost, type ApiRequest, readPages, request, requestJson, undefinedIfMissing } from '../requests.ts'
 import {
   type BitbucketRepository,
   branchSchema,
@@ -32,6 +32,7 @@ export const bitbucketDataCenter: Host = {
   addresses: (httpUrl) => (httpUrl === undefined ? null : { httpUrl, apiUrl: `${httpUrl}/rest/api/1.0` }),
   webhooks: bitbucketDataCenterWebhooks,
   api: bitbucketDataCenterApi,
+  oauth: null,
   repositoryUrls: ({ httpUrl }, identifier) => ({
     page: `${httpUrl}/${pathOf(identifier)}`,
     clone: `${httpUrl}/scm/${identifier.toLowerCase()}.git`,
@@ -44,8 +45,8 @@ export const bitbucketDataCenter: Host = {
 function bitbucketDataCenterApi(connection: HostConnection): HostApi {
   const root = connection.apiUrl.replace(/\/rest(?:\/.*)?$/, '')
   const rest = `${root}/rest/api/1.0`
-  const host: JsonHost = {
-    name: `Bitbucket Data Center (${new URL(connection.httpUrl).host})`,
+  const host: ApiHost = {
+    name: bitbucketDataCenter.name,
     connection,
     headers: {
       authorization: `Bearer ${connection.token}`,
@@ -53,33 +54,35 @@ function bitbucketDataCenterApi(connection: HostConnection): HostApi {
       'x-atlassian-token': 'no-check',
     },
   }
-  type Input = Omit<JsonRequest, 'url'> & { path: string }
+  type Input = Omit<ApiRequest, 'url'> & { path: string }
   const send = <T>(schema: z.ZodType<T>, input: Input) =>
     request(host, schema, { ...input, url: `${rest}/${input.path}` })
 
-  const all = async <T>(schema: z.ZodType<T>, task: string, path: string): Promise<T[]> =>
-    readPages(host, task, 0, async (start) => {
-      const separator = path.includes('?') ? '&' : '?'
+  async function all<T>(schema: z.ZodType<T>, task: string, path: string): Promise<T[]> {
+    const separator = path.includes('?') ? '&' : '?'
+    const read = async (start: number) => {
       const found = await send(pageOf(schema), { task, path: `${path}${separator}limit=100&start=${start}` })
-      return { rows: found.values, next: found.isLastPage ? null : (found.nextPageStart ?? null) }
-    })
+      return { data: found.values, next: found.isLastPage ? null : (found.nextPageStart ?? null) }
+    }
+    return readPages(task, read, { first: 0 })
+  }
 
   async function defaultBranch(identifier: string): Promise<string> {
     const task = `read the default branch of ${identifier}`
     // The response is empty for an empty repository. The second path is that of versions before 7.5.
-    const found = await orUndefined(
+    const found = await undefinedIfMissing(
       send(branchSchema.nullable(), { task, path: `${pathOf(identifier)}/default-branch` }),
     )
     if (found !== undefined) return found?.displayId ?? ''
     const path = `${pathOf(identifier)}/branches/default`
-    return (await orUndefined(send(branchSchema.nullable(), { task, path })))?.displayId ?? ''
+    return (await undefinedIfMissing(send(branchSchema.nullable(), { task, path })))?.displayId ?? ''
   }
 
   return {
     async readUser() {
       const input = { task: 'read the user of the token', url: `${rest}/projects?limit=1` }
-      const { response } = await requestJson(host, input)
-      const user = response.headers.get('x-ausername')
+      const { headers } = await requestJson(host, input)
+      const user = headers.get('x-ausername')
       // Anonymous requests succeed where projects are public.
       if (user === null)
         throw new HostError('unauthorised', `could not ${input.task}: ${host.name} does not know the token`)
@@ -92,15 +95,15 @@ function bitbucketDataCenterApi(connection: HostConnection): HostApi {
       const found = await send(pageOf(repositorySchema), { task: 'list repositories', path })
       const next = found.isLastPage ? null : found.nextPageStart
       // The default branch would take a request for each.
-      return { rows: found.values.map((row) => repository(row, '')), nextPage: next == null ? null : next + 1 }
+      return { rows: found.values.map((row) => repositoryOf(row, '')), nextPage: next == null ? null : next + 1 }
     },
     async listOwners() {
       return (await all(projectSchema, 'list projects', 'projects')).map(({ key }) => key)
     },
     async findRepository(identifier) {
       const input = { task: `read the repository ${identifier}`, path: pathOf(identifier) }
-      const found = await orUndefined(send(repositorySchema, input))
-      return found && repository(found, await defaultBranch(identifier))
+      const found = await undefinedIfMissing(send(repositorySchema, input))
+      return found && repositoryOf(found, await defaultBranch(identifier))
     },
     async listBranches(identifier, query) {
       const path = `${pathOf(identifier)}/branches?limit=100&filterText=${encodeURIComponent(query)}`
@@ -113,13 +116,15 @@ function bitbucketDataCenterApi(connection: HostConnection): HostApi {
       const existing = (await all(hookSchema, task, path)).find((hook) => hook.url === url)
       const body = { name: 'Groundstate', url, active: true, events: EVENTS, configuration: { secret } }
       const hook = existing
-        ? await send(hookSchema, { task, method: 'PUT', path: `${path}/${existing.id}`, body, secret })
-        : await send(hookSchema, { task, method: 'POST', path, body, secret })
+        ? await send(hookSchema, { task, method: 'PUT', path: `${path}/${existing.id}`, body, secrets: [secret] })
+        : await send(hookSchema, { task, method: 'POST', path, body, secrets: [secret] })
       return String(hook.id)
     },
     async deleteWebhook(identifier, id) {
       const path = `${pathOf(identifier)}/webhooks/${encodeURIComponent(id)}`
-      await orUndefined(send(z.unknown(), { task: `delete the webhook of ${identifier}`, method: 'DELETE', path }))
+      await undefinedIfMissing(
+        send(z.unknown(), { task: `delete the webhook of ${identifier}`, method: 'DELETE', path }),
+      )
     },
     async listOpenPullRequests(identifier) {
       const path = `${pathOf(identifier)}/pull-requests?state=OPEN`
@@ -128,13 +133,13 @@ function bitbucketDataCenterApi(connection: HostConnection): HostApi {
     async findPullRequest(identifier, number) {
       const task = `read the pull request ${number} of ${identifier}`
       const path = `${pathOf(identifier)}/pull-requests/${number}`
-      const found = await orUndefined(send(pullRequestSchema, { task, path }))
+      const found = await undefinedIfMissing(send(pullRequestSchema, { task, path }))
       if (found === undefined) return undefined
       const pullRequest = pullRequestOf(found)
       const { head } = pullRequest
       // The repository of the pull request has the commits of forks, too.
       const commitPath = `${pathOf(identifier)}/commits/${head.sha}`
-      const commit = await orUndefined(send(commitSchema, { task, path: commitPath }))
+      const commit = await undefinedIfMissing(send(commitSchema, { task, path: commitPath }))
       return { ...pullRequest, head: { ...head, message: commit?.message ?? '' } }
     },
     async setStatus(identifier, sha, { context, state, description, url }) {
@@ -150,7 +155,8 @@ function bitbucketDataCenterApi(connection: HostConnection): HostApi {
       const path = `${pathOf(identifier)}/pull-requests/${number}/comments`
       const task = `comment on the pull request ${number} of ${identifier}`
       const text = body.slice(0, MAX_COMMENT_LENGTH)
-      const current = id === null ? undefined : await orUndefined(send(commentSchema, { task, path: `${path}/${id}` }))
+      const current =
+        id === null ? undefined : await undefinedIfMissing(send(commentSchema, { task, path: `${path}/${id}` }))
       // An update names the version that it replaces.
       const comment = current
         ? await send(commentSchema, {
@@ -171,7 +177,7 @@ function pathOf(identifier: string): string {
   return `projects/${encodeURIComponent(project)}/repos/${encodeURIComponent(slug.join('/'))}`
 }
 
-function repository(row: BitbucketRepository, defaultBranch: string): HostRepository {
+function repositoryOf(row: BitbucketRepository, defaultBranch: string): HostRepository {
   const identifier = `${row.project.key}/${row.slug}`
   const page = row.links.self[0]?.href.replace(/\/browse$/, '') ?? ''
   const clone = (name: string) => row.links.clone.find((link) => link.name === name)?.href
@@ -180,7 +186,7 @@ function repository(row: BitbucketRepository, defaultBranch: string): HostReposi
     displayIdentifier: identifier,
     page,
     // Older versions put the user of the token in the address.
-    clone: (clone('http') ?? `${page}.git`).replace(/^(https?:\/\/)[^/@]*@/, '$1'),
+    clone: withoutUser(clone('http') ?? `${page}.git`),
     ssh: clone('ssh') ?? null,
     defaultBranch,
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { sha } from '../bodies.ts'
 
 /* Bodies of webhooks (Atlassian documentation, "Event payload") and of the REST API 1.0, reduced to what is read. */
 
@@ -22,19 +23,19 @@ export const pushSchema = z.looseObject({
   changes: z.array(
     z.looseObject({
       ref: z.looseObject({ displayId: z.string(), type: z.enum(['BRANCH', 'TAG']) }),
-      fromHash: z.string(),
-      toHash: z.string(),
+      fromHash: sha,
+      toHash: sha,
     }),
   ),
   /** Since version 7. */
-  toCommit: z.looseObject({ id: z.string(), message: z.string() }).nullish(),
+  toCommit: z.looseObject({ id: sha, message: z.string() }).nullish(),
 })
 export type BitbucketPush = z.infer<typeof pushSchema>
 
 const side = z.looseObject({
   id: z.string(),
   displayId: z.string(),
-  latestCommit: z.string(),
+  latestCommit: sha,
   repository: repositoryOfHook,
 })
 
@@ -46,7 +47,7 @@ export const pullRequestSchema = z.looseObject({
   toRef: side,
   author: z.looseObject({ user }),
   links,
-  properties: z.looseObject({ mergeCommit: z.looseObject({ id: z.string() }).optional() }).default({}),
+  properties: z.looseObject({ mergeCommit: z.looseObject({ id: sha }).optional() }).default({}),
 })
 export type BitbucketPullRequest = z.infer<typeof pullRequestSchema>
 
@@ -73,7 +74,7 @@ export const projectSchema = z.looseObject({ key: z.string() })
 export const branchSchema = z.looseObject({ displayId: z.string() })
 export const hookSchema = z.looseObject({ id: z.int(), url: z.string() })
 export const commentSchema = z.looseObject({ id: z.int(), version: z.int() })
-export const commitSchema = z.looseObject({ id: z.string(), message: z.string() })
+export const commitSchema = z.looseObject({ id: sha, message: z.string() })
 
 export const pageOf = <T>(row: z.ZodType<T>) =>
   z.looseObject({ values: z.array(row), isLastPage: z.boolean(), nextPageStart: z.int().nullish() })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { signedWebhook, webhook } from '../testing/fake-host.ts'
 import {
   declined,
   deleted,
@@ -14,8 +15,7 @@ import {
   pushOfSeveral,
   retargeted,
   retitled,
-} from '../testing/bitbucket-data-center-webhooks.ts'
-import { signedWebhook, webhook } from '../testing/host-server.ts'
+} from './testing/bodies.ts'
 import { bitbucketDataCenterWebhooks } from './webhooks.ts'
 
 const PAGE = 'https://bitbucket.example.com/projects/ACME/repos/network'

@@ -1,5 +1,5 @@
-import type { HostEvent, HostWebhooks, PullRequest, Sender, WebhookRequest } from '../host.ts'
-import { headerOf, isSignedBody, isZero, parseBody } from '../webhook-bodies.ts'
+import { headerOf, isSignedBody, isNoCommit, parseBody } from '../bodies.ts'
+import type { HostEvent, HostWebhooks, PullRequest, PullRequestEvent, Sender, WebhookRequest } from '../host.ts'
 import {
   anyHookSchema,
   type BitbucketPullRequest,
@@ -10,25 +10,25 @@ import {
   type RepositoryOfHook,
 } from './schemas.ts'
 
-const ACTIONS: Record<string, 'opened' | 'updated' | 'merged' | 'closed'> = {
-  'pr:opened': 'opened',
-  'pr:from_ref_updated': 'updated',
-  'pr:modified': 'updated',
-  'pr:merged': 'merged',
-  'pr:declined': 'closed',
-  'pr:deleted': 'closed',
-}
+const PULL_REQUEST_ACTIONS: ReadonlyMap<string, PullRequestEvent['action']> = new Map([
+  ['pr:opened', 'opened'],
+  ['pr:from_ref_updated', 'updated'],
+  ['pr:modified', 'updated'],
+  ['pr:merged', 'merged'],
+  ['pr:declined', 'closed'],
+  ['pr:deleted', 'closed'],
+])
 
-export const EVENTS = ['repo:refs_changed', ...Object.keys(ACTIONS)]
+export const EVENTS = ['repo:refs_changed', ...PULL_REQUEST_ACTIONS.keys()]
 
 export const bitbucketDataCenterWebhooks: HostWebhooks = {
-  verify: (request, secret) => isSignedBody(request, 'x-hub-signature', secret),
+  verify: (request, secret) => isSignedBody(request, secret, { signature: headerOf(request, 'x-hub-signature') }),
   deliveryId: (request) => headerOf(request, 'x-request-id'),
   parse(request) {
     const key = headerOf(request, 'x-event-key') ?? ''
-    if (key === 'repo:refs_changed') return pushed(parseBody(pushSchema, request))
-    const action = ACTIONS[key]
-    if (action !== undefined) return pullRequestChanged(request, key, action)
+    if (key === 'repo:refs_changed') return parsePush(parseBody(pushSchema, request))
+    const action = PULL_REQUEST_ACTIONS.get(key)
+    if (action !== undefined) return parsePullRequest(request, key, action)
     const { repository } = parseBody(anyHookSchema, request)
     const identifier = repository && identifierOf(repository)
     if (key === 'diagnostics:ping') return { identifier, ignored: 'a test of the connection' }
@@ -36,7 +36,7 @@ export const bitbucketDataCenterWebhooks: HostWebhooks = {
   },
 }
 
-function pushed(body: BitbucketPush) {
+function parsePush(body: BitbucketPush) {
   const identifier = identifierOf(body.repository)
   const [first, ...others] = body.changes.map((change) => eventOf(change, body))
   if (first === undefined) return { identifier, ignored: 'no branch or tag changed' }
@@ -46,7 +46,7 @@ function pushed(body: BitbucketPush) {
 function eventOf({ ref, fromHash, toHash }: BitbucketPush['changes'][number], body: BitbucketPush): HostEvent {
   const { repository, toCommit } = body
   const sender = senderOf(body.actor)
-  const commit = isZero(toHash)
+  const commit = isNoCommit(toHash)
     ? null
     : {
         sha: toHash,
@@ -54,7 +54,7 @@ function eventOf({ ref, fromHash, toHash }: BitbucketPush['changes'][number], bo
         url: commitUrl(repository, toHash),
       }
   if (ref.type === 'TAG') return { kind: 'tag', tag: ref.displayId, commit, sender }
-  const before = isZero(fromHash) ? null : fromHash
+  const before = isNoCommit(fromHash) ? null : fromHash
   const page = pageOf(repository)
   const compareUrl =
     page === '' || commit === null || before === null
@@ -63,7 +63,7 @@ function eventOf({ ref, fromHash, toHash }: BitbucketPush['changes'][number], bo
   return { kind: 'push', branch: ref.displayId, before, commit, compareUrl, sender, changedFiles: null }
 }
 
-function pullRequestChanged(request: WebhookRequest, key: string, action: NonNullable<(typeof ACTIONS)[string]>) {
+function parsePullRequest(request: WebhookRequest, key: string, action: PullRequestEvent['action']) {
   const { actor, pullRequest, previousTarget } = parseBody(pullRequestHookSchema, request)
   const identifier = identifierOf(pullRequest.toRef.repository)
   if (key === 'pr:modified' && (previousTarget == null || previousTarget.id === pullRequest.toRef.id)) {

@@ -16,6 +16,7 @@ export const gitServer: Host = {
   addresses: (httpUrl) => (httpUrl === undefined ? null : { httpUrl, apiUrl: httpUrl }),
   webhooks: gitWebhooks,
   api: null,
+  oauth: null,
   /** `httpUrl` may be that of a server with ssh only, such as `ssh://git@git.example.com:2222/srv`. */
   repositoryUrls({ httpUrl }, identifier) {
     const path = identifier.split('/').map(encodeURIComponent).join('/')

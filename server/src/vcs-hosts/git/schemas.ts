@@ -1,12 +1,11 @@
 import { z } from 'zod'
-
-const sha = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, 'it must be the full id of a commit in hexadecimal')
+import { sha } from '../bodies.ts'
 
 /**
  * The webhook that any git server can send, from a hook such as `post-receive.sh`: what git passes to `post-receive` for a ref. 40 or 64
  * zeros mean that the ref was created or deleted.
  */
-export const webhookSchema = z.looseObject({
+export const pushSchema = z.looseObject({
   ref: z.string().startsWith('refs/').max(1000),
   before: sha,
   after: sha,

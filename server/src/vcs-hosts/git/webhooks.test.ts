@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { whenFileEnds } from '../../testing/cleanup.ts'
-import { signedWebhook, startHostServer, webhook } from '../testing/host-server.ts'
+import { signedWebhook, startFakeHost, webhook } from '../testing/fake-host.ts'
 import { gitServer } from './api.ts'
 import { gitWebhooks } from './webhooks.ts'
 
@@ -27,7 +27,7 @@ async function setUp() {
     const { stdout } = await run('git', [...identity, ...args], { cwd: join(root, cwd), env: environment })
     return stdout.trim()
   }
-  const groundstate = await startHostServer()
+  const groundstate = await startFakeHost()
   groundstate.reply('POST /webhooks/vcs/1', { status: 202, body: {} })
   await git('.', 'init', '--quiet', '--bare', '--initial-branch=main', 'server.git')
   await git('server.git', 'config', 'groundstate.url', `${groundstate.url}/webhooks/vcs/1`)

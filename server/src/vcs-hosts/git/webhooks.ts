@@ -1,22 +1,23 @@
+import { headerOf, isNoCommit, isSignedBody, NOBODY, parseBody, parseRef } from '../bodies.ts'
 import type { HostWebhooks } from '../host.ts'
-import { BRANCH, headerOf, isSignedBody, isZero, NOBODY, parseBody, TAG, withoutPrefix } from '../webhook-bodies.ts'
-import { webhookSchema } from './schemas.ts'
+import { pushSchema } from './schemas.ts'
 
 export const gitWebhooks: HostWebhooks = {
-  verify: (request, secret) => isSignedBody(request, 'x-groundstate-signature', secret),
+  verify: (request, secret) =>
+    isSignedBody(request, secret, { signature: headerOf(request, 'x-groundstate-signature') }),
   deliveryId: (request) => headerOf(request, 'x-groundstate-delivery'),
   parse(request) {
-    const { ref, before, after, repository: identifier, pusher, message = '' } = parseBody(webhookSchema, request)
-    const commit = isZero(after) ? null : { sha: after, message, url: '' }
+    const body = parseBody(pushSchema, request)
+    const { before, after, repository: identifier, pusher, message = '' } = body
+    const ref = parseRef(body.ref)
+    if (!ref) return { identifier, ignored: `${body.ref.slice(0, 200)} is neither a branch nor a tag` }
+    const commit = isNoCommit(after) ? null : { sha: after, message, url: '' }
     const sender = pusher === undefined ? NOBODY : { ...NOBODY, username: pusher }
-    if (ref.startsWith(TAG)) {
-      return { identifier, events: [{ kind: 'tag', tag: withoutPrefix(TAG, ref), commit, sender }] }
-    }
-    if (!ref.startsWith(BRANCH)) return { identifier, ignored: `${ref} is neither a branch nor a tag` }
+    if (ref.kind === 'tag') return { identifier, events: [{ kind: 'tag', tag: ref.name, commit, sender }] }
     const push = {
       kind: 'push' as const,
-      branch: withoutPrefix(BRANCH, ref),
-      before: isZero(before) ? null : before,
+      branch: ref.name,
+      before: isNoCommit(before) ? null : before,
       commit,
       compareUrl: '',
       sender,

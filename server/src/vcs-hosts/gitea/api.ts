@@ -1,27 +1,27 @@
 import { z } from 'zod'
-import { type Host, type HostApi, type HostConnection, HostError } from '../host.ts'
+import { ownerAndName, requireOwnerAndName } from '../bodies.ts'
+import { type Host, type HostApi, type HostConnection, HostError, type HostRepository } from '../host.ts'
+import { oauthOf } from '../oauth.ts'
 import {
-  createRequests,
+  type ApiHost,
+  type ApiRequest,
   nextPage,
-  ownerAndName,
-  parsedJson,
+  parseResponse,
   readPages,
-  requireOwnerAndName,
+  requestJson,
   undefinedIfMissing,
 } from '../requests.ts'
 import {
-  account,
-  branchList,
-  foundRepositories,
-  hostPullRequest,
-  hostRepository,
-  organizationList,
-  pullRequest,
-  repository,
-  webhookList,
-  withId,
+  branchSchema,
+  commentSchema,
+  foundRepositoriesSchema,
+  hookSchema,
+  organizationSchema,
+  pullRequestSchema,
+  repositorySchema,
+  userSchema,
 } from './schemas.ts'
-import { EVENTS, webhooks } from './webhooks.ts'
+import { EVENTS, giteaWebhooks, pullRequestOf } from './webhooks.ts'
 
 /** The default limit of the server. */
 const PAGE_SIZE = 50
@@ -29,12 +29,10 @@ const MAX_BRANCHES = 100
 /** Pages of branches to read for one search, since the API has none. */
 const MAX_SEARCHED_PAGES = 20
 
-type Call = {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Input = Omit<ApiRequest, 'task' | 'url'> & {
   /** Segments of the path below the API's URL. */
   path: readonly (string | number)[]
   query?: Record<string, string | number>
-  body?: unknown
 }
 
 export const gitea: Host = {
@@ -49,8 +47,17 @@ export const gitea: Host = {
     hasComments: true,
   },
   addresses: (httpUrl) => (httpUrl === undefined ? null : { httpUrl, apiUrl: `${httpUrl}/api/v1` }),
-  webhooks,
-  api,
+  webhooks: giteaWebhooks,
+  api: giteaApi,
+  oauth: (connection) =>
+    oauthOf({
+      name: gitea.name,
+      connection,
+      authorizePath: '/login/oauth/authorize',
+      tokenPath: '/login/oauth/access_token',
+      // Before version 1.23, tokens have all permissions.
+      scope: 'read:user read:organization write:repository write:issue',
+    }),
   repositoryUrls({ httpUrl }, identifier) {
     const page = `${httpUrl}/${identifier}`
     return { page, clone: `${page}.git`, ssh: `git@${new URL(httpUrl).hostname}:${identifier}.git` }
@@ -59,34 +66,21 @@ export const gitea: Host = {
   gitCredential: ({ token, username }) => ({ username: username ?? 'token', password: token }),
 }
 
-function api(connection: HostConnection): HostApi {
-  const requests = createRequests('Gitea', connection)
-
-  async function ask<Schema extends z.ZodType>(
-    task: string,
-    schema: Schema,
-    { method = 'GET', path, query = {}, body }: Call,
-  ) {
-    const url = new URL(`${connection.apiUrl}/${path.map(encodeURIComponent).join('/')}`)
-    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value))
-    const response = await requests.fetchFor(task)(url, {
-      method,
-      headers: {
-        accept: 'application/json',
-        authorization: `token ${connection.token}`,
-        'user-agent': 'groundstate',
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      body: body === undefined ? null : JSON.stringify(body),
-    })
-    const content = await response.text().catch(() => '')
-    return {
-      data: requests.parse(task, schema, parsedJson(content)),
-      next: nextPage(response.headers.get('link')),
-    }
+function giteaApi(connection: HostConnection): HostApi {
+  const host: ApiHost = {
+    name: gitea.name,
+    connection,
+    headers: { authorization: `token ${connection.token}` },
   }
 
-  const askUser = async () => (await ask('read the user of the token', account, { path: ['user'] })).data
+  async function ask<T>(task: string, schema: z.ZodType<T>, { path, query = {}, ...input }: Input) {
+    const url = new URL(`${connection.apiUrl}/${path.map(encodeURIComponent).join('/')}`)
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value))
+    const { body, headers } = await requestJson(host, { task, ...input, url: url.href })
+    return { data: parseResponse(host, schema, { task, body }), next: nextPage(headers.get('link')) }
+  }
+
+  const askUser = async () => (await ask('read the user of the token', userSchema, { path: ['user'] })).data
 
   const deleteWebhook: HostApi['deleteWebhook'] = async (identifier, id) => {
     await undefinedIfMissing(
@@ -103,18 +97,18 @@ function api(connection: HostConnection): HostApi {
     async listRepositories({ query, page, size }) {
       // Without the user, the search would return every public repository of the server.
       const { id } = await askUser()
-      const { data, next } = await ask('list repositories', foundRepositories, {
+      const { data, next } = await ask('list repositories', foundRepositoriesSchema, {
         path: ['repos', 'search'],
         query: { q: query, uid: id, sort: 'alpha', order: 'asc', page, limit: size },
       })
-      return { rows: data.data.map(hostRepository), nextPage: next }
+      return { rows: data.data.map(repositoryOf), nextPage: next }
     },
 
     async listOwners() {
       const { login } = await askUser()
       const task = 'list organizations'
       const organizations = await readPages(task, async (page) =>
-        ask(task, organizationList, { path: ['user', 'orgs'], query: { page, limit: PAGE_SIZE } }),
+        ask(task, z.array(organizationSchema), { path: ['user', 'orgs'], query: { page, limit: PAGE_SIZE } }),
       )
       return [login, ...organizations.flatMap(({ name, username }) => name ?? username ?? [])]
     },
@@ -122,9 +116,9 @@ function api(connection: HostConnection): HostApi {
     async findRepository(identifier) {
       if (!ownerAndName(identifier)) return undefined
       const found = await undefinedIfMissing(
-        ask(`read the repository ${identifier}`, repository, { path: pathOf(identifier) }),
+        ask(`read the repository ${identifier}`, repositorySchema, { path: pathOf(identifier) }),
       )
-      return found && hostRepository(found.data)
+      return found && repositoryOf(found.data)
     },
 
     async listBranches(identifier, query) {
@@ -134,8 +128,8 @@ function api(connection: HostConnection): HostApi {
       let pages = 0
       const branches = await readPages(
         task,
-        async (page) => ask(task, branchList, { path, query: { page, limit: PAGE_SIZE } }),
-        (rows) => ++pages === MAX_SEARCHED_PAGES || rows.filter(contains).length >= MAX_BRANCHES,
+        async (page) => ask(task, z.array(branchSchema), { path, query: { page, limit: PAGE_SIZE } }),
+        { isEnough: (rows) => ++pages === MAX_SEARCHED_PAGES || rows.filter(contains).length >= MAX_BRANCHES },
       )
       return branches
         .filter(contains)
@@ -147,7 +141,7 @@ function api(connection: HostConnection): HostApi {
       const task = `create a webhook in ${identifier}`
       const path = [...pathOf(identifier), 'hooks']
       const existing = await undefinedIfMissing(
-        readPages(task, async (page) => ask(task, webhookList, { path, query: { page, limit: PAGE_SIZE } })),
+        readPages(task, async (page) => ask(task, z.array(hookSchema), { path, query: { page, limit: PAGE_SIZE } })),
       )
       if (!existing)
         throw new HostError(
@@ -155,9 +149,10 @@ function api(connection: HostConnection): HostApi {
           `Gitea does not let the token ${task}: it needs admin access to the repository`,
         )
       const settings = { url, secret, content_type: 'json' }
-      const { data } = await ask(task, withId, {
+      const { data } = await ask(task, hookSchema, {
         method: 'POST',
         path,
+        secrets: [secret],
         body: { type: 'gitea', active: true, events: EVENTS, config: settings },
       })
       // Old versions cannot change the secret of a webhook.
@@ -171,21 +166,21 @@ function api(connection: HostConnection): HostApi {
       const path = [...pathOf(identifier), 'pulls']
       const task = `list pull requests of ${identifier}`
       const rows = await readPages(task, async (page) =>
-        ask(task, z.array(pullRequest), {
+        ask(task, z.array(pullRequestSchema), {
           path,
           query: { state: 'open', page, limit: PAGE_SIZE },
         }),
       )
-      return rows.flatMap((row) => hostPullRequest(row) ?? [])
+      return rows.flatMap((row) => pullRequestOf(row) ?? [])
     },
 
     async findPullRequest(identifier, number) {
       const found = await undefinedIfMissing(
-        ask(`read pull request ${number} of ${identifier}`, pullRequest, {
+        ask(`read pull request ${number} of ${identifier}`, pullRequestSchema, {
           path: [...pathOf(identifier), 'pulls', number],
         }),
       )
-      return found && hostPullRequest(found.data)
+      return found && pullRequestOf(found.data)
     },
 
     async setStatus(identifier, sha, { context, state, description, url }) {
@@ -203,10 +198,11 @@ function api(connection: HostConnection): HostApi {
         id === null
           ? undefined
           : await undefinedIfMissing(
-              ask(task, withId, { method: 'PATCH', path: [...path, 'comments', id], body: { body } }),
+              ask(task, commentSchema, { method: 'PATCH', path: [...path, 'comments', id], body: { body } }),
             )
       const { data } =
-        updated ?? (await ask(task, withId, { method: 'POST', path: [...path, number, 'comments'], body: { body } }))
+        updated ??
+        (await ask(task, commentSchema, { method: 'POST', path: [...path, number, 'comments'], body: { body } }))
       return String(data.id)
     },
   }
@@ -215,4 +211,15 @@ function api(connection: HostConnection): HostApi {
 function pathOf(identifier: string) {
   const { owner, name } = requireOwnerAndName(identifier)
   return ['repos', owner, name]
+}
+
+function repositoryOf(body: z.infer<typeof repositorySchema>): HostRepository {
+  return {
+    identifier: body.full_name,
+    displayIdentifier: body.full_name,
+    page: body.html_url,
+    clone: body.clone_url,
+    ssh: body.ssh_url || null,
+    defaultBranch: body.default_branch,
+  }
 }

@@ -1,27 +1,27 @@
 import { Octokit } from '@octokit/rest'
 import { z } from 'zod'
+import { ownerAndName, requireOwnerAndName } from '../bodies.ts'
 import { type Host, type HostApi, type HostConnection, HostError, type HostPage, type HostRepository } from '../host.ts'
+import { oauthOf } from '../oauth.ts'
 import {
-  createRequests,
+  type ApiHost,
+  fetchFor,
   nextPage,
-  ownerAndName,
+  parseResponse,
   readPages,
-  requireOwnerAndName,
+  type Task,
   undefinedIfMissing,
 } from '../requests.ts'
 import {
-  account,
-  hostPullRequest,
-  hostRepository,
-  installationRepositories,
-  namedList,
-  pullRequest,
-  repository,
-  repositoryList,
-  webhookList,
-  withId,
+  branchSchema,
+  commentSchema,
+  hookSchema,
+  installationRepositoriesSchema,
+  pullRequestSchema,
+  repositorySchema,
+  userSchema,
 } from './schemas.ts'
-import { EVENTS, webhooks } from './webhooks.ts'
+import { EVENTS, githubWebhooks, pullRequestOf } from './webhooks.ts'
 
 const PAGE_SIZE = 100
 /** Pages of repositories or branches to read for one search, since the API has no search by a part of the name. */
@@ -30,11 +30,11 @@ const MAX_BRANCHES = 100
 const MAX_DESCRIPTION_LENGTH = 140
 
 /** Sends a request and parses the body of the response. */
-export type Ask = <Schema extends z.ZodType>(
+export type Ask = <T>(
   task: string,
-  schema: Schema,
-  request: { route: string; parameters?: Record<string, unknown> },
-) => Promise<{ data: z.output<Schema>; next: number | null }>
+  schema: z.ZodType<T>,
+  request: Pick<Task, 'secrets'> & { route: string; parameters?: Record<string, unknown> },
+) => Promise<{ data: T; next: number | null }>
 
 export const github: Host = githubHost('GitHub', (httpUrl) => {
   const url = new URL(httpUrl ?? 'https://github.com')
@@ -59,8 +59,17 @@ function githubHost(name: string, addresses: Host['addresses']): Host {
       hasComments: true,
     },
     addresses,
-    webhooks,
-    api: (connection) => tokenApi(name, connection),
+    webhooks: githubWebhooks,
+    api: (connection) => githubApi(name, connection),
+    oauth: (connection) =>
+      oauthOf({
+        name,
+        connection,
+        authorizePath: '/login/oauth/authorize',
+        tokenPath: '/login/oauth/access_token',
+        // GitHub Apps ignore scopes.
+        scope: 'repo read:org',
+      }),
     repositoryUrls({ httpUrl }, identifier) {
       const page = `${httpUrl}/${identifier}`
       return { page, clone: `${page}.git`, ssh: `git@${new URL(httpUrl).hostname}:${identifier}.git` }
@@ -70,26 +79,26 @@ function githubHost(name: string, addresses: Host['addresses']): Host {
   }
 }
 
-function tokenApi(name: string, connection: HostConnection): HostApi {
+function githubApi(name: string, connection: HostConnection): HostApi {
   const octokit = createOctokit(connection)
   octokit.hook.before('request', (options) => {
     options.headers.authorization = `token ${connection.token}`
   })
-  const ask = createAsk(name, octokit, connection)
-  const readUser = async () => (await ask('read the user of the token', account, { route: 'GET /user' })).data.login
+  const ask = createAsk(octokit, { name, connection })
+  const readUser = async () => (await ask('read the user of the token', userSchema, { route: 'GET /user' })).data.login
   return {
     ...repositoryApi(ask),
     readUser,
     listRepositories: async (input) =>
       searchRepositories(input, async (page) =>
-        ask('list repositories', repositoryList, {
+        ask('list repositories', z.array(repositorySchema), {
           route: 'GET /user/repos',
           parameters: { sort: 'full_name', per_page: input.size, page },
         }),
       ),
     async listOwners() {
       const organizations = await readPages('list organizations', async (page) =>
-        ask('list organizations', z.array(account), {
+        ask('list organizations', z.array(userSchema), {
           route: 'GET /user/orgs',
           parameters: { per_page: PAGE_SIZE, page },
         }),
@@ -107,7 +116,7 @@ export function installationApi(ask: Ask, readUser: () => Promise<string>): Host
     listOwners: async () => [await readUser()],
     listRepositories: async (input) =>
       searchRepositories(input, async (page) => {
-        const { data, next } = await ask('list repositories', installationRepositories, {
+        const { data, next } = await ask('list repositories', installationRepositoriesSchema, {
           route: 'GET /installation/repositories',
           parameters: { per_page: input.size, page },
         })
@@ -123,13 +132,13 @@ export function createOctokit({ apiUrl, fetch }: Pick<HostConnection, 'apiUrl' |
   return new Octokit({ baseUrl: apiUrl, userAgent: 'groundstate', log, request: { fetch } })
 }
 
-export function createAsk(name: string, octokit: Octokit, connection: Pick<HostConnection, 'apiUrl' | 'fetch'>): Ask {
-  const requests = createRequests(name, connection)
-  return async (task, schema, { route, parameters }) => {
+export function createAsk(octokit: Octokit, host: ApiHost): Ask {
+  return async (task, schema, { route, parameters, secrets }) => {
     const { data, headers } = await octokit
-      .request(route, { ...parameters, request: { fetch: requests.fetchFor(task) } })
+      .request(route, { ...parameters, request: { fetch: fetchFor(host, { task, secrets }) } })
       .catch(rethrowHostError)
-    return { data: requests.parse(task, schema, data), next: nextPage(headers.link) }
+    const body: unknown = data
+    return { data: parseResponse(host, schema, { task, secrets, body }), next: nextPage(headers.link) }
   }
 }
 
@@ -140,16 +149,16 @@ function rethrowHostError(error: unknown): never {
 
 async function searchRepositories(
   { query, page, size }: { query: string; page: number; size: number },
-  read: (page: number) => Promise<{ data: z.output<typeof repositoryList>; next: number | null }>,
+  read: (page: number) => Promise<{ data: z.infer<typeof repositorySchema>[]; next: number | null }>,
 ): Promise<HostPage<HostRepository>> {
   const rows: HostRepository[] = []
   let current: number | null = page
   for (let count = 0; current !== null && count < MAX_SEARCHED_PAGES; count++) {
-    const { data, next }: { data: z.output<typeof repositoryList>; next: number | null } = await read(current)
+    const { data, next }: { data: z.infer<typeof repositorySchema>[]; next: number | null } = await read(current)
     const found = data.filter(({ full_name: name }) => name.toLowerCase().includes(query.toLowerCase()))
     // The page is read again for the next one.
     if (rows.length > 0 && rows.length + found.length > size) break
-    rows.push(...found.slice(0, size).map(hostRepository))
+    rows.push(...found.slice(0, size).map(repositoryOf))
     current = next
     if (rows.length === size || query === '') break
   }
@@ -164,9 +173,12 @@ function repositoryApi(ask: Ask): RepositoryApi {
       const path = ownerAndName(identifier)
       if (!path) return undefined
       const found = await undefinedIfMissing(
-        ask(`read the repository ${identifier}`, repository, { route: 'GET /repos/{owner}/{name}', parameters: path }),
+        ask(`read the repository ${identifier}`, repositorySchema, {
+          route: 'GET /repos/{owner}/{name}',
+          parameters: path,
+        }),
       )
-      return found && hostRepository(found.data)
+      return found && repositoryOf(found.data)
     },
 
     async listBranches(identifier, query) {
@@ -176,11 +188,11 @@ function repositoryApi(ask: Ask): RepositoryApi {
       const branches = await readPages(
         task,
         async (page) =>
-          ask(task, namedList, {
+          ask(task, z.array(branchSchema), {
             route: 'GET /repos/{owner}/{name}/branches',
             parameters: { ...requireOwnerAndName(identifier), per_page: PAGE_SIZE, page },
           }),
-        (rows) => ++pages === MAX_SEARCHED_PAGES || rows.filter(contains).length >= MAX_BRANCHES,
+        { isEnough: (rows) => ++pages === MAX_SEARCHED_PAGES || rows.filter(contains).length >= MAX_BRANCHES },
       )
       return branches
         .filter(contains)
@@ -193,7 +205,7 @@ function repositoryApi(ask: Ask): RepositoryApi {
       const path = requireOwnerAndName(identifier)
       const existing = await undefinedIfMissing(
         readPages(task, async (page) =>
-          ask(task, webhookList, {
+          ask(task, z.array(hookSchema), {
             route: 'GET /repos/{owner}/{name}/hooks',
             parameters: { ...path, per_page: PAGE_SIZE, page },
           }),
@@ -215,10 +227,14 @@ function repositoryApi(ask: Ask): RepositoryApi {
       }
       const { data } = await ask(
         task,
-        withId,
+        hookSchema,
         same
-          ? { route: 'PATCH /repos/{owner}/{name}/hooks/{hook_id}', parameters: { ...settings, hook_id: same.id } }
-          : { route: 'POST /repos/{owner}/{name}/hooks', parameters: settings },
+          ? {
+              route: 'PATCH /repos/{owner}/{name}/hooks/{hook_id}',
+              parameters: { ...settings, hook_id: same.id },
+              secrets: [secret],
+            }
+          : { route: 'POST /repos/{owner}/{name}/hooks', parameters: settings, secrets: [secret] },
       )
       return String(data.id)
     },
@@ -235,22 +251,22 @@ function repositoryApi(ask: Ask): RepositoryApi {
     async listOpenPullRequests(identifier) {
       const task = `list pull requests of ${identifier}`
       const rows = await readPages(task, async (page) =>
-        ask(task, z.array(pullRequest), {
+        ask(task, z.array(pullRequestSchema), {
           route: 'GET /repos/{owner}/{name}/pulls',
           parameters: { ...requireOwnerAndName(identifier), state: 'open', per_page: PAGE_SIZE, page },
         }),
       )
-      return rows.map(hostPullRequest)
+      return rows.map(pullRequestOf)
     },
 
     async findPullRequest(identifier, number) {
       const found = await undefinedIfMissing(
-        ask(`read pull request ${number} of ${identifier}`, pullRequest, {
+        ask(`read pull request ${number} of ${identifier}`, pullRequestSchema, {
           route: 'GET /repos/{owner}/{name}/pulls/{pull_number}',
           parameters: { ...requireOwnerAndName(identifier), pull_number: number },
         }),
       )
-      return found && hostPullRequest(found.data)
+      return found && pullRequestOf(found.data)
     },
 
     async setStatus(identifier, sha, { context, state, description, url }) {
@@ -274,18 +290,29 @@ function repositoryApi(ask: Ask): RepositoryApi {
         id === null
           ? undefined
           : await undefinedIfMissing(
-              ask(task, withId, {
+              ask(task, commentSchema, {
                 route: 'PATCH /repos/{owner}/{name}/issues/comments/{comment_id}',
                 parameters: { ...path, comment_id: id, body },
               }),
             )
       const { data } =
         updated ??
-        (await ask(task, withId, {
+        (await ask(task, commentSchema, {
           route: 'POST /repos/{owner}/{name}/issues/{issue_number}/comments',
           parameters: { ...path, issue_number: number, body },
         }))
       return String(data.id)
     },
+  }
+}
+
+function repositoryOf(body: z.infer<typeof repositorySchema>): HostRepository {
+  return {
+    identifier: body.full_name,
+    displayIdentifier: body.full_name,
+    page: body.html_url,
+    clone: body.clone_url,
+    ssh: body.ssh_url ?? null,
+    defaultBranch: body.default_branch,
   }
 }

@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { type HostApi, type HostConnection, HostError } from '../host.ts'
 import { readPages, undefinedIfMissing } from '../requests.ts'
-import { type Ask, createAsk, createOctokit, installationApi } from './api.ts'
-import { installation, installationToken } from './schemas.ts'
+import { type Ask, createAsk, createOctokit, github, installationApi } from './api.ts'
+import { installationSchema, installationTokenSchema } from './schemas.ts'
 
 /** A GitHub App that owners of repositories install. */
 export type GithubApp = {
@@ -33,7 +33,6 @@ export type GithubAppOptions = Pick<HostConnection, 'apiUrl' | 'fetch'> & {
   privateKey: string
 }
 
-const NAME = 'GitHub'
 /** GitHub's tokens of installations expire after an hour. */
 const TOKEN_TTL_MS = 50 * 60_000
 const MAX_TOKENS = 10_000
@@ -47,12 +46,12 @@ export function createGithubApp({ appId, privateKey, ...connection }: GithubAppO
     })
     options.headers.authorization = `bearer ${token}`
   })
-  const ask = createAsk(NAME, octokit, connection)
+  const ask = createAsk(octokit, { name: github.name, connection })
   const tokens = new LRUCache<number, string>({ max: MAX_TOKENS, ttl: TOKEN_TTL_MS, fetchMethod: createToken })
 
   async function createToken(installationId: number) {
     try {
-      const { data } = await ask('get a token of an installation', installationToken, {
+      const { data } = await ask('get a token of an installation', installationTokenSchema, {
         route: 'POST /app/installations/{installation_id}/access_tokens',
         parameters: { installation_id: installationId },
       })
@@ -69,7 +68,7 @@ export function createGithubApp({ appId, privateKey, ...connection }: GithubAppO
 
   async function findInstallation(installationId: number) {
     const found = await undefinedIfMissing(
-      ask(`read the installation ${installationId}`, installation, {
+      ask(`read the installation ${installationId}`, installationSchema, {
         route: 'GET /app/installations/{installation_id}',
         parameters: { installation_id: installationId },
       }),
@@ -80,7 +79,7 @@ export function createGithubApp({ appId, privateKey, ...connection }: GithubAppO
   return {
     async listInstallations() {
       const rows = await readPages('list installations', async (page) =>
-        ask('list installations', z.array(installation), {
+        ask('list installations', z.array(installationSchema), {
           route: 'GET /app/installations',
           parameters: { per_page: 100, page },
         }),
@@ -94,7 +93,7 @@ export function createGithubApp({ appId, privateKey, ...connection }: GithubAppO
       octokit.hook.before('request', async (options) => {
         options.headers.authorization = `token ${await tokenOf(installationId)}`
       })
-      const send = createAsk(NAME, octokit, connection)
+      const send = createAsk(octokit, { name: github.name, connection })
       /** GitHub may revoke a token early; then a new one works, or tells why there is none. */
       const ask: Ask = async (task, schema, request) =>
         send(task, schema, request).catch(async (error: unknown) => {
@@ -121,7 +120,7 @@ function installed({
   target_type: type,
   suspended_at: suspendedAt,
   account,
-}: z.output<typeof installation>) {
+}: z.infer<typeof installationSchema>) {
   if (suspendedAt || !account) return undefined
   return { installationId: id, name: account.login, iconUrl: account.avatar_url, type, url }
 }

@@ -1,13 +1,18 @@
-import type { HostWebhooks, ParsedWebhook, PullRequestEvent } from '../host.ts'
-import { headerOf, isNoCommit, isSignedWith, parseBody, parseRef } from '../signed-body.ts'
-import { changedFiles, hostPullRequest, named, pullRequestBody, pushBody, sender } from './schemas.ts'
+import { headerOf, isNoCommit, isSignedBody, parseBody, parseRef } from '../bodies.ts'
+import type { HostWebhooks, ParsedWebhook, PullRequest, PullRequestEvent, Sender, WebhookRequest } from '../host.ts'
+import {
+  anyHookSchema,
+  type GithubAccount,
+  type GithubPullRequest,
+  type GithubPush,
+  pullRequestHookSchema,
+  pushSchema,
+} from './schemas.ts'
 
 /** Events of webhooks to create. */
 export const EVENTS = ['push', 'pull_request'] as const
 
-const SIGNATURE_PREFIX = 'sha256='
-
-const PARSERS: ReadonlyMap<string, (body: Buffer) => ParsedWebhook> = new Map([
+const PARSERS: ReadonlyMap<string, (request: WebhookRequest) => ParsedWebhook> = new Map([
   ['push', parsePush],
   ['pull_request', parsePullRequest],
 ])
@@ -19,27 +24,23 @@ const PULL_REQUEST_ACTIONS: ReadonlyMap<string, PullRequestEvent['action']> = ne
   ['synchronize', 'updated'],
 ])
 
-export const webhooks: HostWebhooks = {
-  verify(request, secret) {
-    const signature = headerOf(request, 'x-hub-signature-256')
-    if (!signature?.startsWith(SIGNATURE_PREFIX)) return false
-    return isSignedWith(secret, request.body, signature.slice(SIGNATURE_PREFIX.length))
-  },
+export const githubWebhooks: HostWebhooks = {
+  verify: (request, secret) => isSignedBody(request, secret, { signature: headerOf(request, 'x-hub-signature-256') }),
 
   deliveryId: (request) => headerOf(request, 'x-github-delivery'),
 
   parse(request) {
     const event = headerOf(request, 'x-github-event') ?? ''
     const parse = PARSERS.get(event)
-    if (parse) return parse(request.body)
-    const identifier = parseBody(named, request.body).repository?.full_name
+    if (parse) return parse(request)
+    const identifier = parseBody(anyHookSchema, request).repository?.full_name
     const ignored = event === 'ping' ? 'the webhook was created' : `the event "${event.slice(0, 50)}" starts no runs`
     return { identifier, ignored }
   },
 }
 
-function parsePush(content: Buffer): ParsedWebhook {
-  const body = parseBody(pushBody, content)
+function parsePush(request: WebhookRequest): ParsedWebhook {
+  const body = parseBody(pushSchema, request)
   const identifier = body.repository.full_name
   const ref = parseRef(body.ref)
   if (!ref) return { identifier, ignored: `${body.ref.slice(0, 200)} is neither a branch nor a tag` }
@@ -49,7 +50,7 @@ function parsePush(content: Buffer): ParsedWebhook {
   if (ref.kind === 'tag') {
     if (!head && !isDeleted) return { identifier, ignored: `the tag ${ref.name} names no commit` }
     const commit = isDeleted || !head ? null : { sha: head.id, message: head.message, url: head.url }
-    return { identifier, events: [{ kind: 'tag', tag: ref.name, commit, sender: sender(body.sender) }] }
+    return { identifier, events: [{ kind: 'tag', tag: ref.name, commit, sender: senderOf(body.sender) }] }
   }
   const page = `${body.repository.html_url}/commit/${body.after}`
   return {
@@ -61,20 +62,61 @@ function parsePush(content: Buffer): ParsedWebhook {
         before: isNoCommit(body.before) ? null : body.before,
         commit: isDeleted ? null : { sha: body.after, message: head?.message ?? '', url: head?.url ?? page },
         compareUrl: body.compare,
-        sender: sender(body.sender),
+        sender: senderOf(body.sender),
         changedFiles: isDeleted ? [] : changedFiles(body),
       },
     ],
   }
 }
 
-function parsePullRequest(content: Buffer): ParsedWebhook {
-  const { action, pull_request: body, changes, repository, sender: user } = parseBody(pullRequestBody, content)
+function parsePullRequest(request: WebhookRequest): ParsedWebhook {
+  const { action, pull_request: body, changes, repository, sender: user } = parseBody(pullRequestHookSchema, request)
   const identifier = repository.full_name
-  const pullRequest = hostPullRequest(body)
+  const pullRequest = pullRequestOf(body)
   const closed = body.merged_at ? 'merged' : 'closed'
   const edited = action === 'edited' && changes?.base ? 'updated' : undefined
   const known = action === 'closed' ? closed : (edited ?? PULL_REQUEST_ACTIONS.get(action))
   if (!known) return { identifier, ignored: `neither commits nor the base of the pull request changed (${action})` }
-  return { identifier, events: [{ kind: 'pull-request', action: known, pullRequest, sender: sender(user) }] }
+  return { identifier, events: [{ kind: 'pull-request', action: known, pullRequest, sender: senderOf(user) }] }
+}
+
+/** The body has at most 2048 commits of a push, and 3000 files of a commit. */
+const MAX_COMMITS = 2048
+const MAX_FILES = 3000
+
+/** Paths changed by a push, or null if the body cannot list all of them. */
+function changedFiles({ before, forced, commits, head_commit: head }: GithubPush): string[] | null {
+  // Of a new branch there is nothing to compare with, and a forced push also undoes commits that the body does not list.
+  if (forced || isNoCommit(before) || commits.length === 0 || commits.length >= MAX_COMMITS) return null
+  if (commits.at(-1)?.id !== head?.id) return null
+  const files = new Set<string>()
+  for (const { added, removed, modified } of commits) {
+    if (!added || !removed || !modified) return null
+    const changed = [...added, ...removed, ...modified]
+    if (changed.length >= MAX_FILES) return null
+    for (const path of changed) files.add(path)
+  }
+  return [...files]
+}
+
+/** For a pull request of a webhook or of the API. */
+export function pullRequestOf(body: GithubPullRequest): PullRequest {
+  return {
+    number: body.number,
+    title: body.title,
+    body: body.body ?? '',
+    url: body.html_url,
+    // The API has no message here; git has it.
+    head: { sha: body.head.sha, message: '', url: `${body.html_url}/commits/${body.head.sha}`, branch: body.head.ref },
+    base: { branch: body.base.ref, sha: body.base.sha },
+    isFork: body.head.repo?.id !== body.base.repo.id,
+    headRef: `refs/pull/${body.number}/head`,
+    mergeSha: body.merged_at ? (body.merge_commit_sha ?? null) : null,
+    author: senderOf(body.user),
+  }
+}
+
+function senderOf(user: GithubAccount): Sender {
+  // GitHub shows the same name for accounts that were deleted.
+  return { username: user?.login ?? 'ghost', avatarUrl: user?.avatar_url ?? '', pageUrl: user?.html_url ?? '' }
 }

@@ -17,9 +17,12 @@ import {
   type HostRepository,
   type PullRequest,
 } from '../host.ts'
-import { type JsonHost, orUndefined, parseResponse, requestJson } from '../json-requests.ts'
+import { oauthOf } from '../oauth.ts'
+import { type ApiHost, parseResponse, requestJson, type Task, undefinedIfMissing } from '../requests.ts'
 import {
   branchSchema,
+  commitSchema,
+  expandedSchema,
   type GitLabMergeRequest,
   groupSchema,
   hookSchema,
@@ -28,9 +31,10 @@ import {
   projectSchema,
   userSchema,
 } from './schemas.ts'
-import { gitlabWebhooks, mergeRequestRef, signingToken } from './webhooks.ts'
+import { EVENTS, gitlabWebhooks, mergeRequestRef, signingToken } from './webhooks.ts'
 
 const PAGE = { perPage: 100, maxPages: 100 }
+const STATES = { pending: 'pending', success: 'success', failure: 'failed', error: 'failed' } as const
 
 export const gitlab: Host = {
   name: 'GitLab',
@@ -46,6 +50,14 @@ export const gitlab: Host = {
   addresses: (httpUrl = 'https://gitlab.com') => ({ httpUrl, apiUrl: `${httpUrl}/api/v4` }),
   webhooks: gitlabWebhooks,
   api: gitlabApi,
+  oauth: (connection) =>
+    oauthOf({
+      name: gitlab.name,
+      connection,
+      authorizePath: '/oauth/authorize',
+      tokenPath: '/oauth/token',
+      scope: 'api',
+    }),
   repositoryUrls: ({ httpUrl }, identifier) => ({
     page: `${httpUrl}/${identifier}`,
     clone: `${httpUrl}/${identifier}.git`,
@@ -62,14 +74,14 @@ export const gitlabSelfManaged: Host = {
 
 function gitlabApi(connection: HostConnection): HostApi {
   const read = <T>(schema: z.ZodType<T>, task: string, body: unknown) =>
-    parseResponse(jsonHost(connection), schema, { task }, body)
+    parseResponse(apiHost(connection), schema, { task, body })
   /** Rows of all pages. An incomplete list would claim that the rest does not exist. */
   function readAll<T>(schema: z.ZodType<T>, task: string, body: unknown): T[] {
     const rows = read(z.array(schema), task, body)
     if (rows.length < PAGE.perPage * PAGE.maxPages) return rows
-    throw new HostError('unavailable', `could not ${task}: GitLab has more than ${PAGE.maxPages} pages of them`)
+    throw new HostError('unavailable', `could not ${task}: there are more than ${PAGE.maxPages} pages`)
   }
-  const at = (task: string, secret?: string) => options(connection, task, secret)
+  const at = (task: string, secret?: string) => options(connection, { task, secrets: secret ? [secret] : [] })
 
   return {
     async readUser() {
@@ -87,7 +99,7 @@ function gitlabApi(connection: HostConnection): HostApi {
         ...(query === '' ? {} : { search: query, searchNamespaces: true }),
       })
       const { data, paginationInfo } = read(expandedSchema, task, found)
-      return { rows: data.map(repository), nextPage: paginationInfo.next }
+      return { rows: data.map(repositoryOf), nextPage: paginationInfo.next }
     },
     async listOwners() {
       const task = 'list groups'
@@ -96,8 +108,8 @@ function gitlabApi(connection: HostConnection): HostApi {
     },
     async findRepository(identifier) {
       const task = `read the project ${identifier}`
-      const found = await orUndefined(new Projects(at(task)).show(identifier))
-      return found && repository(read(projectSchema, task, found))
+      const found = await undefinedIfMissing(new Projects(at(task)).show(identifier))
+      return found && repositoryOf(read(projectSchema, task, found))
     },
     async listBranches(identifier, query) {
       const task = `list the branches of ${identifier}`
@@ -117,20 +129,22 @@ function gitlabApi(connection: HostConnection): HostApi {
       return String(read(hookSchema, task, hook).id)
     },
     async deleteWebhook(identifier, id) {
-      await orUndefined(new ProjectHooks(at(`delete the webhook of ${identifier}`)).remove(identifier, Number(id)))
+      await undefinedIfMissing(
+        new ProjectHooks(at(`delete the webhook of ${identifier}`)).remove(identifier, Number(id)),
+      )
     },
     async listOpenPullRequests(identifier) {
       const task = `list the merge requests of ${identifier}`
       const found = await new MergeRequests(at(task)).all({ projectId: identifier, state: 'opened', ...PAGE })
-      return readAll(mergeRequestSchema, task, found).map((row) => mergeRequest(row, ''))
+      return readAll(mergeRequestSchema, task, found).map((row) => pullRequestOf(row, ''))
     },
     async findPullRequest(identifier, number) {
       const task = `read the merge request ${number} of ${identifier}`
-      const found = await orUndefined(new MergeRequests(at(task)).show(identifier, number))
+      const found = await undefinedIfMissing(new MergeRequests(at(task)).show(identifier, number))
       if (found === undefined) return undefined
       const row = read(mergeRequestSchema, task, found)
-      const commit = await orUndefined(new Commits(at(task)).show(identifier, row.sha))
-      return mergeRequest(row, commit === undefined ? '' : read(commitSchema, task, commit).message)
+      const commit = await undefinedIfMissing(new Commits(at(task)).show(identifier, row.sha))
+      return pullRequestOf(row, commit === undefined ? '' : read(commitSchema, task, commit).message)
     },
     async setStatus(identifier, sha, status) {
       const { context, description, url: targetUrl } = status
@@ -146,22 +160,15 @@ function gitlabApi(connection: HostConnection): HostApi {
     async putComment(identifier, number, { id, body }) {
       const task = `comment on the merge request ${number} of ${identifier}`
       const notes = new MergeRequestNotes(at(task))
-      const edited = id === null ? undefined : await orUndefined(notes.edit(identifier, number, Number(id), { body }))
+      const edited =
+        id === null ? undefined : await undefinedIfMissing(notes.edit(identifier, number, Number(id), { body }))
       return String(read(noteSchema, task, edited ?? (await notes.create(identifier, number, body))).id)
     },
   }
 }
 
-const STATES = { pending: 'pending', success: 'success', failure: 'failed', error: 'failed' } as const
-const EVENTS = { pushEvents: true, tagPushEvents: true, mergeRequestsEvents: true }
-const commitSchema = z.looseObject({ message: z.string() })
-const expandedSchema = z.object({
-  data: z.array(projectSchema),
-  paginationInfo: z.looseObject({ next: z.int().nullable() }),
-})
-
-const jsonHost = (connection: HostConnection): JsonHost => ({
-  name: `GitLab (${new URL(connection.httpUrl).host})`,
+const apiHost = (connection: HostConnection): ApiHost => ({
+  name: gitlab.name,
   connection,
   // GitLab takes access tokens and OAuth tokens alike.
   headers: { authorization: `Bearer ${connection.token}` },
@@ -170,19 +177,18 @@ const jsonHost = (connection: HostConnection): JsonHost => ({
 type Requested = { searchParams?: Record<string, unknown>; body?: unknown }
 
 /** Options that send the library's requests through the connection, without its retries, which would hold up a job. */
-function options(connection: HostConnection, task: string, secret?: string) {
+function options(connection: HostConnection, task: Task) {
   const send =
     (method: string) =>
     async (endpoint: string, { searchParams = {}, body }: Requested = {}) => {
       const query = new URLSearchParams(snakeCased(searchParams)).toString()
-      const { body: received, response } = await requestJson(jsonHost(connection), {
-        task,
-        secret,
+      const { body: received, headers } = await requestJson(apiHost(connection), {
+        ...task,
         method,
         url: `${connection.apiUrl}/${endpoint}${query === '' ? '' : `?${query}`}`,
         body: typeof body !== 'object' || body === null || method === 'DELETE' ? undefined : snakeCased(body),
       })
-      return { body: received, headers: Object.fromEntries(response.headers), status: response.status } as never
+      return { body: received, headers: Object.fromEntries(headers), status: 200 } as never
     }
   const requesterFn = ({ url }: { url: string }) => {
     // The library puts the first part of a path in the address of some resources, such as `projects`.
@@ -207,7 +213,7 @@ function snakeCased(values: object): Record<string, string> {
   )
 }
 
-function repository(row: z.infer<typeof projectSchema>): HostRepository {
+function repositoryOf(row: z.infer<typeof projectSchema>): HostRepository {
   return {
     identifier: row.path_with_namespace,
     displayIdentifier: row.path_with_namespace,
@@ -218,7 +224,7 @@ function repository(row: z.infer<typeof projectSchema>): HostRepository {
   }
 }
 
-function mergeRequest(row: GitLabMergeRequest, message: string): PullRequest {
+function pullRequestOf(row: GitLabMergeRequest, message: string): PullRequest {
   const project = row.web_url.replace(/\/(?:-\/)?merge_requests\/\d+$/, '')
   // A fast-forward merge leaves no commit but the head.
   const merged = row.merge_commit_sha ?? row.squash_commit_sha ?? row.sha

@@ -1,15 +1,16 @@
 import { z } from 'zod'
+import { sha } from '../bodies.ts'
 
 /* Bodies of webhooks (GitLab documentation, "Webhook events") and of the REST API, reduced to what is read. */
 
 const project = z.looseObject({ web_url: z.string(), path_with_namespace: z.string() })
 
 export const pushSchema = z.looseObject({
-  before: z.string(),
-  after: z.string(),
+  before: sha,
+  after: sha,
   ref: z.string(),
   /** The commit of an annotated tag; null for a deletion. */
-  checkout_sha: z.string().nullish(),
+  checkout_sha: sha.nullish(),
   user_name: z.string(),
   user_username: z.string().nullish(),
   user_avatar: z.string().nullish(),
@@ -39,8 +40,8 @@ export const mergeRequestHookSchema = z.looseObject({
     target_branch: z.string(),
     source_project_id: z.int().nullable(),
     target_project_id: z.int(),
-    last_commit: z.looseObject({ id: z.string(), message: z.string(), url: z.string() }),
-    merge_commit_sha: z.string().nullish(),
+    last_commit: z.looseObject({ id: sha, message: z.string(), url: z.string() }),
+    merge_commit_sha: sha.nullish(),
   }),
   changes: z.looseObject({ target_branch: z.unknown().optional() }).default({}),
 })
@@ -59,8 +60,15 @@ export const projectSchema = z.looseObject({
   default_branch: z.string().nullish(),
 })
 
+/** A page of the library, with `showExpanded`. */
+export const expandedSchema = z.looseObject({
+  data: z.array(projectSchema),
+  paginationInfo: z.looseObject({ next: z.int().nullable() }),
+})
+
 export const groupSchema = z.looseObject({ full_path: z.string() })
 export const branchSchema = z.looseObject({ name: z.string() })
+export const commitSchema = z.looseObject({ message: z.string() })
 export const hookSchema = z.looseObject({ id: z.int(), url: z.string() })
 export const noteSchema = z.looseObject({ id: z.int() })
 
@@ -70,15 +78,15 @@ export const mergeRequestSchema = z.looseObject({
   description: z.string().nullish(),
   state: z.string(),
   web_url: z.string(),
-  sha: z.string(),
+  sha,
   source_branch: z.string(),
   target_branch: z.string(),
   source_project_id: z.int().nullable(),
   target_project_id: z.int(),
   author: z.looseObject({ username: z.string(), avatar_url: z.string().nullish(), web_url: z.string() }),
-  merge_commit_sha: z.string().nullish(),
-  squash_commit_sha: z.string().nullish(),
+  merge_commit_sha: sha.nullish(),
+  squash_commit_sha: sha.nullish(),
   /** Not in lists. */
-  diff_refs: z.looseObject({ start_sha: z.string().nullish() }).nullish(),
+  diff_refs: z.looseObject({ start_sha: sha.nullish() }).nullish(),
 })
 export type GitLabMergeRequest = z.infer<typeof mergeRequestSchema>

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { webhook } from '../testing/fake-host.ts'
 import {
   branchCreated,
   branchDeleted,
@@ -9,8 +10,7 @@ import {
   push,
   tagDeleted,
   tagPush,
-} from '../testing/gitlab-webhooks.ts'
-import { webhook } from '../testing/host-server.ts'
+} from './testing/bodies.ts'
 import { gitlabWebhooks, signingToken } from './webhooks.ts'
 
 const SECRET = 'secret of the webhook'

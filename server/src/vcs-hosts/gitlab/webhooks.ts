@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
-import type { HostEvent, HostWebhooks, ParsedWebhook, PullRequest, WebhookRequest } from '../host.ts'
-import { BRANCH, headerOf, isSame, isZero, NOBODY, parseBody, TAG, withoutPrefix } from '../webhook-bodies.ts'
+import { headerOf, isNoCommit, isSame, NOBODY, parseBody, parseRef } from '../bodies.ts'
+import type { HostEvent, HostWebhooks, ParsedWebhook, PullRequest, PullRequestEvent, WebhookRequest } from '../host.ts'
 import {
   type GitLabMergeRequestHook,
   type GitLabPush,
@@ -9,12 +9,15 @@ import {
   pushSchema,
 } from './schemas.ts'
 
-const ACTIONS: Record<string, 'opened' | 'merged' | 'closed'> = {
-  open: 'opened',
-  reopen: 'opened',
-  merge: 'merged',
-  close: 'closed',
-}
+const PULL_REQUEST_ACTIONS: ReadonlyMap<string, PullRequestEvent['action']> = new Map([
+  ['open', 'opened'],
+  ['reopen', 'opened'],
+  ['merge', 'merged'],
+  ['close', 'closed'],
+])
+
+/** Settings of webhooks to create. */
+export const EVENTS = { pushEvents: true, tagPushEvents: true, mergeRequestsEvents: true }
 
 export const gitlabWebhooks: HostWebhooks = {
   verify(request, secret) {
@@ -27,8 +30,8 @@ export const gitlabWebhooks: HostWebhooks = {
   deliveryId: (request) => headerOf(request, 'webhook-id') ?? headerOf(request, 'idempotency-key'),
   parse(request) {
     const { object_kind: kind, project } = parseBody(kindSchema, request)
-    if (kind === 'push' || kind === 'tag_push') return pushed(parseBody(pushSchema, request))
-    if (kind === 'merge_request') return mergeRequestChanged(parseBody(mergeRequestHookSchema, request))
+    if (kind === 'push' || kind === 'tag_push') return parsePush(parseBody(pushSchema, request))
+    if (kind === 'merge_request') return parseMergeRequest(parseBody(mergeRequestHookSchema, request))
     return { identifier: project?.path_with_namespace, ignored: `events of kind ${kind} start nothing` }
   },
 }
@@ -47,10 +50,12 @@ function isSigned(request: WebhookRequest, signatures: string, secret: string): 
   return signatures.split(' ').some((signature) => isSame(signature, `v1,${digest}`))
 }
 
-function pushed(body: GitLabPush): ParsedWebhook {
-  const { project, before, after, ref } = body
+function parsePush(body: GitLabPush): ParsedWebhook {
+  const { project, before, after } = body
   const identifier = project.path_with_namespace
-  const sha = isZero(after) ? null : (body.checkout_sha ?? after)
+  const ref = parseRef(body.ref)
+  if (!ref) return { identifier, ignored: `${body.ref.slice(0, 200)} is neither a branch nor a tag` }
+  const sha = isNoCommit(after) ? null : (body.checkout_sha ?? after)
   const message = body.commits.find(({ id }) => id === sha)?.message ?? ''
   const commit = sha === null ? null : { sha, message, url: `${project.web_url}/-/commit/${sha}` }
   const sender = {
@@ -58,15 +63,13 @@ function pushed(body: GitLabPush): ParsedWebhook {
     avatarUrl: body.user_avatar ?? '',
     pageUrl: body.user_username ? userPage(project, body.user_username) : '',
   }
-  if (ref.startsWith(TAG)) {
-    return { identifier, events: [{ kind: 'tag', tag: withoutPrefix(TAG, ref), commit, sender }] }
-  }
+  if (ref.kind === 'tag') return { identifier, events: [{ kind: 'tag', tag: ref.name, commit, sender }] }
   const compareUrl =
-    commit === null || isZero(before) ? (commit?.url ?? '') : `${project.web_url}/-/compare/${before}...${after}`
+    commit === null || isNoCommit(before) ? (commit?.url ?? '') : `${project.web_url}/-/compare/${before}...${after}`
   const event: HostEvent = {
     kind: 'push',
-    branch: withoutPrefix(BRANCH, ref),
-    before: isZero(before) ? null : before,
+    branch: ref.name,
+    before: isNoCommit(before) ? null : before,
     commit,
     compareUrl,
     sender,
@@ -76,12 +79,12 @@ function pushed(body: GitLabPush): ParsedWebhook {
   return { identifier, events: [event] }
 }
 
-function mergeRequestChanged(body: GitLabMergeRequestHook): ParsedWebhook {
+function parseMergeRequest(body: GitLabMergeRequestHook): ParsedWebhook {
   const { project, user, object_attributes: attributes, changes } = body
   const identifier = project.path_with_namespace
   const { action = '' } = attributes
   const isUpdate = action === 'update' && (attributes.oldrev != null || changes.target_branch !== undefined)
-  const known = isUpdate ? 'updated' : ACTIONS[action]
+  const known = isUpdate ? 'updated' : PULL_REQUEST_ACTIONS.get(action)
   if (known === undefined) return { identifier, ignored: `neither commits nor the target branch changed (${action})` }
   const sender = {
     username: user.username,

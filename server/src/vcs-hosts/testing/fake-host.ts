@@ -1,14 +1,18 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createHmac } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
+import type { HostConnection, WebhookRequest } from '../host.ts'
 
 export type ReceivedRequest = {
   /** Method and path, such as `GET /user`. */
   route: string
   query: Record<string, string>
-  headers: IncomingMessage['headers']
+  headers: IncomingHttpHeaders
+  /** Parsed; undefined if it is not JSON. */
   body: unknown
+  text: string
 }
 
 export type HostReply =
@@ -19,21 +23,24 @@ export type HostReply =
 export type HostRoutes = Record<string, (request: ReceivedRequest) => HostReply>
 
 /** A server that plays a host: it answers 404 where there is no route. Strings are sent as they are, other bodies as JSON. */
-export async function startFakeHost(routes: HostRoutes) {
+export async function startFakeHost(routes: HostRoutes = {}) {
+  const replies = new Map(Object.entries(routes))
   const requests: ReceivedRequest[] = []
   const server = createServer((incoming, response) => void answer(incoming, response))
 
   async function answer(incoming: IncomingMessage, response: ServerResponse) {
     const { pathname, searchParams } = new URL(incoming.url ?? '', 'http://host')
-    const content = (await buffer(incoming)).toString()
+    const text = (await buffer(incoming)).toString()
+    const isJson = incoming.headers['content-type']?.startsWith('application/json')
     const request = {
       route: `${incoming.method} ${pathname}`,
       query: Object.fromEntries(searchParams),
       headers: incoming.headers,
-      body: content === '' ? undefined : (JSON.parse(content) as unknown),
+      body: isJson ? (JSON.parse(text) as unknown) : undefined,
+      text,
     }
     requests.push(request)
-    const reply = routes[request.route]?.(request) ?? { status: 404, body: { message: 'Not Found' } }
+    const reply = replies.get(request.route)?.(request) ?? { status: 404, body: { message: 'Not Found' } }
     if (typeof reply === 'function') return reply(response)
     const { status = 200, headers = {}, body } = reply
     response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...headers })
@@ -46,12 +53,19 @@ export async function startFakeHost(routes: HostRoutes) {
     await new Promise((resolve) => server.close(resolve))
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const connection: HostConnection = { httpUrl: url, apiUrl: url, token: 'the-token', username: null, fetch }
   return {
     url,
     requests,
-    connection: { httpUrl: url, apiUrl: url, token: 'the-token', username: null, fetch },
+    connection,
+    /** Adds a route, or replaces it. */
+    reply(route: string, reply: Exclude<HostReply, (response: ServerResponse) => void> | HostRoutes[string]) {
+      replies.set(route, typeof reply === 'function' ? reply : () => reply)
+    },
     /** Routes of the requests, in order. */
     asked: () => requests.map(({ route }) => route),
+    /** Bodies of the requests of a route. */
+    bodies: (route: string) => requests.filter((request) => request.route === route).map(({ body }) => body),
   }
 }
 
@@ -59,4 +73,17 @@ export async function startFakeHost(routes: HostRoutes) {
 export function linkToNext(url: string, page: number, pages: number): Record<string, string> {
   if (page >= pages) return {}
   return { link: `<${url}?page=${page + 1}&per_page=2>; rel="next", <${url}?page=${pages}&per_page=2>; rel="last"` }
+}
+
+/** A webhook as the server receives it. Node has header names in lower case. */
+export const webhook = (body: unknown, headers: IncomingHttpHeaders = {}): WebhookRequest => ({
+  headers,
+  body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+})
+
+/** With the HMAC of the body, as most hosts sign. */
+export function signedWebhook(body: unknown, secret: string, header: string, headers: IncomingHttpHeaders = {}) {
+  const request = webhook(body, headers)
+  const digest = createHmac('sha256', secret).update(request.body).digest('hex')
+  return { ...request, headers: { ...headers, [header]: `sha256=${digest}` } }
 }

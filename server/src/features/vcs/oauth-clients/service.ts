@@ -12,6 +12,7 @@ import { listReadableProjects } from '../../organizations/projects/access.ts'
 import { type OAuthClient, requireOAuthClient, requireOAuthToken } from './access.ts'
 import * as store from './store.ts'
 
+const HTTP_URL_POINTER = '/data/attributes/http-url'
 const POOL_POINTER = '/data/relationships/agent-pool'
 
 type Attributes = CreateOAuthClient['attributes']
@@ -138,14 +139,18 @@ type Addressed = { attributes: Attributes; isDirect: boolean }
 /** The host's addresses. Through an agent, addresses of its network are allowed. */
 function addressesOf(ctx: Ctx, host: Host, { attributes, isDirect }: Addressed) {
   const { 'http-url': httpUrl, 'api-url': apiUrl } = attributes
+  if (httpUrl?.startsWith('ssh:') && !host.capabilities.connectsBy.includes('ssh-key'))
+    throw invalid(`http-url must be an http or https URL: ${host.name} is not used through ssh`, HTTP_URL_POINTER)
   const derived = host.addresses(httpUrl ?? undefined)
-  if (!derived) throw invalid(`http-url can't be blank: it is the address of ${host.name}`, '/data/attributes/http-url')
+  if (!derived) throw invalid(`http-url can't be blank: it is the address of ${host.name}`, HTTP_URL_POINTER)
   const addresses = { http_url: derived.httpUrl, api_url: apiUrl ?? derived.apiUrl }
   for (const [name, url] of [
     ['http-url', addresses.http_url],
     ['api-url', addresses.api_url],
   ] as const) {
-    const problem = isDirect ? ctx.outbound.problem(url) : undefined
+    // The rules for addresses apply to ssh, too, but it has its own port and user.
+    const checked = url.startsWith('ssh:') ? `https://${new URL(url).hostname}` : url
+    const problem = isDirect ? ctx.outbound.problem(checked) : undefined
     if (problem !== undefined) throw invalid(`${name} ${url}: ${problem}`, `/data/attributes/${name}`)
   }
   return addresses
