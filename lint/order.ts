@@ -43,7 +43,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'workspace-deletion',
     'organization-overviews',
   ],
-  repositories: ['deliveries'],
+  repositories: ['connections', 'deliveries'],
   site: [
     'discovery',
     'health',

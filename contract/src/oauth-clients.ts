@@ -145,6 +145,19 @@ export const oauthTokenSchema = linkedResource('oauth-tokens', {
 })
 export type OAuthTokenResource = Written<typeof oauthTokenSchema>
 
+/** Our own: what the host said when it was asked for the user of the connection's token. */
+export const connectionTestSchema = resource('connection-tests', {
+  attributes: {
+    result: z
+      .enum(['accepted', 'refused', 'unreachable', 'untested'])
+      .describe('`untested`: the host has no API, so it is asked only about repositories'),
+    'service-provider-user': nullable.string,
+    message: nullable.string,
+  },
+  relationships: { 'oauth-client': hasOne('oauth-clients') },
+})
+export type ConnectionTestResource = Written<typeof connectionTestSchema>
+
 /** A repository that the token may read, for choosing one. */
 export const authorizedRepoSchema = resource('authorized-repos', {
   attributes: { name: z.string(), 'display-identifier': z.string() },

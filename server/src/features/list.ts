@@ -24,6 +24,8 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
+import { connectionRoutes } from './repositories/connections/routes.ts'
+import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
 import { vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
@@ -98,6 +100,7 @@ export const ROUTES: readonly Routes[] = [
   changeRoutes,
   commentRoutes,
   configurationVersions.configurationVersionRoutes,
+  connectionRoutes,
   workspaces.consumerRoutes,
   dataRetentionRoutes,
   memberships.membershipRoutes,
@@ -168,6 +171,7 @@ export const REACTIONS: readonly Reaction[] = [
   ...runReactions,
   ...runTriggerReactions,
   ...agentJobReactions,
+  ...connectionReactions,
 ]
 
 /** Loaders of included resources. */
@@ -212,5 +216,6 @@ export const JOBS: readonly JobHandler[] = [
   ...sessionJobs,
   ...stateVersionJobs,
   ...taskResultJobs,
+  ...connectionJobs,
   ...vcsDeliveryJobs,
 ]

@@ -31,7 +31,18 @@ type OutboundResponse = {
   truncated: boolean
 }
 
-type FetchOptions = { method: 'GET' | 'POST'; headers: Record<string, string>; body?: string | null }
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+type FetchOptions = {
+  method: Method
+  headers: Record<string, string>
+  body?: string | null
+  /** Maximum size of the response, in bytes; 1 MB by default. */
+  maxBytes?: number
+  /** 10 s by default. */
+  timeoutMs?: number
+  signal?: AbortSignal | undefined
+}
 
 /** A request got no usable response; the message is for the user. */
 export class OutboundError extends Error {
@@ -87,7 +98,7 @@ export function createOutbound(options: OutboundOptions) {
 
   async function exchange(
     { url, headers, body, timeoutMs, ca, signal }: Omit<OutboundRequest, 'body'> & { body: Buffer | string | null },
-    { method, maxBytes }: { method: 'GET' | 'POST'; maxBytes: number },
+    { method, maxBytes }: { method: Method; maxBytes: number },
   ): Promise<Exchange> {
     const startedAt = Date.now()
     const started = performance.now()
@@ -129,14 +140,16 @@ export function createOutbound(options: OutboundOptions) {
     /** Sends a POST request without following redirects. Never throws. */
     post: async (request: OutboundRequest) => exchange(request, { method: 'POST', maxBytes: MAX_BODY_BYTES }),
 
-    /** As the global `fetch`, for documents of up to 1 MB. Follows no redirects, and throws an `OutboundError` for the user. */
-    async fetch(url: string, { method, headers, body: sent = null }: FetchOptions): Promise<Response> {
-      const { response, error } = await exchange(
-        { url, headers, body: sent, timeoutMs: FETCH_TIMEOUT_MS },
-        { method, maxBytes: MAX_DOCUMENT_BYTES },
-      )
+    /** As the global `fetch`, for documents. Follows no redirects, and throws an `OutboundError` for the user. */
+    async fetch(
+      url: string,
+      { method, headers, body: sent = null, signal, ...limits }: FetchOptions,
+    ): Promise<Response> {
+      const { maxBytes = MAX_DOCUMENT_BYTES, timeoutMs = FETCH_TIMEOUT_MS } = limits
+      const { response, error } = await exchange({ url, headers, body: sent, timeoutMs, signal }, { method, maxBytes })
       if (!response) throw new OutboundError(error)
-      if (response.truncated) throw new OutboundError('the response is larger than 1 MB, or was interrupted')
+      if (response.truncated)
+        throw new OutboundError(`the response is larger than ${maxBytes / 1024 / 1024} MB, or was interrupted`)
       const lines = Object.entries(response.headers).flatMap(([name, values]) =>
         [values].flat().map((value): [string, string] => [name, value]),
       )

@@ -1,0 +1,92 @@
+import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
+import type { Ctx } from '../../../app.ts'
+import { announce } from '../../../changes/announce.ts'
+import { transact } from '../../../db/db.ts'
+import { AppError, invalid, notFound } from '../../../errors.ts'
+import type { Method } from '../../../outbound/outbound.ts'
+import { type Host, type HostApi, type HostConnection, HostError } from '../../../vcs-hosts/host.ts'
+import { hostOf } from '../../../vcs-hosts/list.ts'
+import { tokenContext } from '../../vcs/oauth-clients/service.ts'
+import { type ConnectionRow, findConnection } from '../../vcs/oauth-clients/store.ts'
+import { noticeRefusal } from './refusal.ts'
+import * as store from './store.ts'
+
+/** Maximum size of a response of a host, in bytes: a hundred pull requests of GitHub have about 2 MB. */
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024
+const TIMEOUT_MS = 30_000
+
+/** A connection, opened for requests to its host. */
+export type Connection = { row: ConnectionRow; host: Host; access: HostConnection }
+
+/** Throws `not-found` for a token that was deleted. */
+export async function openConnection(ctx: Ctx, tokenId: string): Promise<Connection> {
+  const row = await findConnection(ctx.db, tokenId)
+  if (!row) throw notFound('OAuth token')
+  const token = row.token === null ? '' : ctx.secrets.openText(row.token, tokenContext(row.id, 'token'))
+  const access = { httpUrl: row.http_url, apiUrl: row.api_url, token, username: row.username, fetch: fetchOf(ctx) }
+  return { row, host: hostOf(row.service_provider as ServiceProvider), access }
+}
+
+/** `fetch` under the rules for outbound addresses. */
+function fetchOf({ outbound }: Pick<Ctx, 'outbound'>): typeof fetch {
+  return async (input, init = {}) =>
+    outbound.fetch(input instanceof Request ? input.url : String(input), {
+      method: (init.method ?? 'GET') as Method,
+      headers: Object.fromEntries(new Headers(init.headers)),
+      body: typeof init.body === 'string' ? init.body : null,
+      maxBytes: MAX_RESPONSE_BYTES,
+      timeoutMs: TIMEOUT_MS,
+      signal: init.signal ?? undefined,
+    })
+}
+
+/**
+ * Sends requests to the host of a connection. What the host says about the connection is recorded: a refused token marks it as failed,
+ * until somebody replaces the token, and a rate limit blocks it for the time that the host names. Throws a `HostError`; one of a blocked
+ * connection is thrown without a request.
+ */
+export async function callHost<T>(ctx: Ctx, connection: Connection, work: (api: HostApi) => Promise<T>): Promise<T> {
+  const { row, host, access } = connection
+  if (!host.api) throw new HostError('not-found', `${host.name} has no API`)
+  const waitMs = (row.blocked_until?.getTime() ?? 0) - ctx.now().getTime()
+  if (waitMs > 0) throw new HostError('rate-limited', `${host.name} limits requests`, { retryAfterMs: waitMs })
+  try {
+    const result = await work(host.api(access))
+    if (row.failed_at !== null) await recordAccepted(ctx, row)
+    return result
+  } catch (error) {
+    if (error instanceof HostError) await record(ctx, connection, error)
+    throw error
+  }
+}
+
+async function recordAccepted(ctx: Ctx, row: ConnectionRow) {
+  await transact(ctx, async (ctx) => {
+    await store.setFailure(ctx.db, row.id, null)
+    announce(ctx, { organization: row.organization_id, type: 'oauth-clients', id: row.oauth_client_id })
+  })
+}
+
+async function record(ctx: Ctx, { row, host }: Connection, error: HostError) {
+  if (error.kind === 'rate-limited' && error.retryAfterMs !== undefined) {
+    await store.setBlocked(ctx.db, row.oauth_client_id, new Date(ctx.now().getTime() + error.retryAfterMs))
+  }
+  if (error.kind !== 'unauthorised') return
+  await transact(ctx, async (ctx) => {
+    // Only the first refusal is news.
+    if (!(await store.setFailure(ctx.db, row.id, { at: ctx.now(), message: error.message }))) return
+    announce(ctx, { organization: row.organization_id, type: 'oauth-clients', id: row.oauth_client_id })
+    await noticeRefusal(ctx, row, host.name)
+  })
+}
+
+/** For requests of users: what the host said, as an error about `pointer` in the body, or about the whole request. */
+export function translateHostError(error: unknown, pointer?: string): never {
+  if (!(error instanceof HostError)) throw error
+  if (error.kind === 'unavailable' || error.kind === 'rate-limited')
+    throw new AppError('unavailable', [{ detail: error.message }], {
+      cause: error,
+      retryAfterMs: error.retryAfterMs ?? 5000,
+    })
+  throw invalid(error.message, pointer)
+}
