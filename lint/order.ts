@@ -43,7 +43,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'workspace-deletion',
     'organization-overviews',
   ],
-  repositories: ['connections', 'deliveries'],
+  repositories: ['connections', 'webhooks', 'deliveries'],
   site: [
     'discovery',
     'health',

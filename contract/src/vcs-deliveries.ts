@@ -46,7 +46,7 @@ export const vcsDeliverySchema = linkedResource('vcs-deliveries', {
     source: z.enum(DELIVERY_SOURCES),
     status: z.enum(DELIVERY_STATUSES),
     message: nullable.string.describe('why it was ignored or failed'),
-    'repository-identifier': nullable.string,
+    'repository-identifier': z.string(),
     kind: z.enum(['push', 'tag', 'pull-request']).nullable(),
     title: z.string().describe('what happened, such as `push to main`'),
     'commit-sha': nullable.string,

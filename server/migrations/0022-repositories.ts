@@ -127,7 +127,9 @@ create index workspaces_ssh_key_idx on workspaces (ssh_key_id) where ssh_key_id 
 create table vcs_deliveries (
   id text primary key,
   organization_id text not null references organizations on delete cascade,
-  repository_id text references repositories on delete cascade,
+  repository_id text references repositories on delete set null,
+  -- stays when the repository is no longer used
+  repository_identifier text not null,
   -- the host's id of the delivery, which repetitions share
   delivery_key text not null,
   source text not null check (source in ('webhook', 'polling', 'replay')),

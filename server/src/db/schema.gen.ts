@@ -877,6 +877,7 @@ export type Schema = {
     organization_id: string
     received_at: Timestamp
     repository_id: string | null
+    repository_identifier: string
     source: 'webhook' | 'polling' | 'replay'
     status: 'pending' | 'decided' | 'ignored' | 'failed'
   }

@@ -23,12 +23,12 @@ export async function openConnection(ctx: Ctx, tokenId: string): Promise<Connect
   const row = await findConnection(ctx.db, tokenId)
   if (!row) throw notFound('OAuth token')
   const token = row.token === null ? '' : ctx.secrets.openText(row.token, tokenContext(row.id, 'token'))
-  const access = { httpUrl: row.http_url, apiUrl: row.api_url, token, username: row.username, fetch: fetchOf(ctx) }
+  const access = { httpUrl: row.http_url, apiUrl: row.api_url, token, username: row.username, fetch: hostFetch(ctx) }
   return { row, host: hostOf(row.service_provider as ServiceProvider), access }
 }
 
-/** `fetch` under the rules for outbound addresses. */
-function fetchOf({ outbound }: Pick<Ctx, 'outbound'>): typeof fetch {
+/** `fetch` for the API of a host, under the rules for outbound addresses. */
+export function hostFetch({ outbound }: Pick<Ctx, 'outbound'>): typeof fetch {
   return async (input, init = {}) =>
     outbound.fetch(input instanceof Request ? input.url : String(input), {
       method: (init.method ?? 'GET') as Method,

@@ -53,7 +53,7 @@ function problemOf({ identifier }: store.RepositoryRow, parsed: ParsedWebhook) {
 }
 
 type Received = {
-  repository: Pick<store.RepositoryRow, 'id' | 'organization_id'>
+  repository: Pick<store.RepositoryRow, 'id' | 'organization_id' | 'identifier'>
   /** Unique in the repository. */
   key: string
   source: 'webhook' | 'polling' | 'replay'
@@ -87,6 +87,7 @@ function deliveryRow(ctx: Ctx, { repository, key, source, status, message, event
     id: ctx.newId('vcsd'),
     organization_id: repository.organization_id,
     repository_id: repository.id,
+    repository_identifier: repository.identifier,
     delivery_key: key,
     source,
     status,

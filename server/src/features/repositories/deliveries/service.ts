@@ -42,13 +42,18 @@ export async function listWorkspaceDecisions(ctx: Ctx, workspaceId: string, page
  */
 export async function replayDelivery(ctx: Ctx, id: string) {
   const delivery = await requireDelivery(ctx, id, 'vcs-settings:manage')
-  const { event, repository_id: repositoryId, organization_id: organizationId } = delivery
+  const {
+    event,
+    repository_id: repositoryId,
+    repository_identifier: identifier,
+    organization_id: organizationId,
+  } = delivery
   if (!event || repositoryId === null)
     throw conflict(`the delivery ${id} cannot be replayed: ${delivery.message ?? 'its repository is gone'}`)
   const audit = { organizationId, action: 'replay', resource: { type: 'vcs_delivery', id }, meta: {}, notices: [] }
   await audited(ctx, audit, (ctx) =>
     insertEvents(ctx, {
-      repository: { id: repositoryId, organization_id: organizationId },
+      repository: { id: repositoryId, organization_id: organizationId, identifier },
       key: `replay of ${id} at ${ctx.now().toISOString()}`,
       source: 'replay',
       events: [event],

@@ -127,7 +127,6 @@ export async function insertDeliveries(tx: Tx, rows: readonly NewRow<'vcs_delive
 
 export type DeliveryRow = Omit<Selectable<Schema['vcs_deliveries']>, 'event'> & {
   event: HostEvent | null
-  repository_identifier: string | null
   oauth_client_id: string | null
   run_count: number
   skip_count: number
@@ -141,7 +140,7 @@ function selectDeliveries(db: Db) {
     .leftJoin('repositories as r', 'r.id', 'd.repository_id')
     .leftJoin('oauth_tokens as t', 't.id', 'r.oauth_token_id')
     .selectAll('d')
-    .select(['r.identifier as repository_identifier', 't.oauth_client_id'])
+    .select('t.oauth_client_id')
     .select([counted(`<> 'skip'`).as('run_count'), counted(`= 'skip'`).as('skip_count')])
     .$castTo<DeliveryRow>()
 }
@@ -167,8 +166,7 @@ export async function listDeliveries(
       where y.oauth_client_id = ${filter.clientId})`)
   }
   if (filter.identifier !== undefined) {
-    conditions.push(sql`d.repository_id in (select x.id from repositories x
-      where x.organization_id = ${organizationId} and x.identifier = ${filter.identifier})`)
+    conditions.push(sql`d.repository_identifier = ${filter.identifier}`)
   }
   const where = sql<boolean>`${sql.join(conditions, sql` and `)}`
   const list = selectDeliveries(db).where(where).orderBy('d.received_at', 'desc').orderBy('d.id', 'desc')

@@ -93,7 +93,10 @@ export async function updateOAuthClient(
 /** Workspaces keep their configuration and lose the repository, as in the public API. */
 export async function deleteOAuthClient(ctx: Ctx, id: string) {
   const client = await requireOAuthClient(ctx, id, 'vcs-settings:manage')
-  await audited(ctx, clientAudit(client, 'destroy'), (ctx) => store.deleteOAuthClient(ctx.db, id))
+  await audited(ctx, clientAudit(client, 'destroy'), async (ctx) => {
+    await raise(ctx, tokensDeleting, { tokenIds: client.token_ids })
+    await store.deleteOAuthClient(ctx.db, id)
+  })
 }
 
 type Identifiers = readonly { id: string }[]
@@ -248,7 +251,10 @@ export async function updateOAuthToken(ctx: Ctx, token: store.OAuthTokenRow, ssh
 
 export async function deleteOAuthToken(ctx: Ctx, id: string) {
   const token = await requireOAuthToken(ctx, id, 'vcs-settings:manage')
-  await audited(ctx, tokenAudit(token, 'destroy'), (ctx) => store.deleteOAuthToken(ctx.db, id))
+  await audited(ctx, tokenAudit(token, 'destroy'), async (ctx) => {
+    await raise(ctx, tokensDeleting, { tokenIds: [id] })
+    await store.deleteOAuthToken(ctx.db, id)
+  })
 }
 
 type AuditedClient = Pick<OAuthClient, 'id' | 'organization_id' | 'name'>
@@ -267,3 +273,6 @@ function tokenAudit(token: store.OAuthTokenRow, action: string, meta: AuditEvent
 
 /** Raised in the transaction that stores a token or a key, to have it checked. */
 export const credentialsChanged = domainEvent<{ tokenId: string }>('oauth-client.credentials-changed')
+
+/** Raised before tokens are deleted, in the same transaction: their repositories have webhooks on the host. */
+export const tokensDeleting = domainEvent<{ tokenIds: readonly string[] }>('oauth-token.deleting')

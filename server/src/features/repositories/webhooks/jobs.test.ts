@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { repository } from '../../../vcs-hosts/gitea/testing/bodies.ts'
+import { type HostRoutes, startFakeHost } from '../../../vcs-hosts/testing/fake-host.ts'
+
+const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' })
+const owner = await createUser(app)
+const acme = await createOrganization(app, owner)
+
+async function send(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, data?: unknown) {
+  return app.request({
+    method,
+    url: `/api/v2/${path}`,
+    token: owner.token,
+    ...(data !== undefined && { body: { data } }),
+  })
+}
+
+const HOOKS = '/api/v1/repos/acme/network/hooks'
+const USABLE: HostRoutes = {
+  'GET /api/v1/user': () => ({ body: { id: 1, login: 'mona' } }),
+  'GET /api/v1/repos/acme/network': () => ({ body: { ...repository(), default_branch: 'trunk' } }),
+  [`GET ${HOOKS}`]: () => ({ body: [] }),
+  [`POST ${HOOKS}`]: ({ body }) => ({ status: 201, body: { id: 7, ...(body as object) } }),
+  [`DELETE ${HOOKS}/7`]: () => ({ status: 204 }),
+}
+
+/** A connection to a host, and workspaces that use its repository acme/network. */
+async function connect(routes: HostRoutes = USABLE) {
+  const host = await startFakeHost(routes)
+  const attributes = { 'service-provider': 'gitea', 'http-url': host.url, 'oauth-token-string': 'gta_secret' }
+  const created = await send('POST', `organizations/${acme.name}/oauth-clients`, { type: 'oauth-clients', attributes })
+  const client = created.json().data
+  const tokenId: string = client.relationships['oauth-tokens'].data[0].id
+  const update = async (id: string, vcsRepo: object | null) => {
+    const response = await send('PATCH', `workspaces/${id}`, {
+      type: 'workspaces',
+      attributes: { 'vcs-repo': vcsRepo },
+    })
+    expect(response.status).toBe(200)
+    return response.json().data.attributes['vcs-repo']
+  }
+  const addWorkspace = async () => {
+    const { id } = await createWorkspace(app, { organization: acme.name, actor: owner.actor })
+    const vcsRepo = await update(id, { identifier: 'acme/network', 'oauth-token-id': tokenId })
+    await app.runJobs()
+    return { id, url: vcsRepo['webhook-url'] as string, leave: async () => update(id, null) }
+  }
+  return { host, clientId: client.id as string, addWorkspace }
+}
+
+async function storedRepository(webhookUrl: string) {
+  return app.db
+    .selectFrom('repositories')
+    .select(['default_branch', 'webhook_id', 'webhook_error'])
+    .where('webhook_path', '=', webhookUrl.split('/').at(-1) ?? '')
+    .executeTakeFirst()
+}
+
+test('the first workspace creates the webhook, and the next one uses it', async () => {
+  const { host, addWorkspace } = await connect()
+
+  const first = await addWorkspace()
+  const second = await addWorkspace()
+  const hooks = host.bodies(`POST ${HOOKS}`)
+
+  expect(second.url).toBe(first.url)
+  expect(hooks).toHaveLength(1)
+  expect(hooks[0]).toMatchObject({ config: { url: first.url } })
+  expect(await storedRepository(first.url)).toEqual({ default_branch: 'trunk', webhook_id: '7', webhook_error: null })
+})
+
+test('the last workspace removes the webhook', async () => {
+  const { host, addWorkspace } = await connect()
+  const [first, second] = [await addWorkspace(), await addWorkspace()]
+
+  await first.leave()
+  await app.runJobs()
+  const early = host.asked().filter((route) => route.startsWith('DELETE'))
+  await second.leave()
+  await app.runJobs()
+
+  expect(early).toEqual([])
+  expect(host.asked().at(-1)).toBe(`DELETE ${HOOKS}/7`)
+  expect(await storedRepository(first.url)).toBe(undefined)
+})
+
+test('the deletion of a connection removes its webhooks', async () => {
+  const { host, clientId, addWorkspace } = await connect()
+  await addWorkspace()
+
+  await send('DELETE', `oauth-clients/${clientId}`)
+  await app.runJobs()
+
+  expect(host.asked().at(-1)).toBe(`DELETE ${HOOKS}/7`)
+})
+
+test('a missing repository and a missing permission are shown, and not asked for again and again', async () => {
+  const missing = await connect({ ...USABLE, 'GET /api/v1/repos/acme/network': () => ({ status: 404, body: {} }) })
+  const forbidden = await connect({
+    ...USABLE,
+    [`POST ${HOOKS}`]: () => ({ status: 403, body: { message: 'not an admin' } }),
+  })
+
+  const [a, b] = [await missing.addWorkspace(), await forbidden.addWorkspace()]
+  const asked = missing.host.asked().length
+  await app.runJobs()
+
+  expect((await storedRepository(a.url))?.webhook_error).toContain('has no repository acme/network')
+  expect((await storedRepository(b.url))?.webhook_error).toContain('not an admin')
+  expect(missing.host.asked()).toHaveLength(asked)
+})
+
+test('a host that is down gets its webhook later', async () => {
+  const { host, addWorkspace } = await connect({ ...USABLE, [`POST ${HOOKS}`]: () => ({ status: 503, body: 'down' }) })
+  const { url } = await addWorkspace()
+  const early = await storedRepository(url)
+  host.reply(`POST ${HOOKS}`, { status: 201, body: { id: 7, config: { url } } })
+
+  app.clock.advance(3_600_000)
+  await app.runJobs()
+
+  expect(early?.webhook_error).toContain('503')
+  expect(await storedRepository(url)).toMatchObject({ webhook_id: '7', webhook_error: null })
+})

@@ -1,0 +1,153 @@
+import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
+import { z } from 'zod'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { announce } from '../../../changes/announce.ts'
+import { transact } from '../../../db/db.ts'
+import { AppError } from '../../../errors.ts'
+import { jobHandler, reaction } from '../../../handlers.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
+import { HostError } from '../../../vcs-hosts/host.ts'
+import { hostOf } from '../../../vcs-hosts/list.ts'
+import { tokensDeleting } from '../../vcs/oauth-clients/service.ts'
+import { repositoryAdded, repositoryLeft, webhookContext } from '../../vcs/repositories/service.ts'
+import { type Connection, callHost, hostFetch, openConnection } from '../connections/connection.ts'
+import * as store from './store.ts'
+
+/** Retried for about a day: a host may be down for a while. */
+const RETRIES = { retryLimit: 30, retryDelayMs: 2000, retryDelayMaxMs: 3_600_000 }
+const registerJob = jobKind('webhooks.register', z.object({ repositoryId: z.string() }), RETRIES)
+const leaveJob = jobKind('webhooks.leave', z.object({ repositoryId: z.string() }), RETRIES)
+const removeJob = jobKind('webhooks.remove', z.object({ sealed: z.base64() }), RETRIES)
+const SEALED = 'webhooks.remove'
+
+export const webhookReactions = [
+  reaction(repositoryAdded, async (ctx, data) => ctx.jobs.enqueue(ctx.db, registerJob, data)),
+  reaction(repositoryLeft, async (ctx, data) => ctx.jobs.enqueue(ctx.db, leaveJob, data)),
+  reaction(tokensDeleting, removeWebhooks),
+]
+
+export const webhookJobs = [
+  jobHandler(registerJob, async (ctx, { repositoryId }) => register(ctx, repositoryId)),
+  jobHandler(leaveJob, async (ctx, { repositoryId }) => leave(ctx, repositoryId)),
+  jobHandler(removeJob, async (ctx, { sealed }) => {
+    const content = ctx.secrets.openText(Buffer.from(sealed, 'base64'), SEALED)
+    await removeWebhook(ctx, removalSchema.parse(JSON.parse(content)))
+  }),
+]
+
+/** Asks the host about a new repository, and creates its webhook there. What the host refuses is shown with the repository. */
+async function register(ctx: Ctx, repositoryId: string) {
+  const repository = await store.findRepository(ctx.db, repositoryId)
+  if (!repository?.oauth_token_id) return
+  const connection = await open(ctx, repository.oauth_token_id)
+  if (!connection?.host.api) return
+  try {
+    await describe(ctx, connection, repository)
+    if (connection.host.capabilities.createsWebhooks) await createWebhook(ctx, connection, repository)
+  } catch (error) {
+    if (!(error instanceof HostError)) throw error
+    await save(ctx, repository, { webhook_error: error.message })
+    if (error.kind === 'unavailable' || error.kind === 'rate-limited') throw error
+  }
+}
+
+/** Undefined if the connection was deleted in the meantime. */
+async function open(ctx: Ctx, tokenId: string) {
+  return openConnection(ctx, tokenId).catch((error: unknown) => {
+    if (error instanceof AppError && error.kind === 'not-found') return undefined
+    throw error
+  })
+}
+
+async function describe(ctx: Ctx, connection: Connection, repository: store.RepositoryRow) {
+  const { identifier } = repository
+  const found = await callHost(ctx, connection, async (api) => api.findRepository(identifier))
+  if (!found) {
+    const message = `${connection.host.name} has no repository ${identifier}, or the token may not read it`
+    throw new HostError('not-found', message)
+  }
+  await save(ctx, repository, {
+    display_identifier: found.displayIdentifier,
+    page_url: found.page,
+    clone_url: found.clone,
+    ssh_url: found.ssh,
+    default_branch: found.defaultBranch || null,
+  })
+}
+
+async function createWebhook(ctx: Ctx, connection: Connection, repository: store.RepositoryRow) {
+  const { id, identifier, webhook_path: path } = repository
+  const secret = ctx.secrets.openText(repository.webhook_secret, webhookContext(id))
+  const url = `${ctx.baseUrl}/webhooks/vcs/${path}`
+  const webhookId = await callHost(ctx, connection, async (api) => api.createWebhook(identifier, { url, secret }))
+  await save(ctx, repository, { webhook_id: webhookId, webhook_error: null })
+}
+
+async function save(ctx: Ctx, repository: store.RepositoryRow, changes: Parameters<typeof store.updateRepository>[2]) {
+  await transact(ctx, async (ctx) => {
+    await store.updateRepository(ctx.db, repository.id, changes)
+    const { organization_id: organization } = repository
+    const workspaces = await store.listWorkspaceIds(ctx.db, repository.id)
+    announce(ctx, ...workspaces.map((id) => ({ organization, type: 'workspaces' as const, id, workspace: id })))
+  })
+}
+
+const removalSchema = z.object({
+  provider: z.string(),
+  httpUrl: z.string(),
+  apiUrl: z.string(),
+  token: z.string(),
+  username: z.string().nullable(),
+  identifier: z.string(),
+  webhookId: z.string(),
+})
+type Removal = z.infer<typeof removalSchema>
+
+/** Removes a repository that no workspace uses any more, and then its webhook. */
+async function leave(ctx: Ctx, repositoryId: string) {
+  await transact(ctx, async (ctx) => {
+    const repository = await store.deleteUnusedRepository(ctx.db, repositoryId)
+    if (repository?.oauth_token_id) await enqueueRemoval(ctx, await open(ctx, repository.oauth_token_id), repository)
+  })
+}
+
+/** Has the webhooks removed that are lost with the tokens. */
+async function removeWebhooks(ctx: TransactionCtx, { tokenIds }: { tokenIds: readonly string[] }) {
+  const repositories = await store.listRegistered(ctx.db, tokenIds)
+  for (const tokenId of tokenIds) {
+    const own = repositories.filter((repository) => repository.oauth_token_id === tokenId)
+    const connection = own.length > 0 ? await open(ctx, tokenId) : undefined
+    for (const repository of own) await enqueueRemoval(ctx, connection, repository)
+  }
+}
+
+/** The job has all that it needs, as the rows are deleted before it runs; sealed, since that includes the token. */
+async function enqueueRemoval(ctx: TransactionCtx, connection: Connection | undefined, row: store.RepositoryRow) {
+  if (!connection || row.webhook_id === null) return
+  const { httpUrl, apiUrl, token, username } = connection.access
+  const provider = connection.row.service_provider
+  const content: Removal = {
+    provider,
+    httpUrl,
+    apiUrl,
+    token,
+    username,
+    identifier: row.identifier,
+    webhookId: row.webhook_id,
+  }
+  const sealed = ctx.secrets.seal(JSON.stringify(content), SEALED).toString('base64')
+  await ctx.jobs.enqueue(ctx.db, removeJob, { sealed })
+}
+
+async function removeWebhook(ctx: Ctx, { provider, identifier, webhookId, ...access }: Removal) {
+  const host = hostOf(provider as ServiceProvider)
+  const api = host.api?.({ ...access, fetch: hostFetch(ctx) })
+  try {
+    await api?.deleteWebhook(identifier, webhookId)
+  } catch (error) {
+    // A token that was revoked before the connection was deleted cannot remove anything.
+    const isLasting = error instanceof HostError && error.kind !== 'unavailable' && error.kind !== 'rate-limited'
+    if (!isLasting) throw error
+    ctx.log.warn({ repository: identifier, reason: error.message }, 'a webhook stays on its host')
+  }
+}

@@ -1,0 +1,39 @@
+import { type Selectable, type Updateable, sql } from 'kysely'
+import type { Db } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+export type RepositoryRow = Selectable<Schema['repositories']>
+
+export async function findRepository(db: Db, id: string): Promise<RepositoryRow | undefined> {
+  return db.selectFrom('repositories').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+export async function updateRepository(db: Db, id: string, changes: Updateable<Schema['repositories']>) {
+  await db.updateTable('repositories').set(changes).where('id', '=', id).execute()
+}
+
+/** Deletes a repository that no workspace uses; undefined if one does. */
+export async function deleteUnusedRepository(db: Db, id: string): Promise<RepositoryRow | undefined> {
+  return db
+    .deleteFrom('repositories')
+    .where('id', '=', id)
+    .where(sql<boolean>`not exists (select from workspaces w where w.repository_id = repositories.id)`)
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/** Repositories with a webhook on the host, of the tokens. */
+export async function listRegistered(db: Db, tokenIds: readonly string[]): Promise<RepositoryRow[]> {
+  return db
+    .selectFrom('repositories')
+    .selectAll()
+    .where(sql<boolean>`oauth_token_id = any(${tokenIds})`)
+    .where('webhook_id', 'is not', null)
+    .execute()
+}
+
+/** Workspaces of a repository, to announce what its host said. */
+export async function listWorkspaceIds(db: Db, repositoryId: string) {
+  const rows = await db.selectFrom('workspaces').select('id').where('repository_id', '=', repositoryId).execute()
+  return rows.map(({ id }) => id)
+}
