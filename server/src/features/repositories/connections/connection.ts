@@ -1,4 +1,3 @@
-import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
 import type { Ctx } from '../../../app.ts'
 import { announce } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
@@ -24,7 +23,7 @@ export async function openConnection(ctx: Ctx, tokenId: string): Promise<Connect
   if (!row) throw notFound('OAuth token')
   const token = row.token === null ? '' : ctx.secrets.openText(row.token, tokenContext(row.id, 'token'))
   const access = { httpUrl: row.http_url, apiUrl: row.api_url, token, username: row.username, fetch: hostFetch(ctx) }
-  return { row, host: hostOf(row.service_provider as ServiceProvider), access }
+  return { row, host: hostOf(row.service_provider), access }
 }
 
 /** `fetch` for the API of a host, under the rules for outbound addresses. */

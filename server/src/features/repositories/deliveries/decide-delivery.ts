@@ -91,7 +91,7 @@ async function startRuns(ctx: Ctx, happened: Happened, decided: readonly Decided
   const byId = new Map(workspaces.map((workspace) => [workspace.id, workspace]))
   const limit = concurrencyLimit(CONCURRENT_RUNS)
   const commit = { id: ingress.id, sha: ingress.commit_sha, message: ingress.commit_message }
-  const source = SERVICE_PROVIDERS[happened.repository.service_provider as ServiceProvider].source
+  const source = SERVICE_PROVIDERS[happened.repository.service_provider].source
   await Promise.all(
     decided.map(async (decision) => {
       const workspace = byId.get(decision.workspaceId)

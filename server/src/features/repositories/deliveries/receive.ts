@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
 import { ZodError } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { announce } from '../../../changes/announce.ts'
@@ -22,7 +21,7 @@ export const MAX_WEBHOOK_BYTES = 25 * 1024 * 1024
 export async function receiveWebhook(ctx: Ctx, path: string, request: WebhookRequest) {
   const repository = await store.findWebhookRepository(ctx.db, path)
   if (!repository) throw notFound('webhook')
-  const { webhooks } = hostOf(repository.service_provider as ServiceProvider)
+  const { webhooks } = hostOf(repository.service_provider)
   const secret = ctx.secrets.openText(repository.webhook_secret, webhookContext(repository.id))
   if (!webhooks.verify(request, secret)) throw unauthorized('the signature of the webhook does not match its secret')
   const parsed = parse(webhooks, request)

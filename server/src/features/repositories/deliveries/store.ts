@@ -1,3 +1,4 @@
+import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
 import type { DELIVERY_STATUSES } from '@groundstate/contract/vcs-deliveries'
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
@@ -87,7 +88,7 @@ export async function finishDelivery(db: Db, id: string, now: Date) {
   await db.updateTable('vcs_deliveries').set({ status: 'decided', decided_at: now }).where('id', '=', id).execute()
 }
 
-export type RepositoryRow = Selectable<Schema['repositories']> & { service_provider: string }
+export type RepositoryRow = Selectable<Schema['repositories']> & { service_provider: ServiceProvider }
 
 function selectRepositories(db: Db) {
   return db
@@ -95,7 +96,7 @@ function selectRepositories(db: Db) {
     .leftJoin('oauth_tokens as t', 't.id', 'r.oauth_token_id')
     .leftJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
     .selectAll('r')
-    .select(sql<string>`coalesce(c.service_provider, 'github')`.as('service_provider'))
+    .select(sql<ServiceProvider>`coalesce(c.service_provider, 'github')`.as('service_provider'))
 }
 
 /** The repository of a webhook's URL, with its kind of host. */

@@ -2,14 +2,13 @@ import {
   type OAuthClientResource,
   type OAuthTokenResource,
   SERVICE_PROVIDERS,
-  type ServiceProvider,
 } from '@groundstate/contract/oauth-clients'
 import type { AffectedWorkspaces, OAuthClientRow, OAuthTokenRow } from './store.ts'
 
 type Shown = { baseUrl: string; affected?: AffectedWorkspaces | undefined }
 
 export function oauthClientResource(row: OAuthClientRow, { baseUrl, affected }: Shown): OAuthClientResource {
-  const provider = row.service_provider as ServiceProvider
+  const provider = row.service_provider
   const authorization = `/auth/${row.uuid}`
   const isConnected = row.token_ids.length > 0
   return {

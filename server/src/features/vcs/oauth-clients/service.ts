@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { CreateOAuthClient, ServiceProvider, UpdateOAuthClient } from '@groundstate/contract/oauth-clients'
+import type { CreateOAuthClient, UpdateOAuthClient } from '@groundstate/contract/oauth-clients'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
 import { type Page, transact } from '../../../db/db.ts'
@@ -71,7 +71,7 @@ export async function updateOAuthClient(
   client: OAuthClient,
   { attributes, relationships }: UpdateOAuthClient,
 ) {
-  const host = hostOf(client.service_provider as ServiceProvider)
+  const host = hostOf(client.service_provider)
   const pool = relationships['agent-pool']
   if (pool?.data) await requireOrganizationPool(ctx, client.organization_id, pool.data.id, POOL_POINTER)
   if (hasCredentials(attributes)) checkCredentials(host, attributes)
