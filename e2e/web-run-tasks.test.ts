@@ -28,7 +28,7 @@ beforeAll(async () => {
   server = await bootWebServer()
   web = await remoteWorkspace(server, { name: 'web', configuration: 'output "a" { value = 1 }\n' })
   page = await openAdminPage(server, '/app/main/run-tasks')
-  faults = watchFaults(page, ['422 POST', '404 GET', '409 '])
+  faults = watchFaults(page, ['422 POST', '409 '])
 })
 
 async function open(path: string, title: string) {
