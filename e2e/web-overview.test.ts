@@ -99,8 +99,8 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the overview', async () => {
 
   test('a sample is created, approved and deleted, and everything appears without a reload', async () => {
     const page = await openAdminPage(server, '/app?all=true')
-    // The runs of its workspaces may be refetched while they are deleted.
-    const faults = watchFaults(page, [/^404 GET \S+\/runs\?page\[size\]=1$/])
+    // The sample and the runs of its workspaces may be refetched while they are deleted.
+    const faults = watchFaults(page, [/^404 GET \S+\/acme\/sample$/, /^404 GET \S+\/runs\?page\[size\]=1$/])
     await page.getByRole('button', { name: 'New organization' }).click()
     const dialog = page.getByRole('dialog', { name: 'New organization' })
     await dialog.getByLabel('Name').fill('two words')

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Page, Request } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { openPage } from './browser.ts'
 import { type BootedServer, bootServer } from './server.ts'
 
@@ -109,15 +109,8 @@ export function watchFaults(page: Page, expected: readonly (string | RegExp)[] =
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       add(`console: ${message.text()}`)
   })
-  // The event stream may report a deletion before its response arrives: the page then reads the resource once more.
-  const deleted = new Set<string>()
-  const pathOf = (request: Request) => new URL(request.url()).pathname
-  const isDeleted = (path: string) => [...deleted].some((root) => path === root || path.startsWith(`${root}/`))
-  page.on('request', (request) => request.method() === 'DELETE' && deleted.add(pathOf(request)))
   page.on('response', (response) => {
-    const request = response.request()
-    if (response.status() === 404 && request.method() === 'GET' && isDeleted(pathOf(request))) return
-    if (response.status() >= 400) add(`${response.status()} ${request.method()} ${response.url()}`)
+    if (response.status() >= 400) add(`${response.status()} ${response.request().method()} ${response.url()}`)
   })
   return faults
 }
