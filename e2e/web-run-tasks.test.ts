@@ -60,10 +60,12 @@ async function createWorkspace(name: string): Promise<string> {
   return data.id
 }
 
+type Attachment = { attributes: { stages: string[]; 'enforcement-level': string } }
+
 /** Stages and level of the tasks attached to a workspace. */
 async function attachments(workspaceId: string) {
   const { data } = await server.api('GET', `/workspaces/${workspaceId}/tasks`)
-  return data.map(({ attributes }: any) => [...attributes.stages, attributes['enforcement-level']].join(' '))
+  return data.map(({ attributes }: Attachment) => [...attributes.stages, attributes['enforcement-level']].join(' '))
 }
 
 /** Violations and overflow of the page as it is. */
