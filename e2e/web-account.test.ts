@@ -213,9 +213,11 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     await card.getByRole('button', { name: 'Remove picture' }).waitFor()
     const uploaded = await avatar()
     const response = await fetch(uploaded)
-    const size = await own.evaluate<number[]>(
-      `createImageBitmap(document.querySelector('main img')).then(({ width, height }) => [width, height])`,
-    )
+    const size = await own.evaluate<number[]>(`(async () => {
+      const image = document.querySelector('main img')
+      await image.decode()
+      return [image.naturalWidth, image.naturalHeight]
+    })()`)
     await card.getByRole('button', { name: 'Remove picture' }).click()
     await card.getByRole('button', { name: 'Remove picture' }).waitFor({ state: 'detached' })
 

@@ -30,7 +30,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the overview', async () => {
     const email = `${username}@example.com`
     const { data: user } = await server.api('POST', '/admin/users', { username, email, password: PASSWORD })
     const { data: teams } = await server.api('GET', '/organizations/main/teams')
-    const owners = teams.find(({ attributes }: any) => attributes.name === 'owners')
+    const owners = teams.find((team: { attributes: { name: string } }) => team.attributes.name === 'owners')
     await server.api('POST', '/organizations/main/organization-memberships', {
       data: {
         type: 'organization-memberships',

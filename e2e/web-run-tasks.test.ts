@@ -28,7 +28,7 @@ beforeAll(async () => {
   server = await bootWebServer()
   web = await remoteWorkspace(server, { name: 'web', configuration: 'output "a" { value = 1 }\n' })
   page = await openAdminPage(server, '/app/main/run-tasks')
-  faults = watchFaults(page, ['422 POST', '404 GET', '409 '])
+  faults = watchFaults(page, ['422 POST', '409 '])
 })
 
 async function open(path: string, title: string) {
@@ -60,10 +60,12 @@ async function createWorkspace(name: string): Promise<string> {
   return data.id
 }
 
+type Attachment = { attributes: { stages: string[]; 'enforcement-level': string } }
+
 /** Stages and level of the tasks attached to a workspace. */
 async function attachments(workspaceId: string) {
   const { data } = await server.api('GET', `/workspaces/${workspaceId}/tasks`)
-  return data.map(({ attributes }: any) => [...attributes.stages, attributes['enforcement-level']].join(' '))
+  return data.map(({ attributes }: Attachment) => [...attributes.stages, attributes['enforcement-level']].join(' '))
 }
 
 /** Violations and overflow of the page as it is. */

@@ -193,6 +193,27 @@ describe.skipIf(!hasBrowser)('resources that workspaces share', async () => {
       expect((await server.api('GET', '/organizations/main/varsets')).data).toEqual([])
     })
 
+    test('is not read again while its page is left, even if the deletion is reported before its response', async () => {
+      const set = await create('/organizations/main/varsets', 'varsets', { name: 'Leaving', global: false })
+      const list = await page.context().newPage()
+      await list.goto(`${server.url}/app/main/variable-sets`)
+      const row = list.getByRole('row').filter({ hasText: 'Leaving' })
+      await row.waitFor()
+      await open(`variable-sets/${set.id}?tab=settings`)
+      await page.route(`**/varsets/${set.id}`, async (route) => {
+        const response = await route.fetch()
+        // Both tabs get the report at the same time, and the other one has read the list since.
+        await row.waitFor({ state: 'detached' })
+        await route.fulfill({ response })
+      })
+      await button('Delete variable set').click()
+      await button('Delete Leaving').click()
+      await page.waitForURL('**/app/main/variable-sets')
+      await list.close()
+
+      expect(faults).toEqual([])
+    })
+
     test('a project owns a set', async () => {
       const project = (await server.api('GET', '/organizations/main/projects?q=payments')).data[0]
       await open(`projects/${project.id}?tab=variable-sets`)

@@ -92,10 +92,25 @@ async function assumeOpen(name: string, signal: AbortSignal) {
   if (!signal.aborted && connection === 'connecting' && held?.some(isOf) && pending?.some(isOf)) setConnection('open')
 }
 
+/** Work that refetches wait for. */
+const holds = new Set<Promise<unknown>>()
+
+/** Holds the refetches of reported changes until the work has settled. */
+export async function holdRefetches<T>(work: () => Promise<T>): Promise<T> {
+  const held = work()
+  holds.add(held)
+  try {
+    return await held
+  } finally {
+    holds.delete(held)
+  }
+}
+
 /** Handles messages: changes are collected, and the affected queries refetched. */
 function receiver(organization: string) {
   const pending = new Map<string, Set<string>>()
   const refetch = gathered(async () => {
+    await Promise.allSettled(holds)
     const due = new Map(pending)
     pending.clear()
     await queries.invalidateQueries({

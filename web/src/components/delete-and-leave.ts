@@ -1,6 +1,7 @@
 import type { QueryKey } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { request } from '../api/client.ts'
+import { holdRefetches } from '../api/live.ts'
 import { invalidate, queries } from '../api/queries.ts'
 import type { Target } from './links.tsx'
 import { toast } from './overlay-hosts.tsx'
@@ -18,14 +19,19 @@ type Deletion = {
   affected: readonly QueryKey[]
 }
 
-/** Deletes the resource of the open page. Leaves the page before it could refetch and show that the resource is missing. */
+/**
+ * Deletes the resource of the open page. Leaves the page before it could refetch and show that the resource is missing, even if
+ * the event stream reports the deletion before its response.
+ */
 export function useDeleteAndLeave() {
   const navigate = useNavigate()
   return async ({ method = 'DELETE', path, name, target, own, affected }: Deletion) => {
-    await request(method, path)
-    toast({ text: `${name} deleted` })
-    await navigate({ ...target, ignoreBlocker: true } as Parameters<typeof navigate>[0])
-    queries.removeQueries({ queryKey: own })
+    await holdRefetches(async () => {
+      await request(method, path)
+      toast({ text: `${name} deleted` })
+      await navigate({ ...target, ignoreBlocker: true } as Parameters<typeof navigate>[0])
+      queries.removeQueries({ queryKey: own })
+    })
     await invalidate(...affected)
   }
 }
