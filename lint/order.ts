@@ -43,7 +43,16 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'workspace-deletion',
     'organization-overviews',
   ],
-  repositories: ['connections', 'webhooks', 'deliveries'],
+  repositories: [
+    'connections',
+    'webhooks',
+    'git',
+    'deliveries',
+    'polling',
+    'host-repositories',
+    'reviewed-plans',
+    'commit-statuses',
+  ],
   site: [
     'discovery',
     'health',

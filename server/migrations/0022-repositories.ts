@@ -189,8 +189,15 @@ create table ingress_attributes (
   sender_avatar_url text not null,
   sender_html_url text not null,
   changed_files text[] not null default '{}',
+  -- for a pull request: the commit of the base that the head is merged into, and whether the head is in another repository
+  base_sha text,
+  is_fork boolean not null default false,
+  -- of the commit, or of the result of the merge; null until git has been asked
+  tree_sha text,
   created_at timestamptz not null
 );
+create index ingress_attributes_pull_request_idx on ingress_attributes (repository_id, pull_request_number)
+  where pull_request_number is not null;
 alter table configuration_versions add column ingress_attributes_id text references ingress_attributes,
   drop constraint configuration_versions_source_check,
   add constraint configuration_versions_source_check check (source in (${literalList(CONFIGURATION_SOURCES)}));

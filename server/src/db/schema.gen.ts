@@ -178,6 +178,7 @@ export type Schema = {
     organization_id: string
   }
   ingress_attributes: {
+    base_sha: string | null
     branch: string
     changed_files: Generated<string[]>
     clone_url: string
@@ -188,6 +189,7 @@ export type Schema = {
     created_at: Timestamp
     id: string
     identifier: string
+    is_fork: Generated<boolean>
     on_default_branch: boolean
     pull_request_body: string | null
     pull_request_number: number | null
@@ -198,6 +200,7 @@ export type Schema = {
     sender_html_url: string
     sender_username: string
     tag: string | null
+    tree_sha: string | null
   }
   installation: {
     blob_store_id: string | null

@@ -26,6 +26,14 @@ export async function openConnection(ctx: Ctx, tokenId: string): Promise<Connect
   return { row, host: hostOf(row.service_provider), access }
 }
 
+/** The access through which a repository is used. Throws `not-found` if it was deleted. */
+export async function openConnectionOf(
+  ctx: Ctx,
+  repository: { oauth_token_id: string | null; github_app_installation_id: string | null },
+): Promise<Connection> {
+  return openConnection(ctx, repository.oauth_token_id ?? '')
+}
+
 /** `fetch` for the API of a host, under the rules for outbound addresses. */
 export function hostFetch({ outbound }: Pick<Ctx, 'outbound'>): typeof fetch {
   return async (input, init = {}) =>
