@@ -6,8 +6,9 @@ import { type Written, hasOne, nullable, resource } from './responses.ts'
  * - `identical`: the plan has the changes that were reviewed in the pull request
  * - `different`: it has not
  * - `unreviewed`: no finished plan of a pull request belongs to the commit
+ * - `unknown`: they cannot be compared, since the JSON of one of the plans is not available
  */
-export const REVIEW_RESULTS = ['pending', 'identical', 'different', 'unreviewed'] as const
+export const REVIEW_RESULTS = ['pending', 'identical', 'different', 'unreviewed', 'unknown'] as const
 export type ReviewResult = (typeof REVIEW_RESULTS)[number]
 
 /** Differences that a response lists at most. */
