@@ -28,8 +28,7 @@ export const COLUMNS = sql.raw(
    sv.resource_list is not null or coalesce(pg_column_size(sv.resources) > ${LONG_LIST_BYTES}, false) as has_long_list,
    sv.created_by_user_id, sv.lock_holder_id, sv.run_id, sv.rollback_of_id, sv.created_at, sv.soft_deleted_at, sv.purge_at,
    (select jsonb_build_object('sha', c.commit_sha, 'url', c.commit_url)
-      from runs r join configuration_versions v on v.id = r.configuration_version_id
-      join ingress_attributes c on c.id = v.ingress_attributes_id
+      from runs r join ingress_attributes c on c.id = r.ingress_attributes_id
      where r.id = sv.run_id) as commit`,
 )
 const PRESENTED = sql`${COLUMNS},
