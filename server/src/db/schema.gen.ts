@@ -395,9 +395,11 @@ export type Schema = {
     github_app_installation_id: string | null
     id: string
     identifier: string
+    next_poll_at: Timestamp | null
     oauth_token_id: string | null
     organization_id: string
     page_url: string
+    poll_failures: Generated<number>
     polled_at: Timestamp | null
     polled_refs: Json | null
     ssh_url: string | null
@@ -504,6 +506,7 @@ export type Schema = {
     updated_at: Timestamp
     variables: OptionalJson
     waits: Generated<boolean>
+    withholds_secrets: Generated<boolean>
     working_directory: string
     workspace_id: string
   }
