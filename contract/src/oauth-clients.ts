@@ -164,6 +164,12 @@ export const authorizedRepoSchema = resource('authorized-repos', {
   relationships: { 'oauth-token': hasOne('oauth-tokens') },
 })
 
+/** `next-page` is null on the last page; hosts do not count. */
+export const authorizedReposSchema = z.strictObject({
+  data: z.array(authorizedRepoSchema),
+  meta: z.strictObject({ 'next-page': z.int().nullable() }),
+})
+
 export const vcsOrganizationSchema = resource('vcs-organization', { attributes: { name: z.string() } })
 
 export const vcsRepoCheckSchema = resource('vcs-repo-check', {

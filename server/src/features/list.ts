@@ -28,6 +28,7 @@ import { connectionRoutes } from './repositories/connections/routes.ts'
 import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
 import { vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
+import { hostRepositoryRoutes } from './repositories/host-repositories/routes.ts'
 import { webhookJobs, webhookReactions } from './repositories/webhooks/jobs.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
 import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
@@ -104,6 +105,7 @@ export const ROUTES: readonly Routes[] = [
   connectionRoutes,
   workspaces.consumerRoutes,
   dataRetentionRoutes,
+  hostRepositoryRoutes,
   memberships.membershipRoutes,
   invitationRoutes,
   oauthClientRoutes,
