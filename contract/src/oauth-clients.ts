@@ -94,7 +94,9 @@ export const oauthClientSchema = resource('oauth-clients', {
     'http-url': nullable.string,
     'api-url': nullable.string,
     'callback-url': nullable.string.describe('to register with the host as the redirect URL of the OAuth application'),
-    'connect-path': nullable.string.describe('path that starts the authorization in a browser; null once connected'),
+    'connect-path': nullable.string.describe(
+      'path that starts the authorization in a browser; null while connected, and without a key',
+    ),
     key: nullable.string,
     secret: z.null().describe('always null: write-only'),
     'rsa-public-key': nullable.string,

@@ -1,6 +1,10 @@
 import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
-import { type Organization, requireOrganization, requireOrganizationById } from '../../organizations/organizations/access.ts'
+import {
+  type Organization,
+  requireOrganization,
+  requireOrganizationById,
+} from '../../organizations/organizations/access.ts'
 import { listProjects } from '../../organizations/projects/service.ts'
 import { requireOAuthToken } from '../../vcs/oauth-clients/access.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'

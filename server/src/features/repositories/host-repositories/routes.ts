@@ -14,7 +14,9 @@ const CHOOSE = {
     { workspace: 'workspace:update' },
   ],
 } as const
-const WORKSPACE = text().describe('our own: id of the workspace whose repository is chosen, for those who may only update it')
+const WORKSPACE = text().describe(
+  'our own: id of the workspace whose repository is chosen, for those who may only update it',
+)
 const SEARCH = 'our own: part of the name'
 const REPOSITORY = {
   oauth_token_id: requiredText(),
