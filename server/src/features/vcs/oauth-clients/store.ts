@@ -36,6 +36,13 @@ export async function findOAuthClient(db: Db, actor: Actor, id: string) {
     .executeTakeFirst()
 }
 
+export async function findOAuthClients(db: Db, actor: Actor, ids: readonly string[]) {
+  return selectClients(db, actor)
+    .where(sql<boolean>`c.id = any(${ids})`)
+    .orderBy('c.id')
+    .execute()
+}
+
 export async function listOAuthClients(db: Db, actor: Actor, input: { organizationId: string; page: Page }) {
   const isOwn = sql<boolean>`c.organization_id = ${input.organizationId}`
   const list = selectClients(db, actor).where(isOwn).orderBy('c.created_at').orderBy('c.id')
@@ -171,6 +178,8 @@ export async function findConnection(db: Db, tokenId: string) {
   return db
     .selectFrom('oauth_tokens as t')
     .innerJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
+    .innerJoin('organizations as o', 'o.id', 'c.organization_id')
+    .select('o.name as organization_name')
     .select(['t.id', 't.token', 't.username', 't.ssh_key', 't.failed_at', 't.failure', 't.oauth_client_id'])
     .select(['t.refresh_token', 't.expires_at'])
     .select([...HOST, 'c.blocked_until'])

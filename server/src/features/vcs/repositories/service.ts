@@ -32,8 +32,7 @@ export async function checkRepository(ctx: Ctx, { connection, ...request }: Repo
       `${POINTER}/${name}`,
     )
   const host = hostOf(found.service_provider)
-  const httpUrl = found.http_url ?? host.addresses(undefined)?.httpUrl ?? ''
-  return { host, urls: host.repositoryUrls({ httpUrl }, request.identifier) }
+  return { host, urls: host.repositoryUrls({ httpUrl: found.http_url }, request.identifier) }
 }
 
 /** Returns the id of the repository, which becomes known with its first workspace. */
