@@ -27,8 +27,9 @@ import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
 import { connectionRoutes } from './repositories/connections/routes.ts'
 import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
-import { vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
+import { vcsDeliveryLoaders, vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
 import { webhookJobs, webhookReactions } from './repositories/webhooks/jobs.ts'
+import { vcsRepositoryRoutes } from './repositories/webhooks/routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
 import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
 import { commentLoaders, commentRoutes } from './runs/comments/routes.ts'
@@ -145,6 +146,7 @@ export const ROUTES: readonly Routes[] = [
   userRoutes,
   userTokenRoutes,
   vcsDeliveryRoutes,
+  vcsRepositoryRoutes,
   webhookRoutes,
   legacyVariableRoutes,
   variableRoutes,
@@ -196,6 +198,7 @@ export const LOADERS: readonly Loader[] = [
   ...userLoaders,
   ...variableLoaders,
   ...variableSets.variableSetLoaders,
+  ...vcsDeliveryLoaders,
   ...workspaces.workspaceLoaders,
   ...workspaceTags.workspaceTagLoaders,
   ...workspaceTaskLoaders,
