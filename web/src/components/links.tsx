@@ -10,6 +10,7 @@ export type ListName =
   | 'variable-sets'
   | 'run-tasks'
   | 'agents'
+  | 'connections'
   | 'members'
   | 'teams'
 type ListLinkProps = ComponentProps<'a'> & {
