@@ -14,7 +14,7 @@ export type ListName =
   | 'members'
   | 'teams'
 type ListLinkProps = ComponentProps<'a'> & {
-  list: ListName | 'settings/quotas'
+  list: ListName | 'settings/quotas' | 'connections/new'
   search?: Search
 }
 

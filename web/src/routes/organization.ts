@@ -132,11 +132,7 @@ const newConnection = createRoute({
   getParentRoute: () => organization,
   path: 'connections/new',
   validateSearch: searchParams({ host: 'text' }),
-  ...page(
-    async () => import('../features/connections/new-connection-page.tsx'),
-    'NewConnectionPage',
-    CONNECTIONS,
-  ),
+  ...page(async () => import('../features/connections/new-connection-page.tsx'), 'NewConnectionPage', CONNECTIONS),
 })
 const connection = createRoute({
   getParentRoute: () => organization,

@@ -39,7 +39,9 @@ export function ConnectionEvents({ organization, connectionId }: { organization:
       </ol>
       <Pager
         pagination={data.meta.pagination}
-        onPage={(number) => void navigate({ search: (before) => ({ ...before, page: number === 1 ? undefined : number }) })}
+        onPage={(number) =>
+          void navigate({ search: (before) => ({ ...before, page: number === 1 ? undefined : number }) })
+        }
       />
     </>
   )

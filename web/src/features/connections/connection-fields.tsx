@@ -97,7 +97,11 @@ function OAuthFields({ provider, httpUrl, draft, isReplacement }: Required<Acces
   return (
     <>
       <p className="text-dim">
-        {page === undefined ? 'Register an OAuth application on the host' : <ExternalLink href={page}>Register an OAuth application</ExternalLink>}
+        {page === undefined ? (
+          'Register an OAuth application on the host'
+        ) : (
+          <ExternalLink href={page}>Register an OAuth application</ExternalLink>
+        )}
         {oauth?.scopes !== undefined && ` with ${oauth.scopes}`}.{' '}
         {!isReplacement && (
           <>

@@ -13,7 +13,8 @@ export type ConnectionValues = {
   privateKey: string
   /** Empty if this server sends the requests. */
   poolId: string
-  scope: 'organization' | 'selected'
+  /** `organization`, or `selected` for that of some projects. */
+  scope: string
   forks: boolean
   polling: boolean
 }

@@ -123,7 +123,14 @@ function Access({ organization, shown, mayManage }: OverviewProps) {
                   : 'Access token',
             ],
             ['SSH key', token?.attributes['has-ssh-key'] && path !== undefined ? 'set, for submodules' : undefined],
-            ['API', attributes['api-url'] !== attributes['http-url'] ? <code key="api" className="break-all">{attributes['api-url']}</code> : undefined],
+            [
+              'API',
+              attributes['api-url'] !== attributes['http-url'] ? (
+                <code key="api" className="break-all">
+                  {attributes['api-url']}
+                </code>
+              ) : undefined,
+            ],
             ['Reached through', poolId === undefined ? 'This server' : `Agent pool ${pool?.name ?? poolId}`],
             [
               'Scope',
@@ -155,5 +162,7 @@ function TestResult({ result }: { result: ConnectionTest }) {
     return <Notice tone="good">{`The host accepts the token${user === null ? '' : ` of ${user}`}.`}</Notice>
   if (outcome === 'untested')
     return <Notice>The host has no API to ask. Whether the credentials work shows with the first repository.</Notice>
-  return <Notice tone="bad">{message ?? (outcome === 'refused' ? 'The host refuses the token.' : 'No response.')}</Notice>
+  return (
+    <Notice tone="bad">{message ?? (outcome === 'refused' ? 'The host refuses the token.' : 'No response.')}</Notice>
+  )
 }

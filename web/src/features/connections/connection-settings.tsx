@@ -47,7 +47,7 @@ function General({ organization, shown: { connection } }: SectionProps) {
   const draft = useDraft({
     name: attributes.name ?? '',
     poolId: relationships['agent-pool'].data?.id ?? '',
-    scope: (attributes['organization-scoped'] ? 'organization' : 'selected') as 'organization' | 'selected',
+    scope: attributes['organization-scoped'] ? 'organization' : 'selected',
     forks: attributes['fork-plans-enabled'],
     polling: attributes['polling-enabled'],
   })
@@ -151,9 +151,7 @@ function SubmoduleKey({ shown: { connection }, token }: TokenProps) {
       about="With it, submodules whose address is one for ssh are fetched too."
       names={['ssh-key']}
       draft={draft}
-      onSave={async () =>
-        set.mutateAsync({ tokenId: token.id, key: draft.values.isRemoved ? null : draft.values.key })
-      }
+      onSave={async () => set.mutateAsync({ tokenId: token.id, key: draft.values.isRemoved ? null : draft.values.key })}
     >
       <TextArea
         label={hasKey ? 'New private key' : 'Private key'}
@@ -199,7 +197,9 @@ function Deletion({ organization, shown: { connection } }: SectionProps) {
         icon={Trash2}
         title={`Delete ${name}?`}
         consequence={
-          (count === 0 ? '' : `${users} ${count === 1 ? 'loses its repository' : 'lose their repositories'}: pushes no longer start runs there. `) +
+          (count === 0
+            ? ''
+            : `${users} ${count === 1 ? 'loses its repository' : 'lose their repositories'}: pushes no longer start runs there. `) +
           (createsWebhooks ? 'Its webhooks are removed from the host.' : 'Its credentials are deleted.')
         }
         typedName={count === 0 ? undefined : name}

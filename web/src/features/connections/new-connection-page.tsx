@@ -11,7 +11,15 @@ import { Page } from '../../components/page.tsx'
 import { useDraft } from '../../components/settings-form.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { ScopeList } from '../workspaces/scope-list.tsx'
-import { ACCESS_NAMES, AccessFields, POOL_POINTER, PROJECTS_POINTER, PoolField, ReportingFields, ScopeField } from './connection-fields.tsx'
+import {
+  ACCESS_NAMES,
+  AccessFields,
+  POOL_POINTER,
+  PROJECTS_POINTER,
+  PoolField,
+  ReportingFields,
+  ScopeField,
+} from './connection-fields.tsx'
 import { NEW_CONNECTION, newConnectionBody } from './connection-form.ts'
 import { useCreateConnection } from './connections.ts'
 import { OFFERED, PROVIDERS } from './providers.ts'
@@ -31,8 +39,8 @@ export function NewConnectionPage() {
   if (!permissions['can-update-oauth'])
     return (
       <NotFoundPage title="You can’t connect hosts">
-        Connecting a host requires the permission to manage VCS settings: an owner of {organization} can grant it to your
-        team.{' '}
+        Connecting a host requires the permission to manage VCS settings: an owner of {organization} can grant it to
+        your team.{' '}
         <ListLink list="connections" className="text-accent underline">
           All connections
         </ListLink>
@@ -95,7 +103,7 @@ function ConnectionForm({ organization, provider }: { organization: string; prov
     if (create.isPending) return
     setError(null)
     const ids = projects.map(({ id }) => id)
-    create.mutate(newConnectionBody(provider, values, ids) as Parameters<typeof create.mutate>[0], {
+    create.mutate(newConnectionBody(provider, values, ids), {
       onError: setError,
       onSuccess: ({ data: { id } }) =>
         go({ to: '/app/$organization/connections/$connection', params: { organization, connection: id } }),

@@ -53,7 +53,11 @@ export function SshKeysPage() {
           rows={data.data}
           columns={[
             { header: 'Name', cell: ({ attributes }) => <span className="font-medium">{attributes.name}</span> },
-            { header: 'ID', className: 'hidden sm:table-cell', cell: ({ id }) => <code className="text-dim">{id}</code> },
+            {
+              header: 'ID',
+              className: 'hidden sm:table-cell',
+              cell: ({ id }) => <code className="text-dim">{id}</code>,
+            },
             ...(mayManage
               ? [
                   {

@@ -1,5 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { Webhook } from 'lucide-react'
+import type { ReactNode } from 'react'
 import { buttonClass } from '../../components/button.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState, loaded } from '../../components/feedback.tsx'
@@ -15,7 +16,7 @@ import { type ShownDecision, useWorkspaceDecisions } from './vcs-deliveries.ts'
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/deliveries')
 
 /** Why a push started a run in the workspace, or why not. */
-export function DeliveriesTab() {
+export function DeliveriesTab(): ReactNode {
   const { organization, workspace } = useOpenWorkspace()
   const { page } = route.useSearch()
   const navigate = route.useNavigate()

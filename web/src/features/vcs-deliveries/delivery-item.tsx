@@ -79,7 +79,11 @@ export function DeliveryItem({ organization, delivery, isOpen, mayManage, onTogg
   )
 }
 
-function OpenDelivery({ organization, delivery, mayManage }: Pick<DeliveryItemProps, 'organization' | 'delivery' | 'mayManage'>) {
+function OpenDelivery({
+  organization,
+  delivery,
+  mayManage,
+}: Pick<DeliveryItemProps, 'organization' | 'delivery' | 'mayManage'>) {
   const { attributes } = delivery
   const [page, setPage] = useState<number>()
   const { data, fallback } = loaded(useDecisions(organization, delivery.id, page), { rows: 2 })

@@ -51,7 +51,8 @@ export function useDecisions(organization: string, deliveryId: string, page: num
   return useQuery({
     queryKey: [DELIVERIES, organization, deliveryId, 'decisions', query],
     meta: { dependsOn: ['runs'] },
-    queryFn: async ({ signal }) => shown(await get<DecisionPage>(`/vcs-deliveries/${deliveryId}/decisions${query}`, signal)),
+    queryFn: async ({ signal }) =>
+      shown(await get<DecisionPage>(`/vcs-deliveries/${deliveryId}/decisions${query}`, signal)),
     placeholderData: keepWithin(organization),
   })
 }
@@ -62,7 +63,8 @@ export function useWorkspaceDecisions(organization: string, workspaceId: string,
   return useQuery({
     queryKey: [DELIVERIES, organization, workspaceId, query],
     meta: { dependsOn: ['runs'] },
-    queryFn: async ({ signal }) => shown(await get<DecisionPage>(`/workspaces/${workspaceId}/vcs-decisions${query}`, signal)),
+    queryFn: async ({ signal }) =>
+      shown(await get<DecisionPage>(`/workspaces/${workspaceId}/vcs-decisions${query}`, signal)),
     placeholderData: keepWithin(organization),
   })
 }

@@ -90,7 +90,8 @@ export function repositoryAttributes(
   values: RepositoryValues,
 ): Partial<CreateWorkspace['attributes']> {
   const hasTriggers = TRIGGER_FIELDS.some((name) => name in changes)
-  const hasRepository = REPOSITORY_FIELDS.some((name) => name in changes) || 'trigger' in changes || 'tagsRegex' in changes
+  const hasRepository =
+    REPOSITORY_FIELDS.some((name) => name in changes) || 'trigger' in changes || 'tagsRegex' in changes
   const { trigger, directory } = values
   return {
     ...(hasRepository && { 'vcs-repo': vcsRepo(values) }),

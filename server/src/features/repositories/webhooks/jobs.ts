@@ -30,11 +30,6 @@ export const webhookReactions = [
   ),
 ]
 
-/** Has the host asked about a repository after the transaction of `ctx`. */
-export async function registerLater(ctx: TransactionCtx, repositoryId: string) {
-  await ctx.jobs.enqueue(ctx.db, registerJob, { repositoryId })
-}
-
 export const webhookJobs = [
   jobHandler(registerJob, async (ctx, { repositoryId }) => register(ctx, repositoryId)),
   jobHandler(leaveJob, async (ctx, { repositoryId }) => leave(ctx, repositoryId)),

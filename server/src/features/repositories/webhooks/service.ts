@@ -5,10 +5,10 @@ import { type AuditEvent, audited } from '../../../audit/record.ts'
 import { refusal } from '../../../auth/permissions.ts'
 import type { Page } from '../../../db/db.ts'
 import { conflict, notFound } from '../../../errors.ts'
+import { raise } from '../../../events.ts'
 import { listReadableOrganizations } from '../../organizations/organizations/access.ts'
 import { requireOAuthClient } from '../../vcs/oauth-clients/access.ts'
-import { webhookContext } from '../../vcs/repositories/service.ts'
-import { registerLater } from './jobs.ts'
+import { repositoryAdded, webhookContext } from '../../vcs/repositories/service.ts'
 import * as store from './store.ts'
 
 /** The repositories of a connection. `webhookUrl` is undefined for callers that may not manage connections. */
@@ -41,7 +41,7 @@ export async function registerAgain(ctx: Ctx, id: string) {
   const repository = await requireUsedRepository(ctx, id)
   await audited(ctx, repositoryAudit(repository, 'register_webhook'), async (ctx) => {
     await store.updateRepository(ctx.db, id, { webhook_error: null })
-    await registerLater(ctx, id)
+    await raise(ctx, repositoryAdded, { repositoryId: id })
   })
 }
 
