@@ -47,7 +47,7 @@ export function newConnectionBody(
     attributes: {
       'service-provider': provider,
       ...(name.trim() !== '' && { name: name.trim() }),
-      ...(PROVIDERS[provider].address !== null && { 'http-url': httpUrl.trim() }),
+      ...(PROVIDERS[provider].address !== null && httpUrl.trim() !== '' && { 'http-url': httpUrl.trim() }),
       ...accessAttributes(provider, values),
       'organization-scoped': scope === 'organization',
       'fork-plans-enabled': forks,
