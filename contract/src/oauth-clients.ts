@@ -108,6 +108,9 @@ export const oauthClientSchema = resource('oauth-clients', {
       .optional()
       .describe('names of up to 25 workspaces that use it, with `show_affected_workspaces`'),
     'affected-workspaces-count': z.int().optional().describe('with `show_affected_workspaces`'),
+    'last-delivery-at': nullable.time
+      .optional()
+      .describe('our own: the last time that the host reported something, with `show_affected_workspaces`'),
     'fork-plans-enabled': z
       .boolean()
       .describe('our own: whether pull requests from forks are planned, without sensitive variables'),

@@ -28,10 +28,11 @@ import { browserRoutes } from './repositories/connections/browser-routes.ts'
 import { connectionRoutes } from './repositories/connections/routes.ts'
 import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
-import { vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
+import { vcsDeliveryLoaders, vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
 import { hostRepositoryRoutes } from './repositories/host-repositories/routes.ts'
 import { vcsEventJobs, vcsEventRoutes } from './repositories/vcs-events/routes.ts'
 import { webhookJobs, webhookReactions } from './repositories/webhooks/jobs.ts'
+import { vcsRepositoryRoutes } from './repositories/webhooks/routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
 import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
 import { commentLoaders, commentRoutes } from './runs/comments/routes.ts'
@@ -154,6 +155,7 @@ export const ROUTES: readonly Routes[] = [
   userTokenRoutes,
   vcsDeliveryRoutes,
   vcsEventRoutes,
+  vcsRepositoryRoutes,
   webhookRoutes,
   legacyVariableRoutes,
   variableRoutes,
@@ -206,6 +208,7 @@ export const LOADERS: readonly Loader[] = [
   ...userLoaders,
   ...variableLoaders,
   ...variableSets.variableSetLoaders,
+  ...vcsDeliveryLoaders,
   ...workspaces.workspaceLoaders,
   ...workspaceTags.workspaceTagLoaders,
   ...workspaceTaskLoaders,

@@ -156,6 +156,14 @@ export async function findDelivery(db: Db, id: string): Promise<DeliveryRow | un
   return selectDeliveries(db).where('d.id', '=', id).executeTakeFirst()
 }
 
+export async function findDeliveries(db: Db, ids: readonly string[]): Promise<DeliveryRow[]> {
+  if (ids.length === 0) return []
+  return selectDeliveries(db)
+    .where(sql<boolean>`d.id = any(${ids})`)
+    .orderBy('d.id')
+    .execute()
+}
+
 export type DeliveryFilter = {
   status: (typeof DELIVERY_STATUSES)[number] | undefined
   clientId: string | undefined

@@ -30,7 +30,11 @@ export function oauthClientResource(row: OAuthClientRow, { baseUrl, affected }: 
       'ado-entra-tenant-id': row.ado_entra_tenant_id,
       uuid: row.uuid,
       'organization-scoped': row.organization_scoped,
-      ...(affected && { 'affected-workspaces': affected.names, 'affected-workspaces-count': affected.count }),
+      ...(affected && {
+        'affected-workspaces': affected.names,
+        'affected-workspaces-count': affected.count,
+        'last-delivery-at': affected.last_delivery_at,
+      }),
       'fork-plans-enabled': row.fork_plans_enabled,
       'polling-enabled': row.polling_enabled,
       status: isConnected ? (row.failure === null ? 'connected' : 'failed') : 'pending',

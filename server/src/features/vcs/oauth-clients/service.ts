@@ -64,7 +64,7 @@ export async function readAffectedWorkspaces(ctx: Ctx, clients: readonly { id: s
   const ids = clients.map((client) => client.id)
   const rows = await store.listAffectedWorkspaces(ctx.db, ctx.actor, ids)
   const byId = new Map(rows.map((row) => [row.client_id, row]))
-  return new Map(ids.map((id) => [id, byId.get(id) ?? { client_id: id, names: [], count: 0 }]))
+  return new Map(ids.map((id) => [id, byId.get(id) ?? { client_id: id, names: [], count: 0, last_delivery_at: null }]))
 }
 
 /** Changes a connection. A new token replaces the old one under its id, to which workspaces refer, and is checked again. */

@@ -78,7 +78,7 @@ export function webhookContext(id: string) {
   return `repositories/${id}/webhook-secret`
 }
 
-/** Raised in the transaction that adds a repository: its host has to be asked about it, and to get a webhook. */
+/** Raised in the transaction that adds a repository, or for which somebody tries again: its host has to be asked about it, and to get a webhook. */
 export const repositoryAdded = domainEvent<{ repositoryId: string }>('repository.added')
 
 /** Raised in the transaction in which a workspace stops using a repository. */
