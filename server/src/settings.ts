@@ -79,6 +79,11 @@ export const SETTINGS = {
     doc: 'directory for the embedded database, state, logs and keys',
     shown: '`~/.groundstate`, or `/var/lib/groundstate` as root',
   },
+  gitCacheDir: {
+    schema: z.string().optional(),
+    doc: 'directory for copies of repositories, of up to 10 GB; not to be shared by replicas',
+    shown: '`git` in the data directory',
+  },
   databaseUrl: {
     schema: databaseAddress,
     doc: 'PostgreSQL 15 or later to use in place of the embedded one',

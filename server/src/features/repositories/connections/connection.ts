@@ -59,7 +59,7 @@ export async function callHost<T>(ctx: Ctx, connection: Connection, work: (api: 
   if (waitMs > 0) throw new HostError('rate-limited', `${host.name} limits requests`, { retryAfterMs: waitMs })
   try {
     const result = await work(host.api(access))
-    if (row.failed_at !== null) await recordAccepted(ctx, row)
+    await recordAccepted(ctx, row)
     return result
   } catch (error) {
     if (error instanceof HostError) await record(ctx, connection, error)
@@ -67,21 +67,28 @@ export async function callHost<T>(ctx: Ctx, connection: Connection, work: (api: 
   }
 }
 
-async function recordAccepted(ctx: Ctx, row: ConnectionRow) {
+/** The host accepted the token: it no longer counts as refused. */
+export async function recordAccepted(ctx: Ctx, row: ConnectionRow) {
+  if (row.failed_at === null) return
   await transact(ctx, async (ctx) => {
     await store.setFailure(ctx.db, row.id, null)
     announce(ctx, { organization: row.organization_id, type: 'oauth-clients', id: row.oauth_client_id })
   })
 }
 
-async function record(ctx: Ctx, { row, host }: Connection, error: HostError) {
+async function record(ctx: Ctx, connection: Connection, error: HostError) {
   if (error.kind === 'rate-limited' && error.retryAfterMs !== undefined) {
-    await store.setBlocked(ctx.db, row.oauth_client_id, new Date(ctx.now().getTime() + error.retryAfterMs))
+    const until = new Date(ctx.now().getTime() + error.retryAfterMs)
+    await store.setBlocked(ctx.db, connection.row.oauth_client_id, until)
   }
-  if (error.kind !== 'unauthorised') return
+  if (error.kind === 'unauthorised') await recordRefused(ctx, connection, error.message)
+}
+
+/** The host refused the token or key: it counts as failed, and owners are told. */
+export async function recordRefused(ctx: Ctx, { row, host }: Connection, message: string) {
   await transact(ctx, async (ctx) => {
     // Only the first refusal is news.
-    if (!(await store.setFailure(ctx.db, row.id, { at: ctx.now(), message: error.message }))) return
+    if (!(await store.setFailure(ctx.db, row.id, { at: ctx.now(), message }))) return
     announce(ctx, { organization: row.organization_id, type: 'oauth-clients', id: row.oauth_client_id })
     await noticeRefusal(ctx, row, host.name)
   })

@@ -8,6 +8,7 @@ import { jobHandler, reaction } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { HostError } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
+import { organizationDeleting } from '../../organizations/organizations/access.ts'
 import { tokensDeleting } from '../../vcs/oauth-clients/service.ts'
 import { repositoryAdded, repositoryLeft, webhookContext } from '../../vcs/repositories/service.ts'
 import { type Connection, callHost, hostFetch, openConnection } from '../connections/connection.ts'
@@ -24,6 +25,9 @@ export const webhookReactions = [
   reaction(repositoryAdded, async (ctx, data) => ctx.jobs.enqueue(ctx.db, registerJob, data)),
   reaction(repositoryLeft, async (ctx, data) => ctx.jobs.enqueue(ctx.db, leaveJob, data)),
   reaction(tokensDeleting, removeWebhooks),
+  reaction(organizationDeleting, async (ctx, { organizationId }) =>
+    removeWebhooks(ctx, { tokenIds: await store.listTokenIds(ctx.db, organizationId) }),
+  ),
 ]
 
 export const webhookJobs = [

@@ -212,7 +212,7 @@ export function isUnacknowledged(job: { ack_due_at: Date | null; lease_expires_a
 /** Whether a plan is applied without confirmation and without stages in between: its JSON may then follow its result. */
 export function appliesImmediately(run: RunRow) {
   const hasStage = run.stages.some((stage) => stage === 'post_plan' || stage === 'pre_apply')
-  return run.auto_apply && !run.plan_only && !run.save_plan && !hasStage
+  return run.auto_apply && !run.awaits_review && !run.plan_only && !run.save_plan && !hasStage
 }
 
 /** The columns of a phase for the resource counts of an agent. */

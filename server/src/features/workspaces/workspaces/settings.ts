@@ -28,6 +28,7 @@ export function workspaceSettingColumns(
     working_directory: withDefault(attributes['working-directory'], ''),
     auto_apply: withDefault(attributes['auto-apply'], false),
     auto_apply_run_trigger: withDefault(attributes['auto-apply-run-trigger'], false),
+    auto_apply_reviewed: withDefault(attributes['auto-apply-reviewed'], false),
     trigger_only_on_output_change: withDefault(attributes['trigger-only-on-output-change'], false),
     allow_destroy_plan: withDefault(attributes['allow-destroy-plan'], true),
     assessments_enabled: withDefault(attributes['assessments-enabled'], false),
