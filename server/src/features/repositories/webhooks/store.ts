@@ -1,5 +1,5 @@
 import { type Selectable, type Updateable, sql } from 'kysely'
-import type { Db } from '../../../db/db.ts'
+import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 export type RepositoryRow = Selectable<Schema['repositories']>
@@ -13,7 +13,9 @@ export async function updateRepository(db: Db, id: string, changes: Updateable<S
 }
 
 /** Deletes a repository that no workspace uses; undefined if one does. */
-export async function deleteUnusedRepository(db: Db, id: string): Promise<RepositoryRow | undefined> {
+export async function deleteUnusedRepository(db: Tx, id: string): Promise<RepositoryRow | undefined> {
+  // Only a statement after the lock sees a workspace that is being connected.
+  await db.selectFrom('repositories').select('id').where('id', '=', id).forUpdate().execute()
   return db
     .deleteFrom('repositories')
     .where('id', '=', id)

@@ -192,6 +192,21 @@ test('members see connections but change none, and strangers see nothing', async
   expect([read.status, changed.status, hidden.status]).toEqual([200, 403, 404])
 })
 
+test('workspaces that are connected at the same time share the repository', async () => {
+  const token = tokenOf(await createClient())
+  const connect = async (index: number) =>
+    send('POST', `organizations/${acme.name}/workspaces`, {
+      type: 'workspaces',
+      attributes: { name: `shared-${index}`, 'vcs-repo': { identifier: 'acme/shared', 'oauth-token-id': token } },
+    })
+
+  const responses = await Promise.all([1, 2, 3, 4, 5, 6].map(connect))
+
+  expect(responses.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201, 201])
+  const urls = responses.map((response) => response.json().data.attributes['vcs-repo']['webhook-url'])
+  expect(new Set(urls).size).toBe(1)
+})
+
 test('a workspace loses its repository with the connection', async () => {
   const client = await createClient()
   const workspace = await createWorkspace(app, { organization: acme.name, actor: owner.actor })
