@@ -28,6 +28,7 @@ import { connectionRoutes } from './repositories/connections/routes.ts'
 import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
 import { vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
+import { vcsDeliveryExpiryJobs } from './repositories/deliveries/service.ts'
 import { webhookJobs, webhookReactions } from './repositories/webhooks/jobs.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
 import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
@@ -219,6 +220,7 @@ export const JOBS: readonly JobHandler[] = [
   ...stateVersionJobs,
   ...taskResultJobs,
   ...connectionJobs,
+  ...vcsDeliveryExpiryJobs,
   ...vcsDeliveryJobs,
   ...webhookJobs,
 ]
