@@ -24,10 +24,13 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
+import { commitStatusJobs, commitStatusReactions } from './repositories/commit-statuses/jobs.ts'
 import { connectionRoutes } from './repositories/connections/routes.ts'
 import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
 import { vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
+import { reviewedPlanJobs, reviewedPlanReactions } from './repositories/reviewed-plans/jobs.ts'
+import { reviewedPlanRoutes } from './repositories/reviewed-plans/routes.ts'
 import { webhookJobs, webhookReactions } from './repositories/webhooks/jobs.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
 import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
@@ -120,6 +123,7 @@ export const ROUTES: readonly Routes[] = [
   reservedTagKeyRoutes,
   runs.runActionRoutes,
   runs.runConfigurationRoutes,
+  reviewedPlanRoutes,
   runDeciderRoutes,
   runEventRoutes,
   runs.runRoutes,
@@ -173,6 +177,8 @@ export const REACTIONS: readonly Reaction[] = [
   ...runTriggerReactions,
   ...agentJobReactions,
   ...connectionReactions,
+  ...reviewedPlanReactions,
+  ...commitStatusReactions,
   ...webhookReactions,
 ]
 
@@ -206,12 +212,14 @@ export const JOBS: readonly JobHandler[] = [
   ...agentJobs,
   ...auditTrailJobs,
   ...blobShardJobs,
+  ...commitStatusJobs,
   ...configurationVersionJobs,
   ...dataRetentionJobs,
   ...mailJobs,
   ...oauthJobs,
   ...passwordResetJobs,
   ...planJobs,
+  ...reviewedPlanJobs,
   ...runJobs,
   ...runTriggerJobs,
   ...sampleJobs,
