@@ -24,11 +24,14 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
+import { commitStatusJobs, commitStatusReactions } from './repositories/commit-statuses/jobs.ts'
 import { connectionRoutes } from './repositories/connections/routes.ts'
 import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
 import { vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
 import { vcsDeliveryExpiryJobs } from './repositories/deliveries/service.ts'
+import { reviewedPlanJobs, reviewedPlanReactions } from './repositories/reviewed-plans/jobs.ts'
+import { reviewedPlanRoutes } from './repositories/reviewed-plans/routes.ts'
 import { webhookJobs, webhookReactions } from './repositories/webhooks/jobs.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
 import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
@@ -124,6 +127,7 @@ export const ROUTES: readonly Routes[] = [
   reservedTagKeyRoutes,
   runs.runActionRoutes,
   runs.runConfigurationRoutes,
+  reviewedPlanRoutes,
   runDeciderRoutes,
   runEventRoutes,
   runs.runRoutes,
@@ -178,6 +182,8 @@ export const REACTIONS: readonly Reaction[] = [
   ...runTriggerReactions,
   ...agentJobReactions,
   ...connectionReactions,
+  ...reviewedPlanReactions,
+  ...commitStatusReactions,
   ...webhookReactions,
 ]
 
@@ -211,12 +217,14 @@ export const JOBS: readonly JobHandler[] = [
   ...agentJobs,
   ...auditTrailJobs,
   ...blobShardJobs,
+  ...commitStatusJobs,
   ...configurationVersionJobs,
   ...dataRetentionJobs,
   ...mailJobs,
   ...oauthJobs,
   ...passwordResetJobs,
   ...planJobs,
+  ...reviewedPlanJobs,
   ...runJobs,
   ...runTriggerJobs,
   ...sampleJobs,
