@@ -24,12 +24,16 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
+import { commitStatusJobs, commitStatusReactions } from './repositories/commit-statuses/jobs.ts'
 import { browserRoutes } from './repositories/connections/browser-routes.ts'
 import { connectionRoutes } from './repositories/connections/routes.ts'
 import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
 import { vcsDeliveryLoaders, vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
+import { vcsDeliveryExpiryJobs } from './repositories/deliveries/service.ts'
 import { hostRepositoryRoutes } from './repositories/host-repositories/routes.ts'
+import { reviewedPlanJobs, reviewedPlanReactions } from './repositories/reviewed-plans/jobs.ts'
+import { reviewedPlanRoutes } from './repositories/reviewed-plans/routes.ts'
 import { vcsEventJobs, vcsEventRoutes } from './repositories/vcs-events/routes.ts'
 import { webhookJobs, webhookReactions } from './repositories/webhooks/jobs.ts'
 import { vcsRepositoryRoutes } from './repositories/webhooks/routes.ts'
@@ -129,6 +133,7 @@ export const ROUTES: readonly Routes[] = [
   reservedTagKeyRoutes,
   runs.runActionRoutes,
   runs.runConfigurationRoutes,
+  reviewedPlanRoutes,
   runDeciderRoutes,
   runEventRoutes,
   runs.runRoutes,
@@ -185,6 +190,8 @@ export const REACTIONS: readonly Reaction[] = [
   ...runTriggerReactions,
   ...agentJobReactions,
   ...connectionReactions,
+  ...reviewedPlanReactions,
+  ...commitStatusReactions,
   ...webhookReactions,
 ]
 
@@ -219,12 +226,14 @@ export const JOBS: readonly JobHandler[] = [
   ...agentJobs,
   ...auditTrailJobs,
   ...blobShardJobs,
+  ...commitStatusJobs,
   ...configurationVersionJobs,
   ...dataRetentionJobs,
   ...mailJobs,
   ...oauthJobs,
   ...passwordResetJobs,
   ...planJobs,
+  ...reviewedPlanJobs,
   ...runJobs,
   ...runTriggerJobs,
   ...sampleJobs,
@@ -232,6 +241,7 @@ export const JOBS: readonly JobHandler[] = [
   ...stateVersionJobs,
   ...taskResultJobs,
   ...connectionJobs,
+  ...vcsDeliveryExpiryJobs,
   ...vcsDeliveryJobs,
   ...vcsEventJobs,
   ...webhookJobs,

@@ -216,3 +216,11 @@ export async function listWorkspaceDecisions(db: Db, { workspaceId, page }: { wo
     .orderBy('d.id', 'desc')
   return readPaged(page, list, all)
 }
+
+export async function deleteDeliveries(db: Db, { before, limit }: { before: Date; limit: number }) {
+  const { numAffectedRows } = await sql`
+    delete from vcs_deliveries where id in (
+      select id from vcs_deliveries where received_at < ${before} and status <> 'pending'
+       order by received_at, id limit ${limit} for update skip locked)`.execute(db)
+  return Number(numAffectedRows ?? 0)
+}
