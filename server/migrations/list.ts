@@ -20,6 +20,7 @@ import * as outcomeLevels from './0019-outcome-levels.ts'
 import * as taskDeliveries from './0020-task-deliveries.ts'
 import * as formerValues from './0021-former-values.ts'
 import * as repositories from './0022-repositories.ts'
+import * as fetches from './0024-fetches.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
@@ -51,4 +52,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0020-task-deliveries', up: taskDeliveries.up },
   { name: '0021-former-values', up: formerValues.up },
   { name: '0022-repositories', up: repositories.up },
+  { name: '0024-fetches', up: fetches.up },
 ]

@@ -28,6 +28,9 @@ import { connectionRoutes } from './repositories/connections/routes.ts'
 import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
 import { vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
+import { fetchCommitJobs } from './repositories/git/fetch-commit.ts'
+import { fetchTipJobs, fetchTipReactions } from './repositories/git/fetch-tip.ts'
+import { firstRunJobs, firstRunReactions } from './repositories/git/first-run.ts'
 import { webhookJobs, webhookReactions } from './repositories/webhooks/jobs.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
 import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
@@ -173,6 +176,8 @@ export const REACTIONS: readonly Reaction[] = [
   ...runTriggerReactions,
   ...agentJobReactions,
   ...connectionReactions,
+  ...fetchTipReactions,
+  ...firstRunReactions,
   ...webhookReactions,
 ]
 
@@ -219,6 +224,9 @@ export const JOBS: readonly JobHandler[] = [
   ...stateVersionJobs,
   ...taskResultJobs,
   ...connectionJobs,
+  ...fetchCommitJobs,
+  ...fetchTipJobs,
+  ...firstRunJobs,
   ...vcsDeliveryJobs,
   ...webhookJobs,
 ]
