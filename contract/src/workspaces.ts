@@ -68,6 +68,7 @@ const attributes = z.object({
   'working-directory': workingDirectory.nullish(),
   'auto-apply': z.boolean().nullish(),
   'auto-apply-run-trigger': z.boolean().nullish(),
+  'auto-apply-reviewed': z.boolean().nullish(),
   'trigger-only-on-output-change': z.boolean().nullish(),
   'allow-destroy-plan': z.boolean().nullish(),
   'assessments-enabled': z.boolean().nullish(),
@@ -172,6 +173,9 @@ export const workspaceSchema = resource('workspaces', {
       .describe('from the root of the configuration: `db`, `/db` and `./db/` are the same; empty for the root itself'),
     'auto-apply': z.boolean(),
     'auto-apply-run-trigger': z.boolean().describe('whether triggered runs are applied automatically'),
+    'auto-apply-reviewed': z
+      .boolean()
+      .describe('our own: whether runs of merges are applied if, and only if, they change what was reviewed'),
     'trigger-only-on-output-change': z
       .boolean()
       .describe('our own: whether run triggers start a run only when outputs that the workspace reads have changed'),

@@ -113,6 +113,23 @@ export type Schema = {
     run_id: string
     seq: Generated<number>
   }
+  commit_statuses: {
+    commented_version: Generated<number>
+    commit_sha: string
+    created_at: Timestamp
+    detail: string | null
+    error: string | null
+    kind: 'run' | 'plan'
+    pull_request_number: number | null
+    reason: string | null
+    repository_id: string
+    run_id: string | null
+    run_number: number | null
+    sent: Json | null
+    sent_version: Generated<number>
+    version: Generated<number>
+    workspace_id: string
+  }
   configuration_readmes: {
     configuration_version_id: string
     is_cut: Generated<boolean>
@@ -176,6 +193,12 @@ export type Schema = {
     installation_url: string | null
     name: string
     organization_id: string
+  }
+  host_reports: {
+    connection_id: string
+    failures: Generated<number>
+    leased_until: Timestamp
+    retry_at: Timestamp | null
   }
   ingress_attributes: {
     base_sha: string | null
@@ -332,6 +355,12 @@ export type Schema = {
     status: Generated<'pending' | 'queued' | 'running' | 'finished' | 'errored' | 'canceled' | 'unreachable'>
     status_timestamps: OptionalJson
   }
+  plan_digests: {
+    changes: Json | null
+    created_at: Timestamp
+    problem: string | null
+    run_id: string
+  }
   projects: {
     auto_destroy_activity_duration: string | null
     created_at: Timestamp
@@ -341,6 +370,14 @@ export type Schema = {
     id: string
     name: string
     organization_id: string
+    updated_at: Timestamp
+  }
+  pull_request_comments: {
+    comment_id: string | null
+    digest: string | null
+    error: string | null
+    pull_request_number: number
+    repository_id: string
     updated_at: Timestamp
   }
   recovery_codes: {
@@ -359,9 +396,11 @@ export type Schema = {
     github_app_installation_id: string | null
     id: string
     identifier: string
+    next_poll_at: Timestamp | null
     oauth_token_id: string | null
     organization_id: string
     page_url: string
+    poll_failures: Generated<number>
     polled_at: Timestamp | null
     polled_refs: Json | null
     ssh_url: string | null
@@ -377,6 +416,17 @@ export type Schema = {
     key: string
     organization_id: string
     updated_at: Timestamp
+  }
+  reviewed_plans: {
+    created_at: Timestamp
+    difference_count: number
+    differences: Json
+    pull_request_number: number | null
+    pull_request_url: string | null
+    repository_id: string | null
+    result: 'pending' | 'identical' | 'different' | 'unreviewed' | 'unknown'
+    reviewed_run_id: string | null
+    run_id: string
   }
   run_events: {
     action: string
@@ -409,6 +459,7 @@ export type Schema = {
     allow_config_generation: boolean
     allow_empty_apply: boolean
     auto_apply: boolean
+    awaits_review: Generated<boolean>
     base_state_version_id: string | null
     cancel_requested_at: Timestamp | null
     canceled_by_user_id: string | null
@@ -430,6 +481,7 @@ export type Schema = {
     force_cancel_available_at: Timestamp | null
     has_changes: Generated<boolean>
     id: string
+    ingress_attributes_id: string | null
     is_destroy: boolean
     message: string
     number: number
@@ -455,6 +507,7 @@ export type Schema = {
     updated_at: Timestamp
     variables: OptionalJson
     waits: Generated<boolean>
+    withholds_secrets: Generated<boolean>
     working_directory: string
     workspace_id: string
   }
@@ -632,10 +685,13 @@ export type Schema = {
     agent_name: string | null
     agent_pool_id: string
     claim_until: Timestamp
+    content: Buffer | null
     created_at: Timestamp
     id: string
+    kind: Generated<'task' | 'repository' | 'git'>
     lease_expires_at: Timestamp | null
     leased_at: Timestamp | null
+    leases: Generated<number>
     request: Buffer
     response: Buffer | null
     seq: Generated<number>
@@ -900,6 +956,7 @@ export type Schema = {
     allow_destroy_plan: Generated<boolean>
     assessments_enabled: Generated<boolean>
     auto_apply: Generated<boolean>
+    auto_apply_reviewed: Generated<boolean>
     auto_apply_run_trigger: Generated<boolean>
     auto_destroy_activity_duration: string | null
     auto_destroy_at: Timestamp | null

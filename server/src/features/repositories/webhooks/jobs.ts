@@ -8,9 +8,10 @@ import { jobHandler, reaction } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { HostError } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
+import { organizationDeleting } from '../../organizations/organizations/access.ts'
 import { tokensDeleting } from '../../vcs/oauth-clients/service.ts'
 import { repositoryAdded, repositoryLeft, webhookContext } from '../../vcs/repositories/service.ts'
-import { type Connection, callHost, hostFetch, openConnection } from '../connections/connection.ts'
+import { type Connection, callHost, hostFetch, openConnection, poolOf } from '../connections/connection.ts'
 import * as store from './store.ts'
 
 /** Retried for about a day: a host may be down for a while. */
@@ -24,6 +25,9 @@ export const webhookReactions = [
   reaction(repositoryAdded, async (ctx, data) => ctx.jobs.enqueue(ctx.db, registerJob, data)),
   reaction(repositoryLeft, async (ctx, data) => ctx.jobs.enqueue(ctx.db, leaveJob, data)),
   reaction(tokensDeleting, removeWebhooks),
+  reaction(organizationDeleting, async (ctx, { organizationId }) =>
+    removeWebhooks(ctx, { tokenIds: await store.listTokenIds(ctx.db, organizationId) }),
+  ),
 ]
 
 export const webhookJobs = [
@@ -100,6 +104,7 @@ const removalSchema = z.object({
   username: z.string().nullable(),
   identifier: z.string(),
   webhookId: z.string(),
+  pool: z.object({ id: z.string(), name: z.string() }).optional(),
 })
 type Removal = z.infer<typeof removalSchema>
 
@@ -132,6 +137,7 @@ async function enqueueRemoval(ctx: TransactionCtx, connection: Connection | unde
     apiUrl,
     token,
     username,
+    pool: poolOf(connection.row),
     identifier: row.identifier,
     webhookId: row.webhook_id,
   }
@@ -139,9 +145,9 @@ async function enqueueRemoval(ctx: TransactionCtx, connection: Connection | unde
   await ctx.jobs.enqueue(ctx.db, removeJob, { sealed })
 }
 
-async function removeWebhook(ctx: Ctx, { provider, identifier, webhookId, ...access }: Removal) {
+async function removeWebhook(ctx: Ctx, { provider, identifier, webhookId, pool, ...access }: Removal) {
   const host = hostOf(provider as ServiceProvider)
-  const api = host.api?.({ ...access, fetch: hostFetch(ctx) })
+  const api = host.api?.({ ...access, fetch: hostFetch(ctx, pool) })
   try {
     await api?.deleteWebhook(identifier, webhookId)
   } catch (error) {

@@ -37,3 +37,13 @@ export async function listWorkspaceIds(db: Db, repositoryId: string) {
   const rows = await db.selectFrom('workspaces').select('id').where('repository_id', '=', repositoryId).execute()
   return rows.map(({ id }) => id)
 }
+
+export async function listTokenIds(db: Db, organizationId: string) {
+  const rows = await db
+    .selectFrom('oauth_tokens as t')
+    .innerJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
+    .select('t.id')
+    .where('c.organization_id', '=', organizationId)
+    .execute()
+  return rows.map(({ id }) => id)
+}

@@ -69,7 +69,12 @@ export function selectVersionForRun(db: Db, { id, workspaceId }: { id: string | 
   const current = sql<string>`(select current_configuration_version_id from workspaces where id = ${workspaceId})`
   return db
     .selectFrom('configuration_versions')
-    .select(['id', 'status', 'speculative'])
+    .select(['id', 'status', 'speculative', 'ingress_attributes_id'])
+    .select(
+      sql<boolean>`coalesce((select c.is_fork from ingress_attributes c where c.id = ingress_attributes_id), false)`.as(
+        'is_fork',
+      ),
+    )
     .where('id', '=', id ?? current)
     .where('workspace_id', '=', workspaceId)
 }

@@ -4,7 +4,7 @@ import { announce, runNotice, workspaceNotice } from '../../../changes/announce.
 import { transact } from '../../../db/db.ts'
 import { raise } from '../../../events.ts'
 import { discardPending, settleStates } from '../../states/state-versions/service.ts'
-import { announceAgentOf, runApplied } from './audit.ts'
+import { announceAgentOf, commitRunChanged, runApplied } from './audit.ts'
 import { type LockedRun, type LockedWorkspace, lockRun, lockRunWorkspace } from './locked-run-store.ts'
 import { runEventRow, runEventsInsert } from './run-event-store.ts'
 import { releaseResult } from './stage-store.ts'
@@ -97,6 +97,8 @@ async function startEffectsOf(ctx: TransactionCtx, { locked, transition }: Saved
   const { run } = locked
   const { effects, status } = transition
   const workspace = { ...locked.workspace, ...transition.workspace }
+  const { path } = transition
+  if (run.ingress_attributes_id !== null) await raise(ctx, commitRunChanged, { run, path })
   if (effects.startStage !== undefined) {
     const change = await startStage(ctx, run, effects.startStage)
     const current = change && (await lockRun(ctx.db, { id: run.id, workspaceId: run.workspace_id }))

@@ -1,3 +1,4 @@
+import type { RunStatus } from '@groundstate/contract/run-status'
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
 import { announce, announceFound, runNotice } from '../../../changes/announce.ts'
@@ -42,6 +43,9 @@ export function announceAgentOf(ctx: Ctx, run: Pick<RunRow, 'organization_id' | 
   const { organization_id: organization, agent_pool_id: pool } = run
   if (pool !== BUILT_IN_POOL_ID) announce(ctx, { organization, type: 'agents', id: agentId, pool })
 }
+
+/** A run of a commit has changed, and passed through the statuses of `path`; raised in the transaction. */
+export const commitRunChanged = domainEvent<{ run: RunRow; path: readonly RunStatus[] }>('run.commit-changed')
 
 /** A successful apply; raised in its transaction. */
 export const runApplied = domainEvent<RunRow>('run.applied')

@@ -71,7 +71,7 @@ async function fetchedVersion(ctx: TransactionCtx, workspace: Workspace, reposit
     ingressAttributesId: null,
   })
   await raise(ctx, configurationWanted, { versionId: version.id })
-  return version
+  return { ...version, is_fork: false }
 }
 
 /** Checks that the workspace may use its pool: default pools and scopes of pools change. */

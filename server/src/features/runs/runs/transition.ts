@@ -71,7 +71,7 @@ export function transitionOf(
     status: before.status,
     planOnly: before.plan_only,
     savePlan: before.save_plan,
-    autoApply: before.auto_apply,
+    autoApply: before.auto_apply && !before.awaits_review,
     allowEmptyApply: before.allow_empty_apply,
     hasChanges: before.has_changes,
     occupies: before.occupies,

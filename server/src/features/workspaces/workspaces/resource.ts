@@ -37,6 +37,7 @@ export function workspaceResource(
       'working-directory': workspace.working_directory,
       'auto-apply': workspace.auto_apply,
       'auto-apply-run-trigger': workspace.auto_apply_run_trigger,
+      'auto-apply-reviewed': workspace.auto_apply_reviewed,
       'trigger-only-on-output-change': workspace.trigger_only_on_output_change,
       'allow-destroy-plan': workspace.allow_destroy_plan,
       'can-queue-destroy-plan': workspace.allow_destroy_plan,
