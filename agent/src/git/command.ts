@@ -122,7 +122,11 @@ export function startGit({ args, cwd, env, input, gitDir, signal, limits, url }:
   child.once('error', (error) => {
     problem ??=
       codeOf(error) === 'ENOENT'
-        ? new GitError('invalid', 'git is not installed on this host', { cause: error })
+        ? new GitError(
+            'invalid',
+            'git is not installed on this host: install git 2.38 or later, and ssh for ssh URLs',
+            { cause: error },
+          )
         : error
     closed.reject(problem)
   })

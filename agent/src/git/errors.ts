@@ -2,6 +2,7 @@
  * Why git failed; `message` is for users and contains no credentials.
  *
  * - `unauthorised`: the host refuses the credential, or needs one
+ * - `forbidden`: the credential may not read this repository
  * - `not-found`: no such repository, commit or file, or none that the credential may read
  * - `unreachable`: no connection, a broken one, or an answer that is not git's; may be retried
  * - `too-large`: a limit was exceeded, which the message names
@@ -11,6 +12,7 @@
  */
 export type GitErrorKind =
   | 'unauthorised'
+  | 'forbidden'
   | 'not-found'
   | 'unreachable'
   | 'too-large'
@@ -42,7 +44,7 @@ const FAILURES: readonly [RegExp, GitErrorKind, (where: Where) => string][] = [
   [/transport '\w+' not allowed/, 'invalid', ({ url }) => `${url} has a protocol that is not allowed`],
   [
     /returned error: 403/,
-    'unauthorised',
+    'forbidden',
     ({ url }) => `${url} refused access (403): the credential may not read the repository`,
   ],
   [

@@ -17,10 +17,10 @@ export type GitCredential = {
 
 export type GitNetwork = {
   /**
-   * Resolves a host name or address to the addresses that git may connect to, and throws if it may not: git connects to these only. Leave it
-   * out where a proxy connects.
+   * Resolves the host of a URL to the addresses that git may connect to, and throws if it may not: git connects to these only. Undefined
+   * where a proxy connects.
    */
-  checkAddress?: ((hostname: string) => Promise<string[]>) | undefined
+  checkAddress?: ((url: RemoteUrl) => Promise<string[] | undefined>) | undefined
   /** Proxies as curl's environment names them. */
   proxy?: { http_proxy?: string; https_proxy?: string; no_proxy?: string } | undefined
   /** PEM file of certificate authorities, instead of the system's. */

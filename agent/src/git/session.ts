@@ -104,12 +104,12 @@ export async function openSession(
   return { remote, run, local, checkIsGit, failure, [Symbol.asyncDispose]: () => cleanup.disposeAsync() }
 }
 
-async function addressesOf({ network }: Remote, { host, scheme }: RemoteUrl): Promise<string[] | undefined> {
-  if (scheme === 'file' || !network.checkAddress) return undefined
+async function addressesOf({ network }: Remote, url: RemoteUrl): Promise<string[] | undefined> {
+  if (url.scheme === 'file' || !network.checkAddress) return undefined
   try {
-    return await network.checkAddress(host)
+    return await network.checkAddress(url)
   } catch (error) {
-    throw new GitError('unreachable', `git may not connect to ${host}: ${messageOf(error)}`, { cause: error })
+    throw new GitError('unreachable', `git may not connect to ${url.host}: ${messageOf(error)}`, { cause: error })
   }
 }
 

@@ -17,6 +17,22 @@ export type Resolve = (
 
 type LookupCallback = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void
 
+/** The addresses of a name or address, for a program that connects to them itself. Throws a `ForbiddenAddressError`, and errors of DNS. */
+export async function allowedAddresses(hostname: string, rule: AddressRule, resolve: Resolve = systemLookup) {
+  const literal = unbracketed(hostname)
+  const problem = isIP(literal) === 0 ? undefined : addressProblem(literal, rule)
+  if (problem !== undefined) throw new ForbiddenAddressError(problem)
+  if (isIP(literal) !== 0) return [literal]
+  const { promise, resolve: found, reject } = Promise.withResolvers<string[]>()
+  resolve(hostname, { all: true }, (error, addresses) => {
+    const fault = addresses?.map(({ address }) => addressFault(address, rule)).find((each) => each !== undefined)
+    if (error) reject(error)
+    else if (fault !== undefined) reject(new ForbiddenAddressError(`it resolves to ${fault}`))
+    else found(addresses.map(({ address }) => address))
+  })
+  return promise
+}
+
 /**
  * Connects only to addresses that `rule` allows. They are checked when the connection resolves the name, so a name cannot change between
  * check and use.

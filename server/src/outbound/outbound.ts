@@ -3,7 +3,7 @@ import { rootCertificates } from 'node:tls'
 import { LRUCache } from 'lru-cache'
 import { type Dispatcher, EnvHttpProxyAgent } from 'undici'
 import { type AddressRule, addressProblem, unbracketed, urlProblem } from './addresses.ts'
-import { ForbiddenAddressError, type Resolve, guardedConnector } from './connect.ts'
+import { ForbiddenAddressError, type Resolve, allowedAddresses, guardedConnector } from './connect.ts'
 import { failureReason, innermostError } from './failure.ts'
 import type { LoopbackServer } from './loopback-server.ts'
 
@@ -43,6 +43,9 @@ type FetchOptions = {
   timeoutMs?: number
   signal?: AbortSignal | undefined
 }
+
+/** Where a program other than this one connects to. `port` is undefined for the default of ssh. */
+export type OutboundTarget = { scheme: string; host: string; port: number | undefined }
 
 /** A request got no usable response; the message is for the user. */
 export class OutboundError extends Error {
@@ -148,21 +151,49 @@ export function createOutbound(options: OutboundOptions) {
       const { maxBytes = MAX_DOCUMENT_BYTES, timeoutMs = FETCH_TIMEOUT_MS } = limits
       const { response, error } = await exchange({ url, headers, body: sent, timeoutMs, signal }, { method, maxBytes })
       if (!response) throw new OutboundError(error)
-      if (response.truncated)
-        throw new OutboundError(`the response is larger than ${maxBytes / 1024 / 1024} MB, or was interrupted`)
-      const lines = Object.entries(response.headers).flatMap(([name, values]) =>
-        [values].flat().map((value): [string, string] => [name, value]),
+      return wholeResponse(response, maxBytes)
+    },
+
+    /**
+     * Addresses to which another program may connect for a URL, such as git; undefined if the proxy connects. Throws an `OutboundError` for
+     * the user.
+     */
+    async addressesFor({ scheme, host, port }: OutboundTarget): Promise<string[] | undefined> {
+      const isWeb = scheme === 'http' || scheme === 'https'
+      const name = isIP(host) === 6 ? `[${host}]` : host
+      const problem = urlProblem(
+        isWeb && port !== undefined ? `${scheme}://${name}:${port}` : `https://${name}`,
+        options,
       )
-      const { status, body } = response
-      if (status > 599) throw new OutboundError(`the response has the status ${status}`)
-      const isEmpty = [204, 205, 304].includes(status)
-      return new Response(isEmpty ? null : new Uint8Array(body), { status, headers: lines })
+      if (problem !== undefined) throw new OutboundError(problem)
+      const proxy = { http: options.httpProxy, https: options.httpsProxy }[scheme]
+      if (proxy !== undefined && !isExempt(host, options.noProxy)) return undefined
+      return allowedAddresses(host, options, options.resolve).catch((error: unknown) => {
+        throw new OutboundError(failureReason(error), { cause: error })
+      })
     },
 
     async [Symbol.asyncDispose]() {
       await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.destroy()))
     },
   }
+}
+
+/** Whether a host is called without the proxy. */
+function isExempt(host: string, noProxy = '') {
+  const names = noProxy.split(/[,\s]+/).map((entry) => entry.replace(/^\*?\./, '').replace(/:\d+$/, ''))
+  return names.some((name) => name === '*' || (name !== '' && (host === name || host.endsWith(`.${name}`))))
+}
+
+/** A response whose body was read up to `maxBytes`. Throws an `OutboundError` unless it is complete. */
+export function wholeResponse({ status, headers, body, truncated }: OutboundResponse, maxBytes: number): Response {
+  if (truncated) throw new OutboundError(`the response is larger than ${maxBytes / 1024 / 1024} MB, or was interrupted`)
+  const lines = Object.entries(headers).flatMap(([name, values]) =>
+    [values].flat().map((value): [string, string] => [name, value]),
+  )
+  if (status < 200 || status > 599) throw new OutboundError(`the response has the status ${status}`)
+  const isEmpty = [204, 205, 304].includes(status)
+  return new Response(isEmpty ? null : new Uint8Array(body), { status, headers: lines })
 }
 
 function isForbidden(error: unknown) {

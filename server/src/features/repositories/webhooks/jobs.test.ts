@@ -27,10 +27,13 @@ const USABLE: HostRoutes = {
 }
 
 /** A connection to a host, and workspaces that use its repository acme/network. */
-async function connect(routes: HostRoutes = USABLE) {
+async function connect(routes: HostRoutes = USABLE, organization = acme.name) {
   const host = await startFakeHost(routes)
   const attributes = { 'service-provider': 'gitea', 'http-url': host.url, 'oauth-token-string': 'gta_secret' }
-  const created = await send('POST', `organizations/${acme.name}/oauth-clients`, { type: 'oauth-clients', attributes })
+  const created = await send('POST', `organizations/${organization}/oauth-clients`, {
+    type: 'oauth-clients',
+    attributes,
+  })
   const client = created.json().data
   const tokenId: string = client.relationships['oauth-tokens'].data[0].id
   const update = async (id: string, vcsRepo: object | null) => {
@@ -42,7 +45,7 @@ async function connect(routes: HostRoutes = USABLE) {
     return response.json().data.attributes['vcs-repo']
   }
   const addWorkspace = async () => {
-    const { id } = await createWorkspace(app, { organization: acme.name, actor: owner.actor })
+    const { id } = await createWorkspace(app, { organization, actor: owner.actor })
     const vcsRepo = await update(id, { identifier: 'acme/network', 'oauth-token-id': tokenId })
     await app.runJobs()
     return { id, url: vcsRepo['webhook-url'] as string, leave: async () => update(id, null) }
@@ -84,6 +87,28 @@ test('the last workspace removes the webhook', async () => {
   expect(early).toEqual([])
   expect(host.asked().at(-1)).toBe(`DELETE ${HOOKS}/7`)
   expect(await storedRepository(first.url)).toBe(undefined)
+})
+
+test('the deletion of the last workspace removes the webhook', async () => {
+  const { host, addWorkspace } = await connect()
+  const { id, url } = await addWorkspace()
+
+  expect((await send('DELETE', `workspaces/${id}`)).status).toBe(204)
+  await app.runJobs()
+
+  expect(host.asked().at(-1)).toBe(`DELETE ${HOOKS}/7`)
+  expect(await storedRepository(url)).toBe(undefined)
+})
+
+test('the deletion of an organization removes its webhooks', async () => {
+  const other = await createOrganization(app, owner)
+  const { host, addWorkspace } = await connect(USABLE, other.name)
+  await addWorkspace()
+
+  expect((await send('DELETE', `organizations/${other.name}`)).status).toBe(204)
+  await app.runJobs()
+
+  expect(host.asked().at(-1)).toBe(`DELETE ${HOOKS}/7`)
 })
 
 test('the deletion of a connection removes its webhooks', async () => {

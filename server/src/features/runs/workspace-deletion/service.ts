@@ -3,7 +3,9 @@ import { recordAudit } from '../../../audit/record.ts'
 import { announce, runNotice } from '../../../changes/announce.ts'
 import { isTransaction, transact } from '../../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../../errors.ts'
+import { raise } from '../../../events.ts'
 import { countManaged } from '../../states/state-versions/extraction.ts'
+import { repositoryLeft } from '../../vcs/repositories/service.ts'
 import { type Workspace, mayForceDelete, requireWorkspaceBy } from '../../workspaces/workspaces/access.ts'
 import { workspaceAudit } from '../../workspaces/workspaces/audit.ts'
 import { describeLock } from '../../workspaces/workspaces/lock.ts'
@@ -99,6 +101,7 @@ async function destroyLocked(
     listSourceRuns(ctx.db, id),
   ])
   await store.deleteWorkspace(ctx.db, id)
+  if (locked.repository_id !== null) await raise(ctx, repositoryLeft, { repositoryId: locked.repository_id })
   const notices = [
     // When the notice is delivered, team access to the workspace is already deleted.
     { type: 'workspaces' as const, id, workspace: id, teams },
