@@ -73,6 +73,7 @@ test('after the merge, the comment says what the apply did and whether it was re
   const { id } = await addWorkspace()
   await startRun(id, pullRequestOf('opened'), { treeSha: TREE.other })
   await plan('update')
+  await runJobs()
   await report(pullRequestOf('merged', { mergeSha: SHA.merge }))
   const runId = await startRun(id, pushOf(SHA.merge), { treeSha: TREE.merged })
   await plan('create')
