@@ -171,6 +171,8 @@ export const agentJob = z.object({
     debug: z.boolean(),
   }),
   variables: z.array(jobVariable),
+  /** The configuration comes from a fork: the document has no sensitive values, and the agent runs no hooks. */
+  withholdsSecrets: z.boolean().default(false),
   /** Private key with which git fetches modules; absent without one. The agent must remove it after the phase. */
   sshKey: z.string().optional(),
   /** The phase is interrupted after this time, and killed `graceMs` later, in ms. */

@@ -182,10 +182,12 @@ export type Schema = {
     workspace_id: string
   }
   github_app_installations: {
+    api_url: string
     blocked_until: Timestamp | null
     created_at: Timestamp
     failed_at: Timestamp | null
     failure: string | null
+    http_url: string
     icon_url: string | null
     id: string
     installation_id: number
@@ -193,6 +195,7 @@ export type Schema = {
     installation_url: string | null
     name: string
     organization_id: string
+    service_provider: 'github' | 'github_enterprise'
   }
   host_reports: {
     connection_id: string
@@ -206,6 +209,7 @@ export type Schema = {
     changed_files: Generated<string[]>
     clone_url: string
     commit_message: string
+    commit_ref: string | null
     commit_sha: string
     commit_url: string
     compare_url: string
@@ -285,6 +289,7 @@ export type Schema = {
     id: string
     oauth_client_id: string
     refresh_token: Buffer | null
+    refreshing_until: Timestamp | null
     service_provider_user: string | null
     ssh_key: Buffer | null
     token: Buffer | null
@@ -395,9 +400,11 @@ export type Schema = {
     github_app_installation_id: string | null
     id: string
     identifier: string
+    next_poll_at: Timestamp | null
     oauth_token_id: string | null
     organization_id: string
     page_url: string
+    poll_failures: Generated<number>
     polled_at: Timestamp | null
     polled_refs: Json | null
     ssh_url: string | null
@@ -504,6 +511,7 @@ export type Schema = {
     updated_at: Timestamp
     variables: OptionalJson
     waits: Generated<boolean>
+    withholds_secrets: Generated<boolean>
     working_directory: string
     workspace_id: string
   }
@@ -910,6 +918,13 @@ export type Schema = {
     version_id: string
     workspace_id: string | null
   }
+  vcs_authorizations: {
+    expires_at: Timestamp
+    hash: Buffer
+    oauth_client_id: string | null
+    organization_id: string
+    session_id: string
+  }
   vcs_commit_runs: {
     commit_sha: string
     kind: 'run' | 'plan'
@@ -936,6 +951,16 @@ export type Schema = {
     repository_identifier: string
     source: 'webhook' | 'polling' | 'replay'
     status: 'pending' | 'decided' | 'ignored' | 'failed'
+  }
+  vcs_events: {
+    created_at: Timestamp
+    id: string
+    level: 'info' | 'error'
+    message: string
+    oauth_client_id: string | null
+    oauth_token_id: string | null
+    organization_id: string
+    suggested_action: string | null
   }
   workspace_tasks: {
     created_at: Timestamp

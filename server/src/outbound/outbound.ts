@@ -179,6 +179,12 @@ export function createOutbound(options: OutboundOptions) {
   }
 }
 
+/** Whether a host is called without the proxy. */
+function isExempt(host: string, noProxy = '') {
+  const names = noProxy.split(/[,\s]+/).map((entry) => entry.replace(/^\*?\./, '').replace(/:\d+$/, ''))
+  return names.some((name) => name === '*' || (name !== '' && (host === name || host.endsWith(`.${name}`))))
+}
+
 /** A response whose body was read up to `maxBytes`. Throws an `OutboundError` unless it is complete. */
 export function wholeResponse({ status, headers, body, truncated }: OutboundResponse, maxBytes: number): Response {
   if (truncated) throw new OutboundError(`the response is larger than ${maxBytes / 1024 / 1024} MB, or was interrupted`)
@@ -188,12 +194,6 @@ export function wholeResponse({ status, headers, body, truncated }: OutboundResp
   if (status < 200 || status > 599) throw new OutboundError(`the response has the status ${status}`)
   const isEmpty = [204, 205, 304].includes(status)
   return new Response(isEmpty ? null : new Uint8Array(body), { status, headers: lines })
-}
-
-/** Whether a host is called without the proxy. */
-function isExempt(host: string, noProxy = '') {
-  const names = noProxy.split(/[,\s]+/).map((entry) => entry.replace(/^\*?\./, '').replace(/:\d+$/, ''))
-  return names.some((name) => name === '*' || (name !== '' && (host === name || host.endsWith(`.${name}`))))
 }
 
 function isForbidden(error: unknown) {

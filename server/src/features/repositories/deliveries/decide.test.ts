@@ -44,7 +44,8 @@ function pullRequest(action: PullRequestEvent['action'], changes: Partial<PullRe
 }
 
 function decisionOf(rule: Partial<WorkspaceRule>, event: HostEvent, rest: Partial<EventContext> = {}) {
-  const { decision, reason } = decide({ ...RULE, ...rule }, { event, changedFiles: null, plansForks: false, ...rest })
+  const context = { event, changedFiles: null, plansForks: false, conflicts: null, ...rest }
+  const { decision, reason } = decide({ ...RULE, ...rule }, context)
   return `${decision}: ${reason}`
 }
 
@@ -113,6 +114,7 @@ describe('changed files', () => {
       ['a/x'],
       'no-matching-files',
     ],
+    ['that match no pattern of two', { triggerPatterns: ['b/**', '*.tf'] }, ['a/x.tf'], 'no-matching-files'],
     ['with a dot', { triggerPatterns: ['/a/**/*'] }, ['a/.config/x'], 'pushed'],
     ['without file triggers', { fileTriggersEnabled: false, workingDirectory: 'a' }, ['b/x'], 'pushed'],
     ['that are unknown', { workingDirectory: 'a' }, null, 'pushed'],

@@ -1,8 +1,8 @@
 import type { DECISIONS, DecisionReason } from '@groundstate/contract/vcs-deliveries'
 import { normalizedDirectory } from '@groundstate/contract/workspaces'
-import picomatch from 'picomatch'
 import { RE2JS } from 're2js'
 import type { HostEvent, PullRequestEvent, PushEvent, TagEvent } from '../../../vcs-hosts/host.ts'
+import { triggerPattern } from '../../vcs/repositories/trigger-pattern.ts'
 
 /** What a workspace follows in its repository. */
 export type WorkspaceRule = {
@@ -26,6 +26,8 @@ export type EventContext = {
   /** Null if they are unknown or too many to list: then every workspace is affected. */
   changedFiles: readonly string[] | null
   plansForks: boolean
+  /** Files in which a pull request conflicts with its base; null if it does not, or unless git has been asked. */
+  conflicts: readonly string[] | null
 }
 
 export type Decision = { decision: (typeof DECISIONS)[number]; reason: DecisionReason; detail: string | null }
@@ -45,9 +47,22 @@ export function decide(rule: WorkspaceRule, context: EventContext): Decision {
       return { decision: 'run', reason: 'tagged', detail: event.tag }
     case 'pull-request': {
       if (event.pullRequest.isFork && !context.plansForks) return skip('from-fork')
+      if (context.conflicts !== null) return skip('merge-conflict', listed(context.conflicts))
       return { decision: 'plan', reason: 'pull-request', detail: `#${event.pullRequest.number}` }
     }
   }
+}
+
+/** Whether the decision depends on the changed files. */
+export function dependsOnFiles(rule: WorkspaceRule) {
+  return fileFilter(rule) !== EVERY_FILE
+}
+
+const MAX_LISTED = 5
+
+function listed(paths: readonly string[]) {
+  const rest = paths.length - MAX_LISTED
+  return `${paths.slice(0, MAX_LISTED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
 }
 
 function skip(reason: DecisionReason, detail: string | null = null): Decision {
@@ -104,9 +119,11 @@ const EVERY_FILE: FileFilter = { description: 'any path', matches: () => true }
 function fileFilter(rule: WorkspaceRule): FileFilter {
   if (!rule.fileTriggersEnabled) return EVERY_FILE
   if (rule.triggerPatterns.length > 0) {
-    const patterns = rule.triggerPatterns.map((pattern) => pattern.replace(/^\/+/, ''))
-    const matches = picomatch(patterns, { dot: true, noextglob: true, nonegate: true })
-    return { description: rule.triggerPatterns.join(', '), matches: (path) => matches(path) }
+    const patterns = rule.triggerPatterns.map(triggerPattern)
+    return {
+      description: rule.triggerPatterns.join(', '),
+      matches: (path) => patterns.some((matches) => matches(path)),
+    }
   }
   const directories = [rule.workingDirectory, ...rule.triggerPrefixes].map(normalizedDirectory)
   if (rule.triggerPrefixes.length === 0 && directories[0] === '') return EVERY_FILE

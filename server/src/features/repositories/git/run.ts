@@ -20,7 +20,7 @@ type RepositoryRow = Pick<
 >
 
 /**
- * Executes an operation of git in a repository, through its connection. A refused token or key marks the connection as failed. Throws a
+ * Executes an operation of git in a repository through its connection: here, or on an agent of the connection's pool. A refused token or key marks the connection as failed. Throws a
  * `GitError`, and `not-found` if the connection was deleted.
  */
 export async function runGit<Kind extends Exclude<GitOperation['kind'], 'archive'>>(
@@ -30,12 +30,10 @@ export async function runGit<Kind extends Exclude<GitOperation['kind'], 'archive
   options: { signal?: AbortSignal } = {},
 ): Promise<GitResult<Kind>> {
   return through(ctx, repository, async (connection) => {
+    const remote = remoteOf(ctx, connection, repository)
     const pool = poolOf(connection.row)
-    if (pool) {
-      const remote = remoteOf(ctx, connection, repository)
-      return runGitThroughPool<Kind>(ctx, pool, { remote, operation }, options)
-    }
-    return runHere(ctx, { connection, repository, operation, ...options })
+    if (pool) return runGitThroughPool<Kind>(ctx, pool, { remote, operation }, options)
+    return runHere(ctx, { remote, operation, ...options })
   })
 }
 
@@ -45,19 +43,16 @@ type Archiving = { operation: GitOperationOf<'archive'>; blobKey: string; signal
 export async function fetchArchive(
   ctx: Ctx,
   repository: RepositoryRow,
-  { blobKey, ...rest }: Archiving,
+  { operation, blobKey, ...options }: Archiving,
 ): Promise<GitResult<'archive'>> {
   return through(ctx, repository, async (connection) => {
+    const remote = remoteOf(ctx, connection, repository)
     const pool = poolOf(connection.row)
-    if (pool) {
-      const { operation, signal } = rest
-      const remote = remoteOf(ctx, connection, repository)
-      return runGitThroughPool<'archive'>(ctx, pool, { remote, operation, blobKey }, { signal })
-    }
+    if (pool) return runGitThroughPool(ctx, pool, { remote, operation, blobKey }, options)
     const directory = await mkdtemp(join(tmpdir(), 'groundstate-archive-'))
     try {
       const file = join(directory, 'archive.tar.gz')
-      const result = await runHere(ctx, { connection, repository, file, ...rest })
+      const result = await runHere(ctx, { remote, operation, file, ...options })
       await ctx.blobs.put(blobKey, createReadStream(file), { compress: false })
       return result
     } finally {
@@ -79,8 +74,7 @@ async function through<Result>(ctx: Ctx, repository: RepositoryRow, work: (conne
 }
 
 type Execution<Kind extends GitOperation['kind']> = {
-  connection: Connection
-  repository: RepositoryRow
+  remote: GitRemote
   operation: GitOperationOf<Kind>
   file?: string
   signal?: AbortSignal
@@ -89,9 +83,8 @@ type Execution<Kind extends GitOperation['kind']> = {
 const NEVER = new AbortController().signal
 
 async function runHere<Kind extends GitOperation['kind']>(ctx: Ctx, execution: Execution<Kind>) {
-  const { connection, repository, operation, file, signal = NEVER } = execution
+  const { remote, operation, file, signal = NEVER } = execution
   const cacheDir = ctx.config.gitCacheDir ?? join(ctx.config.dataDir, 'git')
-  const remote = remoteOf(ctx, connection, repository)
   const network = await networkOf(ctx, cacheDir)
   return runGitOperation({ remote, operation, cacheDir, network, signal, ...(file !== undefined && { file }) })
 }
