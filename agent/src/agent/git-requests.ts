@@ -59,7 +59,7 @@ async function handle(request: GitRequest, claims: GitClaims) {
   } finally {
     ended.abort()
     await renewing
-    await rm(file, { force: true })
+    await rm(file, { force: true }).catch(() => {})
   }
 }
 

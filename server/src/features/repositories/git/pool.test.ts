@@ -8,10 +8,10 @@ import { USER, makeRepository, serveGit } from '@groundstate/agent/testing/git-s
 import { archiveFile, unpacked } from '@groundstate/agent/testing/served-repository'
 import { expect, onTestFinished, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
-import { eventually } from '../../../testing/task-runs.ts'
 import { localCertificate } from '../../../tls/authority.ts'
 import { startFakeHost } from '../../../vcs-hosts/testing/fake-host.ts'
 import { fetchThroughPool } from '../../tasks/task-requests/fetch.ts'
+import { hasAgent } from '../../tasks/task-requests/send.ts'
 import { createPoolSetting, poolRelation } from '../../tasks/task-requests/testing/pool-tasks.ts'
 import { openConnection } from '../connections/connection.ts'
 import { fetchArchive, runGit } from './run.ts'
@@ -23,7 +23,7 @@ const serverUrl = await app.listen()
 
 type Setting = Awaited<ReturnType<typeof createPoolSetting>>
 
-async function startAgent({ poolToken }: Setting, options: { name?: string; caFile?: string } = {}) {
+async function startAgent({ poolId, poolToken }: Setting, options: { name?: string; caFile?: string } = {}) {
   const workDir = await mkdtemp(join(tmpdir(), 'groundstate-agent-'))
   const stop = new AbortController()
   const ignore = () => {}
@@ -43,6 +43,12 @@ async function startAgent({ poolToken }: Setting, options: { name?: string; caFi
     await ended
     await rm(workDir, { recursive: true, force: true })
   })
+  await isOnline(poolId)
+}
+
+async function isOnline(poolId: string) {
+  const route = { pool: { id: poolId, name: 'cellar' }, kind: 'repository' } as const
+  await expect.poll(async () => hasAgent(app.as(), route), { timeout: 40_000 }).toBe(true)
 }
 
 /** A connection through a new pool. */
@@ -67,13 +73,7 @@ async function connect(url: string, attributes: object = {}) {
   const { id, relationships } = created.json().data
   const token: string = relationships['oauth-tokens'].data[0].id
   const check = async () => (await send('POST', `oauth-clients/${id}/actions/test`)).json().data.attributes
-  /** Once the agent is known to the server. */
-  const checked = async () =>
-    eventually(async () => {
-      const result = await check()
-      return result.message?.includes('is online') ? undefined : result
-    })
-  return { setting, send, id, token, check, checked }
+  return { setting, send, id, token, check }
 }
 
 const REPLY = { body: { id: 1, login: 'mona', avatar_url: '', html_url: '', full_name: 'x'.repeat(3_000_000) } }
@@ -109,10 +109,10 @@ async function gitConnection(options: Parameters<typeof serveGit>[0] = {}) {
 
 test('the API of a host is called through an agent, with long responses', async () => {
   const host = await startFakeHost({ 'GET /user': () => REPLY })
-  const { setting, checked } = await connect(host.url)
+  const { setting, check } = await connect(host.url)
   await startAgent(setting)
 
-  expect(await checked()).toEqual({ result: 'accepted', 'service-provider-user': 'mona', message: null })
+  expect(await check()).toEqual({ result: 'accepted', 'service-provider-user': 'mona', message: null })
   expect(host.requests[0]?.headers.authorization).toContain(USER.password)
 })
 
@@ -130,10 +130,10 @@ test('without an agent the pool is named, and what to do', async () => {
 })
 
 test('a host that the agent does not reach names the agent', async () => {
-  const { setting, checked } = await connect('http://127.0.0.1:1')
+  const { setting, check } = await connect('http://127.0.0.1:1')
   await startAgent(setting)
 
-  expect((await checked()).message).toContain('the agent rack of the pool cellar: connection refused')
+  expect((await check()).message).toContain('the agent rack of the pool cellar: connection refused')
 })
 
 test('the certificate authorities of the agent apply to the API and to git', async () => {
@@ -154,7 +154,7 @@ test('the certificate authorities of the agent apply to the API and to git', asy
   await startAgent(setting, { caFile: certificate.caFile ?? '' })
   const ctx = app.as()
 
-  const refs = await eventually(async () => runGit<'refs'>(ctx, row, { kind: 'refs' }).catch(unlessUnknown))
+  const refs = await runGit<'refs'>(ctx, row, { kind: 'refs' })
   const { access, host } = await openConnection(ctx, token)
 
   expect(refs.defaultBranch).toBe('main')
@@ -175,7 +175,7 @@ test('git reads a repository, and its archive becomes a blob', async () => {
   await startAgent(setting)
   const ctx = app.as()
 
-  const refs = await eventually(async () => runGit<'refs'>(ctx, row, { kind: 'refs' }).catch(unlessUnknown))
+  const refs = await runGit<'refs'>(ctx, row, { kind: 'refs' })
   const result = await fetchArchive(ctx, row, { operation, blobKey: 'repository-archives/pool-1' })
   const file = await archiveFile()
   await writeFile(file, await app.blobs.read('repository-archives/pool-1'))
@@ -184,12 +184,6 @@ test('git reads a repository, and its archive becomes a blob', async () => {
   expect(await unpacked(file)).toEqual({ 'main.tf': 'one', 'modules/a.tf': 'two' })
   expect(result.tree).toBe(repository.git('rev-parse', 'HEAD^{tree}'))
 })
-
-/** Undefined until the server knows the agent. */
-function unlessUnknown(error: Error) {
-  if (error.message.includes('is online')) return undefined
-  throw error
-}
 
 test('a refused token marks the connection', async () => {
   const { setting, row, send, id } = await gitConnection({
@@ -200,11 +194,7 @@ test('a refused token marks the connection', async () => {
   })
   await startAgent(setting)
 
-  const failed = await eventually(async () =>
-    runGit<'refs'>(app.as(), row, { kind: 'refs' }).catch((error: Error) =>
-      error.message.includes('is online') ? undefined : error,
-    ),
-  )
+  const failed = await runGit<'refs'>(app.as(), row, { kind: 'refs' }).catch((error: unknown) => error)
 
   expect(failed).toMatchObject({ kind: 'unauthorised' })
   expect((await send('GET', `oauth-clients/${id}`)).json().data.attributes).toMatchObject({
@@ -221,9 +211,10 @@ test('another agent continues after a kill, and an agent calls APIs while git ru
   onTestFinished(() => rm(workDir, { recursive: true, force: true }))
   const agent = spawnAgent({ url: serverUrl }, workDir, { GROUNDSTATE_AGENT_TOKEN: setting.poolToken })
   const leased = app.db.selectFrom('task_requests').select('agent_name').where('status', '=', 'leased')
+  await isOnline(setting.poolId)
   const blobKey = 'repository-archives/pool-2'
-  const archive = eventually(async () => fetchArchive(app.as(), row, { operation, blobKey }).catch(unlessUnknown))
-  await eventually(async () => (await leased.execute()).length > 0)
+  const archive = fetchArchive(app.as(), row, { operation, blobKey })
+  await expect.poll(async () => leased.execute(), { timeout: 20_000 }).toHaveLength(1)
 
   const called = await fetchThroughPool(app.as(), { id: setting.poolId, name: 'cellar' })(`${host.url}/user`)
   await kill(agent)
@@ -234,4 +225,4 @@ test('another agent continues after a kill, and an agent calls APIs while git ru
   expect(called.status).toBe(200)
   expect((await archive).size).toBeGreaterThan(0)
   expect(await app.blobs.stat(blobKey)).toBeDefined()
-}, 60_000)
+}, 120_000)
