@@ -13,6 +13,7 @@ import { insertRun } from '../../runs/runs/service.ts'
 import { type Workspace, listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
 import { type Decision, type WorkspaceRule, decide } from './decide.ts'
 import { ingressRow } from './ingress.ts'
+import { cancelOlderPlans, cancelStalePlans } from './stale-plans.ts'
 import * as store from './store.ts'
 
 /** Retried for about an hour: the host may have to be asked for the changed files. */
@@ -48,9 +49,12 @@ async function decideDelivery(anyone: Ctx, id: string) {
     const decision = decide(ruleOf(row), { event, changedFiles, plansForks: row.plans_forks })
     return { workspaceId: row.id, ...decision }
   })
+  const happened = { delivery, event, repository }
   const [skipped, started] = [decided.filter(isSkip), decided.filter((decision) => !isSkip(decision))]
+  const skippedIds = skipped.map(({ workspaceId }) => workspaceId)
+  await cancelStalePlans(ctx, happened, skippedIds)
   await store.insertDecisions(ctx.db, id, skipped.map(decisionRow))
-  if (started.length > 0) await startRuns(ctx, { delivery, event, repository }, started)
+  if (started.length > 0) await startRuns(ctx, happened, started)
   await store.finishDelivery(ctx.db, id, ctx.now())
 }
 
@@ -81,7 +85,7 @@ function ruleOf(row: store.RuleRow): WorkspaceRule {
 type Happened = { delivery: store.DeliveryRow; event: HostEvent; repository: store.RepositoryRow }
 
 async function startRuns(ctx: Ctx, happened: Happened, decided: readonly Decided[]) {
-  const ingress = ingressRow(ctx, happened)
+  const ingress = ingressRow(happened)
   if (!ingress) return
   await store.insertIngressAttributes(ctx.db, ingress)
   const workspaces = await listReadableWorkspaces(
@@ -95,23 +99,21 @@ async function startRuns(ctx: Ctx, happened: Happened, decided: readonly Decided
   await Promise.all(
     decided.map(async (decision) => {
       const workspace = byId.get(decision.workspaceId)
-      if (workspace)
-        await limit(async () =>
-          startRun(ctx, workspace, { ...decision, deliveryId: happened.delivery.id, commit, source }),
-        )
+      if (workspace) await limit(async () => startRun(ctx, workspace, { ...decision, happened, commit, source }))
     }),
   )
 }
 
 type Start = Decided & {
-  deliveryId: string
+  happened: Happened
   commit: { id: string; sha: string; message: string }
   source: (typeof SERVICE_PROVIDERS)[ServiceProvider]['source']
 }
 
 /** Creates the run of a decision, unless the commit has one in the workspace. What prevents a run becomes the decision. */
 async function startRun(ctx: Ctx, workspace: Workspace, start: Start) {
-  const { deliveryId, commit } = start
+  const { commit, happened } = start
+  const deliveryId = happened.delivery.id
   try {
     await transact(ctx, async (ctx) => {
       const key = {
@@ -121,7 +123,10 @@ async function startRun(ctx: Ctx, workspace: Workspace, start: Start) {
       } as const
       const isFirst = await store.reserveCommit(ctx.db, key)
       const runId = isFirst ? await insertCommitRun(ctx, workspace, start) : undefined
-      if (runId !== undefined) await store.setCommitRun(ctx.db, key, runId)
+      if (runId !== undefined) {
+        await store.setCommitRun(ctx.db, key, runId)
+        await cancelOlderPlans(ctx, happened, { id: runId, workspaceId: workspace.id })
+      }
       const decision = isFirst ? start : { ...start, ...SAME_COMMIT, detail: commit.sha.slice(0, 7) }
       await store.insertDecisions(ctx.db, deliveryId, [
         { ...decisionRow(decision), ...(runId !== undefined && { run_id: runId }) },

@@ -1,5 +1,4 @@
 import type { Insertable } from 'kysely'
-import type { Ctx } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
 import type { DeliveryRow, RepositoryRow } from './store.ts'
@@ -8,13 +7,13 @@ import type { DeliveryRow, RepositoryRow } from './store.ts'
 const MAX_MESSAGE = 4000
 const MAX_BODY = 20_000
 
-type Happened = { delivery: Pick<DeliveryRow, 'id'>; event: HostEvent; repository: RepositoryRow }
+type Happened = { delivery: Pick<DeliveryRow, 'id' | 'received_at'>; event: HostEvent; repository: RepositoryRow }
 
 /**
  * The commit of the runs that a delivery starts; its id is that of the delivery, so that a job that runs again finds it. Undefined for an
  * event without a commit, which starts none.
  */
-export function ingressRow(ctx: Ctx, { delivery, event, repository }: Happened) {
+export function ingressRow({ delivery, event, repository }: Happened) {
   const parts = partsOf(event)
   if (!parts) return undefined
   const { commit, ...rest } = parts
@@ -32,7 +31,7 @@ export function ingressRow(ctx: Ctx, { delivery, event, repository }: Happened) 
     sender_avatar_url: sender.avatarUrl,
     sender_html_url: sender.pageUrl,
     is_fork: event.kind === 'pull-request' && event.pullRequest.isFork,
-    created_at: ctx.now(),
+    created_at: delivery.received_at,
     ...rest,
   } satisfies Insertable<Schema['ingress_attributes']>
 }

@@ -8,6 +8,7 @@ import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { type NewRow, insertRows } from '../../../db/sql.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
+import { isUnfinished } from '../../runs/runs/filter-store.ts'
 
 type Decided = Pick<Selectable<Schema['vcs_decisions']>, 'workspace_id' | 'decision' | 'reason' | 'detail'>
 
@@ -81,6 +82,26 @@ export async function setCommitRun(tx: Tx, { workspaceId, sha, kind }: CommitKey
     .where('workspace_id', '=', workspaceId)
     .where('commit_sha', '=', sha)
     .where('kind', '=', kind)
+    .execute()
+}
+
+type PullRequestKey = { repositoryId: string; number: number; workspaceIds: readonly string[] }
+
+/** Unfinished plans of a pull request that the server started, in organizations that have outdated ones canceled. */
+export async function listUnfinishedPlans(db: Db, { repositoryId, number, workspaceIds }: PullRequestKey) {
+  return db
+    .selectFrom('ingress_attributes as c')
+    .innerJoin('runs as r', 'r.ingress_attributes_id', 'c.id')
+    .innerJoin('organizations as o', 'o.id', 'r.organization_id')
+    .select(['r.id', 'c.commit_sha', 'c.created_at as received_at'])
+    .where('c.repository_id', '=', repositoryId)
+    .where('c.pull_request_number', '=', number)
+    .where(sql<boolean>`r.workspace_id = any(${workspaceIds})`)
+    .where('r.plan_only', '=', true)
+    .where('r.created_by_user_id', 'is', null)
+    .where(isUnfinished)
+    .where('o.speculative_plan_management_enabled', '=', true)
+    .orderBy('r.seq')
     .execute()
 }
 
