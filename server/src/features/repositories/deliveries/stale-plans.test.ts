@@ -24,7 +24,7 @@ async function send(method: Method, path: string, data?: unknown) {
     token: user.token,
     ...(data ? { body: { data } } : {}),
   })
-  expect(response.status, response.text).toBeLessThan(300)
+  expect(response.status).toBeLessThan(300)
   return response
 }
 
