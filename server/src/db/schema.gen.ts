@@ -684,10 +684,13 @@ export type Schema = {
     agent_name: string | null
     agent_pool_id: string
     claim_until: Timestamp
+    content: Buffer | null
     created_at: Timestamp
     id: string
+    kind: Generated<'task' | 'repository' | 'git'>
     lease_expires_at: Timestamp | null
     leased_at: Timestamp | null
+    leases: Generated<number>
     request: Buffer
     response: Buffer | null
     seq: Generated<number>

@@ -66,6 +66,8 @@ import { stateContentRoutes, stateVersionRoutes } from './states/state-versions/
 import { workspaceResourceRoutes } from './states/workspace-resources/routes.ts'
 import { taskReactions } from './tasks/run-tasks/quotas.ts'
 import { taskRoutes } from './tasks/run-tasks/routes.ts'
+import { gitRequestRoutes } from './tasks/task-requests/git-routes.ts'
+import { gitRequestReactions } from './tasks/task-requests/git-service.ts'
 import { taskRequestRoutes } from './tasks/task-requests/routes.ts'
 import { taskRequestReactions } from './tasks/task-requests/service.ts'
 import { taskResultJobs } from './tasks/task-results/jobs.ts'
@@ -104,6 +106,7 @@ export const ROUTES: readonly Routes[] = [
   connectionRoutes,
   workspaces.consumerRoutes,
   dataRetentionRoutes,
+  gitRequestRoutes,
   memberships.membershipRoutes,
   invitationRoutes,
   oauthClientRoutes,
@@ -168,6 +171,7 @@ export const REACTIONS: readonly Reaction[] = [
   ...agentReactions,
   ...taskReactions,
   ...taskRequestReactions,
+  ...gitRequestReactions,
   ...stateVersionReactions,
   ...runReactions,
   ...runTriggerReactions,

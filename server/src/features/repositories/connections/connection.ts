@@ -5,6 +5,7 @@ import { AppError, invalid, notFound } from '../../../errors.ts'
 import type { Method } from '../../../outbound/outbound.ts'
 import { type Host, type HostApi, type HostConnection, HostError } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
+import { fetchThroughPool } from '../../tasks/task-requests/fetch.ts'
 import { tokenContext } from '../../vcs/oauth-clients/service.ts'
 import { type ConnectionRow, findConnection } from '../../vcs/oauth-clients/store.ts'
 import { noticeRefusal } from './refusal.ts'
@@ -22,7 +23,8 @@ export async function openConnection(ctx: Ctx, tokenId: string): Promise<Connect
   const row = await findConnection(ctx.db, tokenId)
   if (!row) throw notFound('OAuth token')
   const token = row.token === null ? '' : ctx.secrets.openText(row.token, tokenContext(row.id, 'token'))
-  const access = { httpUrl: row.http_url, apiUrl: row.api_url, token, username: row.username, fetch: hostFetch(ctx) }
+  const { http_url: httpUrl, api_url: apiUrl, username } = row
+  const access = { httpUrl, apiUrl, token, username, fetch: hostFetch(ctx, poolOf(row)) }
   return { row, host: hostOf(row.service_provider), access }
 }
 
@@ -34,10 +36,16 @@ export async function openConnectionOf(
   return openConnection(ctx, repository.oauth_token_id ?? '')
 }
 
-/** `fetch` for the API of a host, under the rules for outbound addresses. */
-export function hostFetch({ outbound }: Pick<Ctx, 'outbound'>): typeof fetch {
+/** The pool whose agents reach the host, if the connection names one. */
+export function poolOf(row: Pick<ConnectionRow, 'agent_pool_id' | 'agent_pool_name'>) {
+  return row.agent_pool_id === null ? undefined : { id: row.agent_pool_id, name: row.agent_pool_name ?? '' }
+}
+
+/** `fetch` for the API of a host: through the agents of a pool, or from here, under the rules for outbound addresses. */
+export function hostFetch(ctx: Ctx, pool: ReturnType<typeof poolOf>): typeof fetch {
+  if (pool) return fetchThroughPool(ctx, pool)
   return async (input, init = {}) =>
-    outbound.fetch(input instanceof Request ? input.url : String(input), {
+    ctx.outbound.fetch(input instanceof Request ? input.url : String(input), {
       method: (init.method ?? 'GET') as Method,
       headers: Object.fromEntries(new Headers(init.headers)),
       body: typeof init.body === 'string' ? init.body : null,

@@ -151,6 +151,7 @@ export async function findConnection(db: Db, tokenId: string) {
   return db
     .selectFrom('oauth_tokens as t')
     .innerJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
+    .leftJoin('agent_pools as p', 'p.id', 'c.agent_pool_id')
     .select(['t.id', 't.token', 't.username', 't.ssh_key', 't.failed_at', 't.failure', 't.oauth_client_id'])
     .select([
       'c.organization_id',
@@ -159,6 +160,7 @@ export async function findConnection(db: Db, tokenId: string) {
       'c.api_url',
       'c.agent_pool_id',
       'c.blocked_until',
+      'p.name as agent_pool_name',
     ])
     .where('t.id', '=', tokenId)
     .executeTakeFirst()
