@@ -28,6 +28,7 @@ import { connectionRoutes } from './repositories/connections/routes.ts'
 import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
 import { vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
+import { pollingJobs } from './repositories/polling/jobs.ts'
 import { webhookJobs, webhookReactions } from './repositories/webhooks/jobs.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
 import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
@@ -216,6 +217,7 @@ export const JOBS: readonly JobHandler[] = [
   ...oauthJobs,
   ...passwordResetJobs,
   ...planJobs,
+  ...pollingJobs,
   ...runJobs,
   ...runTriggerJobs,
   ...sampleJobs,
