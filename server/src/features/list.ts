@@ -24,12 +24,16 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
+import { browserRoutes } from './repositories/connections/browser-routes.ts'
 import { connectionRoutes } from './repositories/connections/routes.ts'
 import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
-import { vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
+import { vcsDeliveryLoaders, vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
+import { hostRepositoryRoutes } from './repositories/host-repositories/routes.ts'
 import { pollingJobs } from './repositories/polling/jobs.ts'
+import { vcsEventJobs, vcsEventRoutes } from './repositories/vcs-events/routes.ts'
 import { webhookJobs, webhookReactions } from './repositories/webhooks/jobs.ts'
+import { vcsRepositoryRoutes } from './repositories/webhooks/routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
 import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
 import { commentLoaders, commentRoutes } from './runs/comments/routes.ts'
@@ -101,6 +105,7 @@ export const ROUTES: readonly Routes[] = [
   auditTrailRoutes,
   avatarRoutes,
   backingDataRoutes,
+  browserRoutes,
   changeRoutes,
   commentRoutes,
   configurationVersions.configurationVersionRoutes,
@@ -108,6 +113,7 @@ export const ROUTES: readonly Routes[] = [
   workspaces.consumerRoutes,
   dataRetentionRoutes,
   gitRequestRoutes,
+  hostRepositoryRoutes,
   memberships.membershipRoutes,
   invitationRoutes,
   oauthClientRoutes,
@@ -149,6 +155,8 @@ export const ROUTES: readonly Routes[] = [
   userRoutes,
   userTokenRoutes,
   vcsDeliveryRoutes,
+  vcsEventRoutes,
+  vcsRepositoryRoutes,
   webhookRoutes,
   legacyVariableRoutes,
   variableRoutes,
@@ -201,6 +209,7 @@ export const LOADERS: readonly Loader[] = [
   ...userLoaders,
   ...variableLoaders,
   ...variableSets.variableSetLoaders,
+  ...vcsDeliveryLoaders,
   ...workspaces.workspaceLoaders,
   ...workspaceTags.workspaceTagLoaders,
   ...workspaceTaskLoaders,
@@ -226,5 +235,6 @@ export const JOBS: readonly JobHandler[] = [
   ...taskResultJobs,
   ...connectionJobs,
   ...vcsDeliveryJobs,
+  ...vcsEventJobs,
   ...webhookJobs,
 ]
