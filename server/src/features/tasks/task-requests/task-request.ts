@@ -1,6 +1,6 @@
 import type { ReportTaskResponse, TaskRequest } from '@groundstate/contract/agent'
 import type { App } from '../../../app.ts'
-import { failureReason } from '../../../outbound/failure.ts'
+import { TASK_TRUST, failureReason } from '../../../outbound/failure.ts'
 import type { Exchange, OutboundRequest } from '../../../outbound/outbound.ts'
 
 /** Margin beyond the receiver's timeout for reporting a response, in ms. */
@@ -42,7 +42,10 @@ export function openResponse(
   const sent = { startedAt, durationMs: report.durationMs, isPrivate: false }
   if ('error' in report) {
     const { error, code } = report
-    return { ...sent, error: failureReason(Object.assign(new Error(error), code !== undefined && { code })) }
+    return {
+      ...sent,
+      error: failureReason(Object.assign(new Error(error), code !== undefined && { code }), TASK_TRUST),
+    }
   }
   const { status, headers, body, isTruncated } = report
   return { ...sent, response: { status, headers, body: Buffer.from(body, 'base64'), truncated: isTruncated } }
