@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { boundedList, boundedMap, resourceId } from './json-api.ts'
+import { boundedList, resourceId } from './json-api.ts'
 
 /**
  * The protocol between the server and its run agents: plain JSON over HTTP under `/api/agent/v1`. It is our own, since the public API
@@ -22,7 +22,12 @@ import { boundedList, boundedMap, resourceId } from './json-api.ts'
  * | `POST /jobs/:jobId/documents` envelope with `documentsHeader` | job | 204; artifacts of a plan that were still to upload; idempotent |
  * | `POST /jobs/:jobId/release` | job | 204; requeues the job: a plan at any time, an apply before it begins |
  * | `POST /agents/:agentId/claim-task` `claimTaskBody` (long poll) | agent | 200 `taskRequest`, or 204 after `waitMs` |
+ * | `PUT /task-requests/:requestId/body` raw bytes | request | 204; the body of a long response, before the report; idempotent |
  * | `POST /task-requests/:requestId/answer` `reportTaskResponseBody` | request | 204; idempotent |
+ * | `POST /agents/:agentId/claim-git` `claimGitBody` (long poll) | agent | 200 `gitRequest`, or 204 after `waitMs` |
+ * | `POST /git-requests/:requestId/heartbeat` | request | 204; renews the lease |
+ * | `PUT /git-requests/:requestId/archive` raw bytes | request | 204; the archive that git wrote, before the report; idempotent |
+ * | `POST /git-requests/:requestId/answer` `reportGitBody` | request | 204; idempotent |
  *
  * The result of a job never fails for a single value: long text is truncated, and an invalid optional value dropped. Agents parse what they
  * report with the same schemas.
@@ -40,8 +45,13 @@ import { boundedList, boundedMap, resourceId } from './json-api.ts'
  * The response to the result of a plan with `takesApply` may be the job of the run's apply, leased as by a claim with `sendsReceipt`. It is
  * not repeated: if it is lost, the job is requeued when its acknowledgement is overdue.
  *
- * A task request is the request of a run task whose receiver is reachable only from the agent's network. The agent sends it once, unchanged,
- * and reports the response. Once the response is no longer expected, the report gets 401.
+ * A task request is an HTTP request to an address that is reachable only from the agent's network: that of a run task, or one to the API of a
+ * host of repositories. The agent sends it once, unchanged, and reports the response. Once the response is no longer expected, the report
+ * gets 401.
+ *
+ * A git request is an operation of git in a repository of such a host. It has a lease, which the agent renews; a request whose lease is lost
+ * is claimed again, since git operations can be repeated. Once the result is no longer expected, or another agent has the request, everything
+ * gets 401, and the agent ends git.
  *
  * After a lease is lost, heartbeats get 409, and so do all other requests of a plan: the agent kills the engine and drops the job. The agent
  * of an apply interrupts the engine. For a day the server still accepts the rest of the log, the errored state and the result of an apply,
@@ -50,15 +60,15 @@ import { boundedList, boundedMap, resourceId } from './json-api.ts'
 export const AGENT_API = '/api/agent/v1'
 
 /** Text of a report: truncated, and without characters that JSON or the database cannot store. */
-function text(maxCharacters: number) {
+export function text(maxCharacters: number) {
   return z
     .string()
     .transform((value) => value.slice(0, maxCharacters).replaceAll('\0', '\u{FFFD}').toWellFormed())
     .meta({ maxLength: maxCharacters })
 }
 
-/** Work that an agent may accept; `task` is the request of a run task. */
-export const WORK_KINDS = ['plan', 'apply', 'task'] as const
+/** Work that an agent may accept. `task`: requests of run tasks; `repository`: requests to hosts of repositories, and git. */
+export const WORK_KINDS = ['plan', 'apply', 'task', 'repository'] as const
 export type WorkKind = (typeof WORK_KINDS)[number]
 
 export const registerAgentBody = z.object({
@@ -161,6 +171,8 @@ export const agentJob = z.object({
     debug: z.boolean(),
   }),
   variables: z.array(jobVariable),
+  /** The configuration comes from a fork: the document has no sensitive values, and the agent runs no hooks. */
+  withholdsSecrets: z.boolean().default(false),
   /** Private key with which git fetches modules; absent without one. The agent must remove it after the phase. */
   sshKey: z.string().optional(),
   /** The phase is interrupted after this time, and killed `graceMs` later, in ms. */
@@ -264,45 +276,3 @@ export const engineResponsesHeader = z.object({
   state: z.object({ url: z.string(), size: z.int().min(0) }).optional(),
 })
 export type EngineResponsesHeader = z.infer<typeof engineResponsesHeader>
-
-export const claimTaskBody = claimBody.pick({ waitMs: true })
-
-export const taskRequest = z.object({
-  id: z.string(),
-  token: z.string(),
-  /** Time within which the response must be reported, in ms. */
-  leaseMs: z.int(),
-  method: z.literal('POST'),
-  url: z.string(),
-  headers: z.record(z.string(), z.string()),
-  /** The exact bytes to send, in base64: the headers contain their signature. */
-  body: z.base64(),
-  ca: z.string().optional(),
-  /** Timeout for the first byte of the response, in ms. */
-  timeoutMs: z.int(),
-})
-export type TaskRequest = z.infer<typeof taskRequest>
-
-export const TASK_RESPONSE_BYTES = 64 * 1024
-/** HTTP clients accept headers of 16 KB in total. */
-const header = z.string().max(16_384)
-
-const durationMs = z.int().min(0).max(3_600_000)
-
-export const reportTaskResponseBody = z.union([
-  z.object({
-    durationMs,
-    status: z.int().min(100).max(999),
-    headers: boundedMap(header, header.or(boundedList(header))),
-    /** The first `TASK_RESPONSE_BYTES` of the body, in base64. */
-    body: z.base64().max(Math.ceil(TASK_RESPONSE_BYTES / 3) * 4),
-    isTruncated: z.boolean(),
-  }),
-  z.object({
-    durationMs,
-    error: z.string().min(1).max(1000),
-    /** Error code of Node.js, for which the server may have a clearer message. */
-    code: z.string().max(100).optional(),
-  }),
-])
-export type ReportTaskResponse = z.infer<typeof reportTaskResponseBody>

@@ -22,7 +22,9 @@ export const agentSchema = linkedResource('agents', {
     engines: z
       .array(z.object({ product: z.string(), version: z.string() }))
       .describe('the installed engines; it may be able to download others'),
-    accepts: z.array(z.enum(WORK_KINDS)).describe('the kinds of work it accepts: plans, applies, run task requests'),
+    accepts: z
+      .array(z.enum(WORK_KINDS))
+      .describe('the kinds of work it accepts: plans, applies, requests of run tasks, requests for repositories'),
     concurrency: z.int().describe('maximum number of concurrent jobs'),
     'current-jobs': z
       .array(

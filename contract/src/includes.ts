@@ -18,6 +18,7 @@ import { taskStageSchema } from './task-stages.ts'
 import { teamSchema } from './teams.ts'
 import { invitedUserSchema, memberUserSchema, userSchema } from './users.ts'
 import { variableSchema } from './variables.ts'
+import { vcsDeliverySchema } from './vcs-deliveries.ts'
 import { workspaceSchema } from './workspaces.ts'
 
 /** The resources that each path of `include` adds, as well as those along it; null for a path that clients request but that adds nothing here. */
@@ -147,6 +148,12 @@ export const oauthClientIncludes: IncludeTable = {
 }
 
 export const vcsEventIncludes: IncludeTable = { oauth_client: oauthClientSchema }
+
+export const vcsDecisionIncludes = {
+  delivery: vcsDeliverySchema,
+  workspace: workspaceSchema,
+  run: runSchema,
+} as const satisfies IncludeTable
 
 export const agentPoolIncludes: IncludeTable = {
   workspaces: workspaceSchema,

@@ -19,7 +19,7 @@ test('a missing engine path gives a warning', async () => {
     .toContainEqual(expect.stringContaining('--engine-path /nowhere: there is no such file or directory'))
 })
 
-test('an agent without an engine accepts only run tasks until there is one', async () => {
+test('an agent without an engine accepts only requests until there is one', async () => {
   vi.stubEnv('PATH', '/nowhere')
   onTestFinished(() => void vi.unstubAllEnvs())
   const server = await startServer()
@@ -28,7 +28,7 @@ test('an agent without an engine accepts only run tasks until there is one', asy
   await expect.poll(() => server.tasks.claims()).toBe(1)
   await expect.poll(() => server.registrations()).toBeGreaterThan(1)
   expect(server.claims()).toBe(0)
-  expect(server.registered[0]?.accepts).toEqual(['task'])
+  expect(server.registered[0]?.accepts).toEqual(['task', 'repository'])
 
   await writeFile(join(enginePath, 'tofu'), '#!/bin/sh\necho "OpenTofu v9.9.9"; echo "on linux_amd64"\n', {
     mode: 0o755,
@@ -37,7 +37,7 @@ test('an agent without an engine accepts only run tasks until there is one', asy
   await expect.poll(() => server.claims(), { timeout: 10_000 }).toBe(1)
   await expect
     .poll(() => server.registered.at(-1), { timeout: 10_000 })
-    .toMatchObject({ accepts: ['plan', 'apply', 'task'], engines: [{ version: '9.9.9' }] })
+    .toMatchObject({ accepts: ['plan', 'apply', 'task', 'repository'], engines: [{ version: '9.9.9' }] })
   expect(agent.logged.map(({ message }) => message)).toContainEqual(
     expect.stringContaining('no run is accepted without one'),
   )

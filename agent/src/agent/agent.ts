@@ -3,6 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AgentJob, WORK_KINDS } from '@groundstate/contract/agent'
+import { REQUEST_KINDS } from '@groundstate/contract/agent-requests'
 import { type EngineSearch, listEngines } from '../engine/engine.ts'
 import { createGateway } from '../gateway/gateway.ts'
 import { openConfinement } from '../isolation/confinement.ts'
@@ -21,6 +22,7 @@ import { RequestRejectedError, isTokenRejected, knownAuthorities, openConnection
 import { jobClient } from '../server/job-client.ts'
 import type { AgentOptions } from '../settings/agent-options.ts'
 import { PLAN_DIRECTORY_LIMIT } from '../settings/shared-settings.ts'
+import { serveGitRequests } from './git-requests.ts'
 import { createRegistration, readAgentId } from './registration.ts'
 import { serveTaskRequests } from './task-requests.ts'
 
@@ -113,11 +115,16 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     if (signal.aborted) startDraining()
     const deregistering = deregisterAtEnd()
     const loops = Array.from({ length: takesRuns ? concurrency : 0 }, () => claimLoop('job', claimJob))
-    if (accepts.includes('task')) {
-      const signals = { deregistered: deregistered.signal, forceful }
-      const claims = { connection, token, waitMs: CLAIM_MS, single, log, claimLoop, during: doWork, ...signals }
-      loops.push(serveTaskRequests(claims))
+    const signals = { deregistered: deregistered.signal, forceful }
+    const claims = { connection, token, waitMs: CLAIM_MS, log, claimLoop, ...signals }
+    const requestKinds = REQUEST_KINDS.filter((kind) => accepts.includes(kind))
+    if (requestKinds.length > 0) {
+      // Requests to hosts must not consume an agent that was started for a single job.
+      const during = { task: doWork, repository: work.during }
+      loops.push(serveTaskRequests({ ...claims, accepts: requestKinds, single, authorities, during }))
     }
+    if (accepts.includes('repository'))
+      loops.push(serveGitRequests({ ...claims, workDir, certificates, during: work.during }))
     await Promise.all([aborted(stopping), ...[registration.current(), ...loops].map((loop) => loop.catch(fail))])
     await Promise.all(background)
     deregistered.abort()

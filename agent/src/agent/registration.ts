@@ -94,8 +94,8 @@ export function createRegistration(
 
   /** Without an engine the server must not count this agent for runs, so that their pages report that no agent takes them. */
   function acceptsWith(engines: Engines) {
-    const isTaskOnly = waitsForEngine && engines.length === 0 && accepts.includes('task')
-    return isTaskOnly ? accepts.filter((kind) => kind === 'task') : [...accepts]
+    const others = accepts.filter((kind) => kind !== 'plan' && kind !== 'apply')
+    return waitsForEngine && engines.length === 0 && others.length > 0 ? others : [...accepts]
   }
 
   /** Without a stored id the next start is another agent to the server, which is no reason to fail now. */

@@ -2,7 +2,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { startAgent, startServer } from '../testing/agent-fixture.ts'
-import { guardedLookup } from './task-requests.ts'
+import { guardedLookup } from './addresses.ts'
 
 /** Requests of run tasks sent by an agent. */
 

@@ -256,17 +256,18 @@ describeAsRoot('a run whose agent root has started', () => {
     expect(apply.log()).toContain('found: 0')
   })
 
-  test('fills a plugin cache that only later runs of the organization write to', async () => {
+  test('fills a plugin cache that only later runs of the organization write to, and none of a fork', async () => {
     const server = await startServer()
     const { workDir } = await startAgent(server)
-    const init = async (type: string, organizationId: string) => {
+    const init = async (type: string, organizationId: string, withholdsSecrets = false) => {
       const main = `terraform {
   required_providers { ${type} = { source = "example.com/acme/${type}" } }
 }
 resource "${type}_thing" "one" {}
 `
       const provider = `terraform.d/plugins/example.com/acme/${type}/1.0.0/linux_amd64/terraform-provider-${type}_v1.0.0`
-      const plan = server.submit({ configuration: configuration(main, { [provider]: '#!/bin/sh' }), organizationId })
+      const archive = configuration(main, { [provider]: '#!/bin/sh' })
+      const plan = server.submit({ configuration: archive, organizationId, withholdsSecrets })
       // The script is not a provider, but init does not check that.
       expect(await plan.finished).toMatchObject({ message: expect.stringContaining('plan ended') })
     }
@@ -274,10 +275,12 @@ resource "${type}_thing" "one" {}
     await init('first', 'org-a')
     await init('second', 'org-a')
     await init('first', 'org-b')
+    await init('third', 'org-a', true)
 
     const cached = (organization: string) => readdir(join(workDir, 'plugins', organization, 'example.com/acme'))
     expect((await cached('org-a')).toSorted()).toEqual(['first', 'second'])
     expect(await cached('org-b')).toEqual(['first'])
+    expect(await cached('org-a-forks')).toEqual(['third'])
   })
 
   test('is rejected when the requested users are not free', async () => {

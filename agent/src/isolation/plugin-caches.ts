@@ -5,7 +5,7 @@ import { removeTree, statsOf } from '../process/confined-file.ts'
 import { untilAborted } from '../process/process.ts'
 import type { IdPool } from './run-users.ts'
 
-/** The providers shared by the runs of an organization; members of its group may write them. */
+/** The providers shared by the runs of an organization, or by those of its forks; members of its group may write them. */
 export type PluginCache = { organizationId: string; path: string; gid: number | undefined; initGate: InitGate }
 
 /** Marker file next to the directory for each init that may be writing: an interrupted one may leave truncated files. */

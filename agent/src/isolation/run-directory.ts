@@ -154,7 +154,8 @@ export async function openRunDirectories(workDir: string, keepBytes: number, own
     warmRunIds: () => [...kept.keys()].slice(-100),
 
     async create(job: AgentJob): Promise<RunDirectory> {
-      const cache = await caches.enter(job.organizationId)
+      // The runs of an organization may write its cache: a fork must not prepare what later runs with secrets execute.
+      const cache = await caches.enter(`${job.organizationId}${job.withholdsSecrets ? '-forks' : ''}`)
       const user = users && { uid: users.take(), gid: cache.gid ?? 0 }
       const root = mkdtempSync(join(parent, `${job.runId}-`))
       const short = Buffer.byteLength(join(root, 'tmp')) <= MAX_TMP_PATH_BYTES

@@ -42,6 +42,17 @@ describeWithTerraform('hooks', () => {
     )
   })
 
+  test('are left out for the configuration of a fork, since they may have credentials', async () => {
+    const server = await startServer()
+    await startAgent(server, { hooks: await hooksDirectory({ 'pre-plan': 'echo said', 'post-plan': 'echo said' }) })
+
+    const plan = server.submit({ configuration: configuration('output "one" { value = 1 }'), withholdsSecrets: true })
+
+    expect(await plan.finished).toMatchObject({ status: 'finished' })
+    expect(plan.log()).toContain('The hook pre-plan is left out: the configuration comes from a fork.')
+    expect(plan.log()).not.toContain('said')
+  })
+
   test.each(['pre-plan', 'post-plan'])('that exit with an error fail the phase: %s', async (name) => {
     const server = await startServer()
     await startAgent(server, { hooks: await hooksDirectory({ [name]: 'echo no, thanks; exit 7' }) })

@@ -25,6 +25,8 @@ export async function openInitCache(context: EngineContext) {
   const tuned = Object.keys(environment.run).some((name) => /^TF_(?:LOG|CLI_ARGS$|CLI_ARGS_init$)/.test(name))
   const required = providersOf(job)
   if (tuned || job.options.debug || required === undefined || archiveDigest === undefined) return undefined
+  // Its providers are in another cache.
+  if (job.withholdsSecrets) return undefined
   // The hook may change the configuration.
   if (await hasHook(agent, 'pre-plan')) return undefined
   const lock = (await readConfined(lockFile(context), directory))?.toString()

@@ -92,6 +92,7 @@ export async function hasHook({ hooks }: Pick<AgentContext, 'hooks'>, name: Hook
 export async function runHook(context: EngineContext, name: HookName): Promise<void> {
   const { agent, job, log, environment, workingDirectory } = context
   if (agent.hooks === undefined || !(await hasHook(agent, name))) return
+  if (job.withholdsSecrets) return log.write(`The hook ${name} is left out: the configuration comes from a fork.\n`)
   const file = join(agent.hooks, name)
   await access(file, constants.X_OK).catch(() => {
     throw new HookFailed(`the hook ${name} is not executable: ${file}`)

@@ -1,12 +1,14 @@
+import { stat } from 'node:fs/promises'
+import { type RegisterAgent, type WorkKind, agentJob, registeredAgent } from '@groundstate/contract/agent'
 import {
+  type GitRequest,
+  type ReportGit,
   type ReportTaskResponse,
-  type RegisterAgent,
+  type RequestKind,
   type TaskRequest,
-  type WorkKind,
-  agentJob,
-  registeredAgent,
+  gitRequest,
   taskRequest,
-} from '@groundstate/contract/agent'
+} from '@groundstate/contract/agent-requests'
 import {
   type Call,
   type Connection,
@@ -42,12 +44,14 @@ type JobPoll = Poll & { warmRunIds: string[]; accepts: readonly WorkKind[] }
 
 /** Waits up to `waitMs` for a job. */
 export async function claim(connection: Connection, token: string, agentId: string, { accepts, ...poll }: JobPoll) {
-  const body = { ...poll, accepts: accepts.filter((kind) => kind !== 'task'), sendsReceipt: true }
+  const body = { ...poll, accepts: accepts.filter((kind) => kind === 'plan' || kind === 'apply'), sendsReceipt: true }
   return agentJob.optional().parse(await longPoll(connection, token, `/agents/${agentId}/claim`, body))
 }
 
-/** As `claim`, for a request of a run task. */
-export async function claimTask(connection: Connection, token: string, agentId: string, poll: Poll) {
+type TaskPoll = Poll & { accepts: readonly RequestKind[] }
+
+/** As `claim`, for a request. */
+export async function claimTask(connection: Connection, token: string, agentId: string, poll: TaskPoll) {
   return taskRequest.optional().parse(await longPoll(connection, token, `/agents/${agentId}/claim-task`, poll))
 }
 
@@ -63,7 +67,41 @@ export async function reportTaskResponse(connection: Connection, request: TaskRe
   const { id, token, leaseMs } = request
   const path = `/task-requests/${id}/answer`
   const signal = AbortSignal.timeout(leaseMs)
-  const call: Call = { method: 'POST', path, token, body: JSON.stringify(answer), signal }
+  await sendReport(connection, { method: 'POST', path, token, body: JSON.stringify(answer), signal })
+}
+
+/** Uploads the body of a long response, before the report. */
+export async function uploadBody(connection: Connection, { id, token, leaseMs }: TaskRequest, body: Buffer) {
+  const signal = AbortSignal.timeout(leaseMs)
+  await sendReport(connection, { method: 'PUT', path: `/task-requests/${id}/body`, token, body, signal })
+}
+
+/** As `claim`, for a git operation. */
+export async function claimGit(connection: Connection, token: string, agentId: string, poll: Poll) {
+  return gitRequest.optional().parse(await longPoll(connection, token, `/agents/${agentId}/claim-git`, poll))
+}
+
+/** Renews the lease of a git operation. Throws `RequestRejectedError` if it is lost. */
+export async function renewGitRequest(connection: Connection, { id, token }: GitRequest, signal: AbortSignal) {
+  await sendReport(connection, { method: 'POST', path: `/git-requests/${id}/heartbeat`, token, signal })
+}
+
+type Upload = { file: string; signal: AbortSignal }
+
+/** Uploads the archive that git wrote, before the report. */
+export async function uploadArchive(connection: Connection, { id, token }: GitRequest, { file, signal }: Upload) {
+  const body = { file, size: (await stat(file)).size }
+  await sendReport(connection, { method: 'PUT', path: `/git-requests/${id}/archive`, token, body, signal })
+}
+
+type Report = { report: ReportGit; signal: AbortSignal }
+
+export async function reportGit(connection: Connection, { id, token }: GitRequest, { report, signal }: Report) {
+  const body = JSON.stringify(report)
+  await sendReport(connection, { method: 'POST', path: `/git-requests/${id}/answer`, token, body, signal })
+}
+
+async function sendReport(connection: Connection, call: Call) {
   const response = await send(connection, { ...call, proxyRetryTimeoutMs: Infinity })
   await requireStatus(call, response, [204])
   await response.body.dump()

@@ -23,7 +23,7 @@ test('server and token are required, everything else has defaults', () => {
   expect(settings).toMatchObject({
     url: 'https://groundstate.example.com',
     token: 'secret',
-    accept: ['plan', 'apply', 'task'],
+    accept: ['plan', 'apply', 'task', 'repository'],
     single: false,
     drainSeconds: 600,
     engineDownloads: true,

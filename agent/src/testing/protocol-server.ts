@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createHttpsServer } from 'node:https'
 import { AGENT_API, claimBody, registerAgentBody, type RegisterAgent } from '@groundstate/contract/agent'
 import { answerJob } from './answer-job.ts'
+import { createGitQueue } from './git-queue.ts'
 import { createJob, type JobInput, type JobRecord, type TestJob } from './protocol-job.ts'
 import { refuseAs, sendJson } from './replies.ts'
 import { createTaskQueue, type TaskQueue } from './task-queue.ts'
@@ -17,6 +18,7 @@ export type ProtocolServer = AsyncDisposable & {
   /** Sets the apply for the response to the plan's result, if the agent requests it. */
   submitNext: (plan: TestJob, input: JobInput) => TestJob
   tasks: TaskQueue
+  git: ReturnType<typeof createGitQueue>
   /** Drops every connection and rejects new ones until `resume`, on the same port. */
   pause: () => Promise<void>
   resume: () => Promise<void>
@@ -44,6 +46,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
   const queue: JobRecord[] = []
   const waiting: ((job: JobRecord | undefined) => void)[] = []
   const tasks = createTaskQueue()
+  const git = createGitQueue()
   const api = createWorkspaceApi((token) =>
     [...jobs.values()].find(
       ({ job, lost, givenUp, ended }) => job.engineToken === token && !lost && !givenUp && !ended,
@@ -103,13 +106,16 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       deregisteredIds.add(id ?? '')
       for (const wake of waiting.splice(0)) wake(undefined)
       tasks.endClaims()
+      git.endClaims()
       return void response.writeHead(204).end()
     }
     // A claim that was sent before the deregistration ends immediately.
     if (verb?.startsWith('claim') && deregisteredIds.has(id ?? '')) return void response.writeHead(204).end()
-    if (verb === 'claim-task' && refusal !== undefined) return refuseAs(response, refusal)
+    if (verb?.startsWith('claim-') && refusal !== undefined) return refuseAs(response, refusal)
     if (verb === 'claim-task' || noun === 'task-requests')
-      return tasks.response(request, response, { id: id ?? '', token, body })
+      return tasks.response(request, response, { id: id ?? '', verb: verb ?? '', token, body })
+    if (verb === 'claim-git') return git.claim(request, response, body)
+    if (noun === 'git-requests') return git.receive(response, { id: id ?? '', verb: verb ?? '', token, body })
     if (noun === 'agents') {
       if (refusal !== undefined) return refuseAs(response, refusal)
       const { waitMs } = claimBody.parse(JSON.parse(body.toString()))
@@ -171,6 +177,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       return record
     },
     tasks,
+    git,
     revokeToken() {
       revoked = true
       for (const wake of waiting.splice(0)) wake(undefined)

@@ -5,48 +5,33 @@ import {
   taskRequest,
   type ReportTaskResponse,
   type TaskRequest,
-} from '@groundstate/contract/agent'
-import { refuseAs } from './replies.ts'
+} from '@groundstate/contract/agent-requests'
+import { createClaimQueue } from './claim-queue.ts'
+import { refuseAs, sendJson } from './replies.ts'
 
-/** The run task requests of the protocol server, in memory. */
+/** The HTTP requests of the protocol server, in memory. */
 export type TaskQueue = {
-  /** Lets an agent send a request; resolves with its report. */
+  /** Lets an agent send a request, by default of a run task; resolves with its report, the body of a long response included. */
   submit: (input: Partial<TaskRequest> & { url: string }) => Promise<ReportTaskResponse>
   endClaims: () => void
   /** Pending claims. */
   claims: () => number
+  /** What the last claim accepts. */
+  accepted: () => readonly string[]
   response: (
     request: IncomingMessage,
     response: ServerResponse,
-    given: { id: string; token: string | undefined; body: Buffer },
+    given: { id: string; verb: string; token: string | undefined; body: Buffer },
   ) => Promise<void>
 }
 
+type Pending = { token: string; uploaded?: Buffer; resolve: (answer: ReportTaskResponse) => void }
+
 export function createTaskQueue(): TaskQueue {
-  const queue: TaskRequest[] = []
-  const waiting = new Set<() => void>()
-  const open = new Map<string, { token: string; resolve: (answer: ReportTaskResponse) => void }>()
+  const queue = createClaimQueue<TaskRequest>()
+  const open = new Map<string, Pending>()
+  let accepted: readonly string[] = []
   let sequence = 0
-
-  function wakeAll() {
-    for (const wake of waiting) wake()
-  }
-
-  async function nextRequest(waitMs: number, request: IncomingMessage) {
-    if (queue.length === 0) {
-      await new Promise<void>((resolve) => {
-        const end = () => {
-          clearTimeout(timer)
-          waiting.delete(end)
-          resolve()
-        }
-        const timer = setTimeout(end, waitMs)
-        request.socket.once('close', end)
-        waiting.add(end)
-      })
-    }
-    return request.socket.destroyed ? undefined : queue.shift()
-  }
 
   return {
     submit(input) {
@@ -63,23 +48,25 @@ export function createTaskQueue(): TaskQueue {
         ...input,
       })
       queue.push(request)
-      wakeAll()
       return new Promise((resolve) => open.set(id, { token: request.token, resolve }))
     },
-    endClaims: wakeAll,
-    claims: () => waiting.size,
-    async response(request, response, { id, token, body }) {
-      const given: unknown = JSON.parse(body.toString())
+    endClaims: queue.endClaims,
+    claims: queue.claims,
+    accepted: () => accepted,
+    async response(request, response, { id, verb, token, body }) {
       const pending = open.get(id)
-      if (pending) {
-        if (pending.token !== token) return refuseAs(response, 401)
-        response.writeHead(204).end()
-        return pending.resolve(reportTaskResponseBody.parse(given))
+      if (!pending) {
+        const claim = claimTaskBody.parse(JSON.parse(body.toString()))
+        accepted = claim.accepts
+        const found = await queue.next(claim.waitMs, request)
+        return found === undefined ? void response.writeHead(204).end() : sendJson(response, found)
       }
-      const found = await nextRequest(claimTaskBody.parse(given).waitMs, request)
-      if (found === undefined) return void response.writeHead(204).end()
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(found))
-      return undefined
+      if (pending.token !== token) return refuseAs(response, 401)
+      response.writeHead(204).end()
+      if (verb === 'body') return void (pending.uploaded = body)
+      const report = reportTaskResponseBody.parse(JSON.parse(body.toString()))
+      const uploaded = pending.uploaded && { body: pending.uploaded.toString('base64') }
+      return pending.resolve({ ...report, ...uploaded })
     },
   }
 }

@@ -19,7 +19,7 @@ export type Role =
   | 'member'
   | 'organization-token'
   | 'own-run'
-  /** A run of another workspace that may read the state of this one. */
+  /** A run that may only read the state: that of a workspace that shares it, or of a fork's configuration in its own. */
   | 'consumer-run'
   /** Any other run of the organization. */
   | 'foreign-run'
@@ -74,6 +74,10 @@ export function readAccessContext(
       return { ...NO_ACCESS, role: actor.organizationId === row.organizationId ? 'organization-token' : 'stranger' }
     case 'run': {
       if (actor.organizationId !== row.organizationId) return NO_ACCESS
+      if (actor.withholdsSecrets) {
+        const isOwn = row.workspaceId === undefined || row.workspaceId === actor.workspaceId
+        return { ...NO_ACCESS, role: isOwn ? 'consumer-run' : 'foreign-run' }
+      }
       if (actor.workspaceId === row.workspaceId || row.access?.own_project) return { ...NO_ACCESS, role: 'own-run' }
       return { ...NO_ACCESS, role: row.access?.consumer ? 'consumer-run' : 'foreign-run' }
     }

@@ -29,6 +29,8 @@ export type RunActor = {
   workspaceId: string
   organizationId: string
   tokenId: string
+  /** The configuration comes from a fork: the engine may read only the state of its workspace. */
+  withholdsSecrets: boolean
   /** Names by which the engine addresses its workspace from the plan to the end of the apply, regardless of renames. */
   names?: EngineNames | undefined
 }

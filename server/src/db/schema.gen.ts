@@ -399,9 +399,11 @@ export type Schema = {
     github_app_installation_id: string | null
     id: string
     identifier: string
+    next_poll_at: Timestamp | null
     oauth_token_id: string | null
     organization_id: string
     page_url: string
+    poll_failures: Generated<number>
     polled_at: Timestamp | null
     polled_refs: Json | null
     ssh_url: string | null
@@ -508,6 +510,7 @@ export type Schema = {
     updated_at: Timestamp
     variables: OptionalJson
     waits: Generated<boolean>
+    withholds_secrets: Generated<boolean>
     working_directory: string
     workspace_id: string
   }
@@ -685,10 +688,13 @@ export type Schema = {
     agent_name: string | null
     agent_pool_id: string
     claim_until: Timestamp
+    content: Buffer | null
     created_at: Timestamp
     id: string
+    kind: Generated<'task' | 'repository' | 'git'>
     lease_expires_at: Timestamp | null
     leased_at: Timestamp | null
+    leases: Generated<number>
     request: Buffer
     response: Buffer | null
     seq: Generated<number>

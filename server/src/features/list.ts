@@ -24,14 +24,19 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
+import { commitStatusJobs, commitStatusReactions } from './repositories/commit-statuses/jobs.ts'
 import { browserRoutes } from './repositories/connections/browser-routes.ts'
 import { connectionRoutes } from './repositories/connections/routes.ts'
 import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
-import { vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
+import { vcsDeliveryLoaders, vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
+import { vcsDeliveryExpiryJobs } from './repositories/deliveries/service.ts'
 import { hostRepositoryRoutes } from './repositories/host-repositories/routes.ts'
+import { reviewedPlanJobs, reviewedPlanReactions } from './repositories/reviewed-plans/jobs.ts'
+import { reviewedPlanRoutes } from './repositories/reviewed-plans/routes.ts'
 import { vcsEventJobs, vcsEventRoutes } from './repositories/vcs-events/routes.ts'
 import { webhookJobs, webhookReactions } from './repositories/webhooks/jobs.ts'
+import { vcsRepositoryRoutes } from './repositories/webhooks/routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
 import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
 import { commentLoaders, commentRoutes } from './runs/comments/routes.ts'
@@ -69,6 +74,8 @@ import { stateContentRoutes, stateVersionRoutes } from './states/state-versions/
 import { workspaceResourceRoutes } from './states/workspace-resources/routes.ts'
 import { taskReactions } from './tasks/run-tasks/quotas.ts'
 import { taskRoutes } from './tasks/run-tasks/routes.ts'
+import { gitRequestRoutes } from './tasks/task-requests/git-routes.ts'
+import { gitRequestReactions } from './tasks/task-requests/git-service.ts'
 import { taskRequestRoutes } from './tasks/task-requests/routes.ts'
 import { taskRequestReactions } from './tasks/task-requests/service.ts'
 import { taskResultJobs } from './tasks/task-results/jobs.ts'
@@ -108,6 +115,7 @@ export const ROUTES: readonly Routes[] = [
   connectionRoutes,
   workspaces.consumerRoutes,
   dataRetentionRoutes,
+  gitRequestRoutes,
   hostRepositoryRoutes,
   memberships.membershipRoutes,
   invitationRoutes,
@@ -125,6 +133,7 @@ export const ROUTES: readonly Routes[] = [
   reservedTagKeyRoutes,
   runs.runActionRoutes,
   runs.runConfigurationRoutes,
+  reviewedPlanRoutes,
   runDeciderRoutes,
   runEventRoutes,
   runs.runRoutes,
@@ -151,6 +160,7 @@ export const ROUTES: readonly Routes[] = [
   userTokenRoutes,
   vcsDeliveryRoutes,
   vcsEventRoutes,
+  vcsRepositoryRoutes,
   webhookRoutes,
   legacyVariableRoutes,
   variableRoutes,
@@ -174,11 +184,14 @@ export const REACTIONS: readonly Reaction[] = [
   ...agentReactions,
   ...taskReactions,
   ...taskRequestReactions,
+  ...gitRequestReactions,
   ...stateVersionReactions,
   ...runReactions,
   ...runTriggerReactions,
   ...agentJobReactions,
   ...connectionReactions,
+  ...reviewedPlanReactions,
+  ...commitStatusReactions,
   ...webhookReactions,
 ]
 
@@ -202,6 +215,7 @@ export const LOADERS: readonly Loader[] = [
   ...userLoaders,
   ...variableLoaders,
   ...variableSets.variableSetLoaders,
+  ...vcsDeliveryLoaders,
   ...workspaces.workspaceLoaders,
   ...workspaceTags.workspaceTagLoaders,
   ...workspaceTaskLoaders,
@@ -212,12 +226,14 @@ export const JOBS: readonly JobHandler[] = [
   ...agentJobs,
   ...auditTrailJobs,
   ...blobShardJobs,
+  ...commitStatusJobs,
   ...configurationVersionJobs,
   ...dataRetentionJobs,
   ...mailJobs,
   ...oauthJobs,
   ...passwordResetJobs,
   ...planJobs,
+  ...reviewedPlanJobs,
   ...runJobs,
   ...runTriggerJobs,
   ...sampleJobs,
@@ -225,6 +241,7 @@ export const JOBS: readonly JobHandler[] = [
   ...stateVersionJobs,
   ...taskResultJobs,
   ...connectionJobs,
+  ...vcsDeliveryExpiryJobs,
   ...vcsDeliveryJobs,
   ...vcsEventJobs,
   ...webhookJobs,

@@ -78,7 +78,7 @@ const findToken = lookup(['hash'], (db, { hash }) =>
     .selectFrom('tokens as t')
     .leftJoin('users as u', 'u.id', 't.user_id')
     .leftJoin('runs as r', (join) => join.onRef('r.id', '=', 't.run_id').on('t.kind', '=', sql.lit('run' as const)))
-    .select(['r.engine_organization_name', 'r.engine_workspace_name'])
+    .select(['r.engine_organization_name', 'r.engine_workspace_name', 'r.withholds_secrets'])
     .select(['t.id', 't.kind', 't.organization_id', 't.team_id', 't.agent_pool_id', 't.run_id', 't.workspace_id'])
     .select(['t.task_result_id', 't.last_used_at', 't.expires_at'])
     .select(['u.id as user_id', 'u.username', 'u.is_site_admin', 'u.suspended_at'])
@@ -118,6 +118,7 @@ async function findTokenActor(app: App, text: string): Promise<Actor | undefined
         workspaceId: required(row.workspace_id),
         organizationId: required(row.organization_id),
         tokenId,
+        withholdsSecrets: row.withholds_secrets ?? false,
         names: engineNames(row),
       }
     case 'task':

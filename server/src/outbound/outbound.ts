@@ -152,15 +152,7 @@ export function createOutbound(options: OutboundOptions) {
       const { maxBytes = MAX_DOCUMENT_BYTES, timeoutMs = FETCH_TIMEOUT_MS } = limits
       const { response, error } = await exchange({ url, headers, body: sent, timeoutMs, signal }, { method, maxBytes })
       if (!response) throw new OutboundError(error)
-      if (response.truncated)
-        throw new OutboundError(`the response is larger than ${maxBytes / 1024 / 1024} MB, or was interrupted`)
-      const lines = Object.entries(response.headers).flatMap(([name, values]) =>
-        [values].flat().map((value): [string, string] => [name, value]),
-      )
-      const { status, body } = response
-      if (status > 599) throw new OutboundError(`the response has the status ${status}`)
-      const isEmpty = [204, 205, 304].includes(status)
-      return new Response(isEmpty ? null : new Uint8Array(body), { status, headers: lines })
+      return wholeResponse(response, maxBytes)
     },
 
     /**
@@ -192,6 +184,17 @@ export function createOutbound(options: OutboundOptions) {
 function isExempt(host: string, noProxy = '') {
   const names = noProxy.split(/[,\s]+/).map((entry) => entry.replace(/^\*?\./, '').replace(/:\d+$/, ''))
   return names.some((name) => name === '*' || (name !== '' && (host === name || host.endsWith(`.${name}`))))
+}
+
+/** A response whose body was read up to `maxBytes`. Throws an `OutboundError` unless it is complete. */
+export function wholeResponse({ status, headers, body, truncated }: OutboundResponse, maxBytes: number): Response {
+  if (truncated) throw new OutboundError(`the response is larger than ${maxBytes / 1024 / 1024} MB, or was interrupted`)
+  const lines = Object.entries(headers).flatMap(([name, values]) =>
+    [values].flat().map((value): [string, string] => [name, value]),
+  )
+  if (status < 200 || status > 599) throw new OutboundError(`the response has the status ${status}`)
+  const isEmpty = [204, 205, 304].includes(status)
+  return new Response(isEmpty ? null : new Uint8Array(body), { status, headers: lines })
 }
 
 function isForbidden(error: unknown) {

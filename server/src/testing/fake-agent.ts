@@ -1,16 +1,22 @@
 import {
   AGENT_API,
   type AgentJob,
-  type ReportTaskResponse,
   type ArtifactKind,
   type DocumentsHeader,
   type FinishJob,
   type RegisterAgent,
-  type TaskRequest,
   type WorkKind,
   agentJob,
-  taskRequest,
 } from '@groundstate/contract/agent'
+import {
+  type GitRequest,
+  type ReportGit,
+  type ReportTaskResponse,
+  type RequestKind,
+  type TaskRequest,
+  gitRequest,
+  taskRequest,
+} from '@groundstate/contract/agent-requests'
 import { packEnvelope } from '@groundstate/contract/envelope'
 import { createBuiltInAgentToken } from '../features/agents/agent-pools/service.ts'
 import type { TaskPayload } from '../features/tasks/run-tasks/request.ts'
@@ -33,14 +39,26 @@ export type FakeAgent = {
   claim: (options?: ClaimOptions) => Promise<FakeJob | undefined>
   /** As `claim`, but throws without a job. */
   take: (options?: Pick<ClaimOptions, 'receives' | 'sendsReceipt'>) => Promise<FakeJob>
-  /** The next request of a run task; undefined for none. */
-  claimTask: (options?: { waitMs?: number }) => Promise<FakeTaskRequest | undefined>
+  /** The next request, by default of a run task; undefined for none. */
+  claimTask: (options?: { waitMs?: number; accepts?: RequestKind[] }) => Promise<FakeTaskRequest | undefined>
+  /** The next git operation; undefined for none. */
+  claimGit: (options?: { waitMs?: number }) => Promise<FakeGitRequest | undefined>
 }
 
 export type FakeTaskRequest = TaskRequest & {
+  body: string
+  /** Of a run task. */
   payload: TaskPayload
+  /** Uploads the body of a long response. */
+  upload: (body: Buffer) => Promise<TestResponse>
   /** Reports a response, by default 200. */
   response: (response?: ReportTaskResponse) => Promise<TestResponse>
+}
+
+export type FakeGitRequest = GitRequest & {
+  heartbeat: () => Promise<TestResponse>
+  upload: (archive: Buffer) => Promise<TestResponse>
+  report: (report: ReportGit) => Promise<TestResponse>
 }
 
 export type FakeJob = AgentJob & {
@@ -97,12 +115,19 @@ export async function createFakeAgent(
       if (!job) throw new Error('there is no job')
       return job
     },
-    async claimTask({ waitMs = 0 } = {}) {
+    async claimTask(options = {}) {
       const url = `${AGENT_API}/agents/${agentId}/claim-task`
-      const response = await app.request({ method: 'POST', url, token: secret, body: { waitMs } })
+      const response = await app.request({ method: 'POST', url, token: secret, body: { waitMs: 0, ...options } })
       if (response.status === 204) return undefined
       if (response.status !== 200) throw new Error(`the claim of a run task failed: ${response.text}`)
       return fakeTaskRequest(app, taskRequest.parse(response.json()))
+    },
+    async claimGit({ waitMs = 0 } = {}) {
+      const url = `${AGENT_API}/agents/${agentId}/claim-git`
+      const response = await app.request({ method: 'POST', url, token: secret, body: { waitMs } })
+      if (response.status === 204) return undefined
+      if (response.status !== 200) throw new Error(`the claim of a git operation failed: ${response.text}`)
+      return fakeGitRequest(app, gitRequest.parse(response.json()))
     },
   }
 }
@@ -110,11 +135,25 @@ export async function createFakeAgent(
 const DELIVERED: ReportTaskResponse = { durationMs: 3, status: 200, headers: {}, body: '', isTruncated: false }
 
 function fakeTaskRequest(app: TestApp, request: TaskRequest): FakeTaskRequest {
-  const url = `${AGENT_API}/task-requests/${request.id}/answer`
+  const { token, kind, body = '' } = request
+  const url = `${AGENT_API}/task-requests/${request.id}`
   return {
     ...request,
-    payload: JSON.parse(Buffer.from(request.body, 'base64').toString()),
-    response: (response = DELIVERED) => app.request({ method: 'POST', url, token: request.token, body: response }),
+    body,
+    payload: kind === 'task' ? JSON.parse(Buffer.from(body, 'base64').toString()) : {},
+    upload: (content) => app.request({ method: 'PUT', url: `${url}/body`, token, body: content }),
+    response: (response = DELIVERED) => app.request({ method: 'POST', url: `${url}/answer`, token, body: response }),
+  }
+}
+
+function fakeGitRequest(app: TestApp, request: GitRequest): FakeGitRequest {
+  const { token } = request
+  const url = `${AGENT_API}/git-requests/${request.id}`
+  return {
+    ...request,
+    heartbeat: () => app.request({ method: 'POST', url: `${url}/heartbeat`, token }),
+    upload: (archive) => app.request({ method: 'PUT', url: `${url}/archive`, token, body: archive }),
+    report: (report) => app.request({ method: 'POST', url: `${url}/answer`, token, body: report }),
   }
 }
 

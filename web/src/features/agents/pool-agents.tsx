@@ -77,8 +77,13 @@ export function PoolAgents({ organization, pool, mayManage, search, onSearch, on
   )
 }
 
-const WORK = { plan: 'plan', apply: 'apply', task: 'run task request' } as const
-const ACCEPTED = { plan: 'plans', apply: 'applies', task: 'run task requests' } as const
+const WORK = { plan: 'plan', apply: 'apply', task: 'run task request', repository: 'repository request' } as const
+const ACCEPTED = {
+  plan: 'plans',
+  apply: 'applies',
+  task: 'run task requests',
+  repository: 'repository requests',
+} as const
 
 function columnsOf(organization: string, mayManage: boolean): readonly Column<Agent>[] {
   return [

@@ -13,12 +13,14 @@ export const EVENT_TEXTS: Readonly<Record<string, { text: string; state: StepSta
   errored: { text: 'stopped the run', state: 'failed' },
   late_result: { text: 'received a late result from the agent', state: 'warning' },
   reported: { text: 'reported a warning', state: 'warning' },
+  secrets_withheld: { text: 'withheld sensitive values', state: 'warning' },
 }
 
 /** The authors of actions that are not of users. */
 export const EVENT_AUTHORS: Readonly<Record<string, string>> = {
   errored: 'Groundstate',
   late_result: 'Groundstate',
+  secrets_withheld: 'Groundstate',
   reported: 'The agent',
 }
 

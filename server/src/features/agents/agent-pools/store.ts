@@ -126,7 +126,7 @@ const MAX_NAMES = 5
 /** Users of a pool of one kind: the first names visible to the actor, the number of visible ones, and the number of hidden ones. */
 export type PoolUsage = { kind: string; names: readonly string[]; seen: number; hidden: number }
 
-/** Lists the users of the pool by kind: workspaces, projects, the organization itself, run tasks, and unfinished runs. */
+/** Lists the users of the pool by kind: workspaces, projects, the organization itself, run tasks, connections, and unfinished runs. */
 export async function listPoolUsage(db: Db, actor: Actor, poolId: string) {
   const { rows } = await sql<PoolUsage>`
     select kind, coalesce((array_agg(name order by name) filter (where is_seen))[:${sql.lit(MAX_NAMES)}], '{}') as names,
@@ -138,7 +138,8 @@ export async function listPoolUsage(db: Db, actor: Actor, poolId: string) {
           from projects p where p.default_agent_pool_id = ${poolId}
         union all select 3, 'organization', name, true from organizations where default_agent_pool_id = ${poolId}
         union all select 4, 'run task', name, true from tasks where agent_pool_id = ${poolId}
-        union all select 5, 'run', r.id, ${visibleWorkspace(actor)}
+        union all select 5, 'connection', coalesce(name, id), true from oauth_clients where agent_pool_id = ${poolId}
+        union all select 6, 'run', r.id, ${visibleWorkspace(actor)}
           from runs r join workspaces w on w.id = r.workspace_id
           where r.organization_id = (select organization_id from agent_pools where id = ${poolId})
             and r.agent_pool_id = ${poolId} and r.status not in (${literals(FINAL_STATUSES)})) used

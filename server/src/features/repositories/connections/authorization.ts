@@ -5,7 +5,7 @@ import { requireOAuthClient } from '../../vcs/oauth-clients/access.ts'
 import { finishAuthorization, startAuthorization } from '../../vcs/oauth-clients/authorizations.ts'
 import { authorizeOAuthClient } from '../../vcs/oauth-clients/service.ts'
 import { findOAuthApplication } from '../../vcs/oauth-clients/store.ts'
-import { hostFetch, translateHostError } from './connection.ts'
+import { hostFetch, poolOf, translateHostError } from './connection.ts'
 import { oauthApplication } from './refresh.ts'
 
 /** What a host appends to the callback's URL (RFC 6749 §4.1.2). */
@@ -41,7 +41,7 @@ async function requireApplication(ctx: Ctx, uuid: string) {
   if (!found) throw notFound('OAuth client')
   const client = await requireOAuthClient(ctx, found.id, 'vcs-settings:manage')
   const host = hostOf(found.service_provider)
-  const oauth = host.oauth?.({ httpUrl: found.http_url, fetch: hostFetch(ctx) })
+  const oauth = host.oauth?.({ httpUrl: found.http_url, fetch: hostFetch(ctx, poolOf(found)) })
   const { key, secret } = found
   if (!oauth || key === null || secret === null)
     throw conflict(`the connection has no OAuth application of ${host.name}: it needs its key and secret`)

@@ -5,6 +5,7 @@ import { AppError, invalid, notFound } from '../../../errors.ts'
 import type { Method } from '../../../outbound/outbound.ts'
 import { type Host, type HostApi, type HostConnection, HostError } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
+import { fetchThroughPool } from '../../tasks/task-requests/fetch.ts'
 import { findInstallationConnection } from '../../vcs/github-app-installations/store.ts'
 import { tokenContext } from '../../vcs/oauth-clients/service.ts'
 import { type ConnectionRow, findConnection } from '../../vcs/oauth-clients/store.ts'
@@ -20,7 +21,9 @@ const TIMEOUT_MS = 30_000
 
 /** A token, or an installation of the GitHub App: then `oauth_client_id` is null. */
 type OpenedRow = Pick<ConnectionRow, 'id' | 'organization_id' | 'organization_name' | 'service_provider' | 'token'> &
-  Pick<ConnectionRow, 'ssh_key' | 'agent_pool_id' | 'failed_at' | 'blocked_until'> & { oauth_client_id: string | null }
+  Pick<ConnectionRow, 'ssh_key' | 'agent_pool_id' | 'agent_pool_name' | 'failed_at' | 'blocked_until'> & {
+    oauth_client_id: string | null
+  }
 
 /** A connection, opened for requests to its host. `api` is null for a host without one. */
 export type Connection = { row: OpenedRow; host: Host; access: HostConnection; api: HostApi | null }
@@ -50,7 +53,8 @@ export async function loadConnection(ctx: Ctx, tokenId: string) {
 
 function opened(ctx: Ctx, row: ConnectionRow) {
   const token = row.token === null ? '' : ctx.secrets.openText(row.token, tokenContext(row.id, 'token'))
-  const access = { httpUrl: row.http_url, apiUrl: row.api_url, token, username: row.username, fetch: hostFetch(ctx) }
+  const { http_url: httpUrl, api_url: apiUrl, username } = row
+  const access = { httpUrl, apiUrl, token, username, fetch: hostFetch(ctx, poolOf(row)) }
   const host = hostOf(row.service_provider)
   return { row, host, access, api: host.api?.(access) ?? null }
 }
@@ -59,9 +63,16 @@ async function openInstallation(ctx: Ctx, id: string): Promise<Connection> {
   const installation = await findInstallationConnection(ctx.db, id)
   if (!installation) throw notFound('GitHub App installation')
   const { installation_id: number, http_url: httpUrl, api_url: apiUrl } = installation
-  const row = { ...installation, oauth_client_id: null, token: null, ssh_key: null, agent_pool_id: null }
+  const row = {
+    ...installation,
+    oauth_client_id: null,
+    token: null,
+    ssh_key: null,
+    agent_pool_id: null,
+    agent_pool_name: null,
+  }
   const host = hostOf(row.service_provider)
-  const fetch = hostFetch(ctx)
+  const fetch = hostFetch(ctx, undefined)
   const app = requireGithubApp(ctx, { httpUrl, fetch })
   const api = app.api(number)
   const connection = { row, host, access: { httpUrl, apiUrl, token: '', username: null, fetch }, api }
@@ -85,10 +96,16 @@ export async function openConnectionOf(
 
 type ConnectionOf = { oauth_token_id: string | null; github_app_installation_id: string | null }
 
-/** `fetch` for the API of a host, under the rules for outbound addresses. */
-export function hostFetch({ outbound }: Pick<Ctx, 'outbound'>): typeof fetch {
+/** The pool whose agents reach the host, if the connection names one. */
+export function poolOf(row: Pick<ConnectionRow, 'agent_pool_id' | 'agent_pool_name'>) {
+  return row.agent_pool_id === null ? undefined : { id: row.agent_pool_id, name: row.agent_pool_name ?? '' }
+}
+
+/** `fetch` for the API of a host: through the agents of a pool, or from here, under the rules for outbound addresses. */
+export function hostFetch(ctx: Ctx, pool: ReturnType<typeof poolOf>): typeof fetch {
+  if (pool) return fetchThroughPool(ctx, pool)
   return async (input, init = {}) =>
-    outbound.fetch(input instanceof Request ? input.url : String(input), {
+    ctx.outbound.fetch(input instanceof Request ? input.url : String(input), {
       method: (init.method ?? 'GET') as Method,
       headers: Object.fromEntries(new Headers(init.headers)),
       body: typeof init.body === 'string' ? init.body : null,

@@ -5,6 +5,7 @@ import { SYSTEM } from '../../../auth/actor.ts'
 import { concurrencyLimit } from '../../../concurrency-limit.ts'
 import { transact } from '../../../db/db.ts'
 import { AppError } from '../../../errors.ts'
+import { domainEvent, raise } from '../../../events.ts'
 import { jobHandler } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
@@ -27,6 +28,11 @@ export async function decideLater(ctx: TransactionCtx, id: string) {
 }
 
 export const vcsDeliveryJobs = [jobHandler(decideDeliveryJob, async (ctx, { id }) => decideDelivery(ctx, id))]
+
+/** A delivery has been decided in every workspace; raised in the transaction. */
+export const deliveryDecided = domainEvent<{ deliveryId: string; repositoryId: string; event: HostEvent }>(
+  'vcs-delivery.decided',
+)
 
 /** Number of workspaces in which runs are created at the same time. */
 const CONCURRENT_RUNS = 8
@@ -51,7 +57,10 @@ async function decideDelivery(anyone: Ctx, id: string) {
   const [skipped, started] = [decided.filter(isSkip), decided.filter((decision) => !isSkip(decision))]
   await store.insertDecisions(ctx.db, id, skipped.map(decisionRow))
   if (started.length > 0) await startRuns(ctx, { delivery, event, repository }, started)
-  await store.finishDelivery(ctx.db, id, ctx.now())
+  await transact(ctx, async (ctx) => {
+    await store.finishDelivery(ctx.db, id, ctx.now())
+    await raise(ctx, deliveryDecided, { deliveryId: id, repositoryId: repository.id, event })
+  })
 }
 
 type Decided = Decision & { workspaceId: string }

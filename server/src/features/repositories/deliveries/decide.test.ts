@@ -113,6 +113,7 @@ describe('changed files', () => {
       ['a/x'],
       'no-matching-files',
     ],
+    ['that match no pattern of two', { triggerPatterns: ['b/**', '*.tf'] }, ['a/x.tf'], 'no-matching-files'],
     ['with a dot', { triggerPatterns: ['/a/**/*'] }, ['a/.config/x'], 'pushed'],
     ['without file triggers', { fileTriggersEnabled: false, workingDirectory: 'a' }, ['b/x'], 'pushed'],
     ['that are unknown', { workingDirectory: 'a' }, null, 'pushed'],

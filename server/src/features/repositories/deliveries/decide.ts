@@ -1,8 +1,8 @@
 import type { DECISIONS, DecisionReason } from '@groundstate/contract/vcs-deliveries'
 import { normalizedDirectory } from '@groundstate/contract/workspaces'
-import picomatch from 'picomatch'
 import { RE2JS } from 're2js'
 import type { HostEvent, PullRequestEvent, PushEvent, TagEvent } from '../../../vcs-hosts/host.ts'
+import { triggerPattern } from '../../vcs/repositories/trigger-pattern.ts'
 
 /** What a workspace follows in its repository. */
 export type WorkspaceRule = {
@@ -104,9 +104,11 @@ const EVERY_FILE: FileFilter = { description: 'any path', matches: () => true }
 function fileFilter(rule: WorkspaceRule): FileFilter {
   if (!rule.fileTriggersEnabled) return EVERY_FILE
   if (rule.triggerPatterns.length > 0) {
-    const patterns = rule.triggerPatterns.map((pattern) => pattern.replace(/^\/+/, ''))
-    const matches = picomatch(patterns, { dot: true, noextglob: true, nonegate: true })
-    return { description: rule.triggerPatterns.join(', '), matches: (path) => matches(path) }
+    const patterns = rule.triggerPatterns.map(triggerPattern)
+    return {
+      description: rule.triggerPatterns.join(', '),
+      matches: (path) => patterns.some((matches) => matches(path)),
+    }
   }
   const directories = [rule.workingDirectory, ...rule.triggerPrefixes].map(normalizedDirectory)
   if (rule.triggerPrefixes.length === 0 && directories[0] === '') return EVERY_FILE

@@ -31,6 +31,7 @@ export function ingressRow(ctx: Ctx, { delivery, event, repository }: Happened) 
     sender_username: sender.username,
     sender_avatar_url: sender.avatarUrl,
     sender_html_url: sender.pageUrl,
+    is_fork: event.kind === 'pull-request' && event.pullRequest.isFork,
     created_at: ctx.now(),
     ...rest,
   } satisfies Insertable<Schema['ingress_attributes']>

@@ -5,6 +5,7 @@ import { createOrganization, createUser, createWorkspace } from '../../../testin
 import { addMember } from '../../../testing/teams.ts'
 import { SHA, pullRequest, pullRequestEvent, push } from '../../../vcs-hosts/github/testing/bodies.ts'
 import { webhookContext } from '../../vcs/repositories/service.ts'
+import { expireVcsDeliveries } from './service.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app)
@@ -188,5 +189,23 @@ test('a delivery is replayed by those who manage connections', async () => {
 
   expect([refused.status, replayed.status]).toEqual([403, 202])
   expect((await decisionsOf(id)).toSorted()).toEqual(['no-first-run', 'pushed'])
+  expect(await runsOf(id)).toHaveLength(1)
+})
+
+test('deliveries expire with their decisions, and runs stay', async () => {
+  const { organization, addWorkspace } = await connect()
+  const { id, url } = await addWorkspace()
+  await deliver(url, push())
+  await app.runJobs()
+  const list = async () => (await send('GET', `organizations/${organization}/vcs-deliveries`)).json().data
+
+  await expireVcsDeliveries(app.as(), new AbortController().signal)
+  const kept = await list()
+  app.clock.advance(31 * 86_400_000)
+  await expireVcsDeliveries(app.as(), new AbortController().signal)
+
+  expect(kept).toHaveLength(1)
+  expect(await list()).toEqual([])
+  expect(await decisionsOf(id)).toEqual([])
   expect(await runsOf(id)).toHaveLength(1)
 })

@@ -12,7 +12,14 @@ import { hostOf } from '../../../vcs-hosts/list.ts'
 import { organizationDeleting } from '../../organizations/organizations/access.ts'
 import { tokensDeleting } from '../../vcs/oauth-clients/service.ts'
 import { repositoryAdded, repositoryLeft, webhookContext } from '../../vcs/repositories/service.ts'
-import { type Connection, callHost, hostFetch, loadConnection, openConnectionOf } from '../connections/connection.ts'
+import {
+  type Connection,
+  callHost,
+  hostFetch,
+  loadConnection,
+  openConnectionOf,
+  poolOf,
+} from '../connections/connection.ts'
 import { runGit } from '../git/run.ts'
 import { recordVcsEvent } from '../vcs-events/record.ts'
 import * as store from './store.ts'
@@ -137,6 +144,7 @@ const removalSchema = z.object({
   username: z.string().nullable(),
   identifier: z.string(),
   webhookId: z.string(),
+  pool: z.object({ id: z.string(), name: z.string() }).optional(),
 })
 type Removal = z.infer<typeof removalSchema>
 
@@ -171,6 +179,7 @@ async function enqueueRemoval(ctx: TransactionCtx, connection: Connection | unde
     apiUrl,
     token,
     username,
+    pool: poolOf(connection.row),
     identifier: row.identifier,
     webhookId: row.webhook_id,
   }
@@ -178,9 +187,9 @@ async function enqueueRemoval(ctx: TransactionCtx, connection: Connection | unde
   await ctx.jobs.enqueue(ctx.db, removeJob, { sealed })
 }
 
-async function removeWebhook(ctx: Ctx, { provider, identifier, webhookId, ...access }: Removal) {
+async function removeWebhook(ctx: Ctx, { provider, identifier, webhookId, pool, ...access }: Removal) {
   const host = hostOf(provider as ServiceProvider)
-  const api = host.api?.({ ...access, fetch: hostFetch(ctx) })
+  const api = host.api?.({ ...access, fetch: hostFetch(ctx, pool) })
   try {
     await api?.deleteWebhook(identifier, webhookId)
   } catch (error) {

@@ -55,6 +55,7 @@ export function agentJobDocument({ baseUrl, config }: Pick<Ctx, 'baseUrl' | 'con
       debug: run.debugging_mode,
     },
     variables,
+    withholdsSecrets: run.withholds_secrets,
     ...(sshKey !== undefined && { sshKey }),
     timeLimitMs: timeLimit(config, job.kind),
     graceMs: config.cancelGrace,

@@ -15,6 +15,7 @@ import { announceAgentOf } from '../runs/audit.ts'
 import type { LockedJob, LockedRun, RunKey } from '../runs/locked-run-store.ts'
 import { lockedRunOf, readLockedRun, runLock } from '../runs/locked-run-store.ts'
 import { poolTopic } from '../runs/queued-job-store.ts'
+import type { NewRunEvent } from '../runs/run-event-store.ts'
 import { agentJobDocument, timeLimit } from './agent-job.ts'
 import type { ClaimRequest, JobKind, QueuedJob, SkippedEngine } from './claim-store.ts'
 import * as queue from './claim-store.ts'
@@ -48,10 +49,10 @@ async function claimJob(ctx: Ctx, request: ClaimRequest): Promise<AgentJob | 'ex
     }
 
     const product = productFor(requested, store.enginesOf(request.agent))
-    const job = await makeJob(ctx, locked, { queued, product, variables })
-    if (!job) return undefined
-    await lease(ctx, locked, { request, job })
-    return job
+    const made = await makeJob(ctx, locked, { queued, product, variables })
+    if (!made) return undefined
+    await lease(ctx, locked, { request, ...made })
+    return made.job
   })
 }
 
@@ -71,10 +72,10 @@ export async function claimApply(ctx: TransactionCtx, run: ApplyKey): Promise<Ag
   if (!agent || !queued?.is_served || !hasJob(locked)) return undefined
   if (!(await queue.lockLimits(ctx.db, queued))) return undefined
   const product = productFor(requestedEngine(ctx, queued, locked), store.enginesOf(agent))
-  const job = await makeJob(ctx, locked, { queued, product, variables })
-  if (!job) return undefined
-  await lease(ctx, locked, { request: { agent, sendsReceipt: true }, job })
-  return job
+  const made = await makeJob(ctx, locked, { queued, product, variables })
+  if (!made) return undefined
+  await lease(ctx, locked, { request: { agent, sendsReceipt: true }, ...made })
+  return made.job
 }
 
 type MatchingJob = { queued: QueuedJob; locked: JobRun; requested: RequestedEngine; variables: ResolveVariables }
@@ -130,7 +131,7 @@ function hasJob(locked: LockedRun | undefined): locked is JobRun {
 type JobParts = { queued: QueuedJob; product: Product; variables: ResolveVariables }
 
 /**
- * The job document for the agent. If it cannot be created, ends the run and returns undefined: in the queue, it would block the jobs
+ * The job document for the agent, and what it lacks because the run withholds it. If it cannot be created, ends the run and returns undefined: in the queue, it would block the jobs
  * behind it. Database errors are not the run's fault and are thrown; one that is not recognised has aborted the transaction anyway.
  */
 async function makeJob(ctx: TransactionCtx, locked: JobRun, { queued, product, variables }: JobParts) {
@@ -138,8 +139,10 @@ async function makeJob(ctx: TransactionCtx, locked: JobRun, { queued, product, v
   try {
     const tokens = { token: newTokenText(), engineToken: newTokenText() }
     const resolved = await variables(run.variables as { key: string; value: string }[])
-    const sshKey = openSshKey(ctx, { id: queued.ssh_key_id, value: queued.ssh_key })
-    return agentJobDocument(ctx, { queued, locked, product, ...tokens, variables: resolved, sshKey })
+    const [withheld, given] = run.withholds_secrets ? splitSecrets(resolved) : [[], resolved]
+    const sshKey = run.withholds_secrets ? undefined : openSshKey(ctx, { id: queued.ssh_key_id, value: queued.ssh_key })
+    const job = agentJobDocument(ctx, { queued, locked, product, ...tokens, variables: given, sshKey })
+    return { job, withheld: withheld.map(({ key }) => key) }
   } catch (error) {
     if (isDatabaseFailure(error)) throw error
     ctx.log.error({ err: error, run: run.id }, 'cannot create the job of a run')
@@ -163,9 +166,9 @@ async function failUnstarted(ctx: TransactionCtx, locked: JobRun, error: string)
   if (started) await applyChange(ctx, started, { job: 'errored', run: { error } })
 }
 
-type Lease = { request: Pick<ClaimRequest, 'agent' | 'sendsReceipt'>; job: AgentJob }
+type Lease = { request: Pick<ClaimRequest, 'agent' | 'sendsReceipt'>; job: AgentJob; withheld: readonly string[] }
 
-async function lease(ctx: TransactionCtx, locked: JobRun, { request, job: claimed }: Lease) {
+async function lease(ctx: TransactionCtx, locked: JobRun, { request, job: claimed, withheld }: Lease) {
   const { run, workspace, job } = locked
   const { id: jobId, token, engineToken, engine, organizationName, workspaceName } = claimed
   const now = ctx.now()
@@ -174,6 +177,7 @@ async function lease(ctx: TransactionCtx, locked: JobRun, { request, job: claime
   await applyChange(ctx, locked, {
     job: 'running',
     [job.kind]: { job_id: jobId },
+    events: job.attempt === 1 ? withheldEvents(withheld) : [],
     run: {
       engine_organization_name: organizationName,
       engine_workspace_name: workspaceName,
@@ -207,6 +211,18 @@ async function lease(ctx: TransactionCtx, locked: JobRun, { request, job: claime
       }),
     ],
   })
+}
+
+function splitSecrets<Variable extends { sensitive: boolean }>(variables: readonly Variable[]) {
+  return [variables.filter(({ sensitive }) => sensitive), variables.filter(({ sensitive }) => !sensitive)] as const
+}
+
+/** Names the variables without which a plan may fail. */
+function withheldEvents(keys: readonly string[]): NewRunEvent[] {
+  if (keys.length === 0) return []
+  const [what, names] = [keys.length === 1 ? 'sensitive variable' : 'sensitive variables', keys.join(', ')]
+  const description = `planned without ${keys.length} ${what} (${names}), since the pull request comes from a fork`
+  return [{ action: 'secrets_withheld', description }]
 }
 
 const claims = createClaims<ClaimRequest, AgentJob>({

@@ -50,6 +50,7 @@ function engineOf(job: Job): RunActor {
     workspaceId: job.workspace_id,
     organizationId: job.organization_id,
     tokenId: '',
+    withholdsSecrets: job.withholds_secrets,
     names: engineNames(job),
   }
 }

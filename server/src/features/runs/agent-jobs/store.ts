@@ -35,7 +35,7 @@ export const findJob = lookup(['id', 'hash'], (db, { id, hash }) =>
     .select(['j.id', 'j.kind', 'j.status', 'j.command', 'j.phase_id', 'j.run_id', 'j.agent_id', 'j.lease_expires_at'])
     .select(['j.token_hash', 'j.lease_ms', 'j.lost_at', 'j.late_result_at'])
     .select(['r.organization_id', 'r.workspace_id', 'r.configuration_version_id'])
-    .select(['r.engine_organization_name', 'r.engine_workspace_name'])
+    .select(['r.engine_organization_name', 'r.engine_workspace_name', 'r.withholds_secrets'])
     .select(['plan.job_id as plan_job_id', 'plan.documents_pending_since'])
     .where('j.id', '=', id)
     .where('j.token_hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),

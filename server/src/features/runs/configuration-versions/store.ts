@@ -70,6 +70,11 @@ export function selectVersionForRun(db: Db, { id, workspaceId }: { id: string | 
   return db
     .selectFrom('configuration_versions')
     .select(['id', 'status', 'speculative', 'ingress_attributes_id'])
+    .select(
+      sql<boolean>`coalesce((select c.is_fork from ingress_attributes c where c.id = ingress_attributes_id), false)`.as(
+        'is_fork',
+      ),
+    )
     .where('id', '=', id ?? current)
     .where('workspace_id', '=', workspaceId)
 }

@@ -41,7 +41,7 @@ export function checkOptions(input: CreateRun) {
 type NewRun = {
   input: CreateRun
   origin: RunOrigin
-  version: { id: string; speculative: boolean; status: string; ingress_attributes_id: string | null }
+  version: { id: string; speculative: boolean; status: string; ingress_attributes_id: string | null; is_fork: boolean }
   number: number
 }
 type NewRunCtx = Pick<Ctx, 'now' | 'newId' | 'config'>
@@ -59,7 +59,7 @@ export function newRun(ctx: NewRunCtx, workspace: Workspace, { input, origin, ve
     throw invalid(`the workspace ${workspace.name} does not allow destroy plans`, '/data/attributes/is-destroy')
 
   const now = ctx.now()
-  const planOnly = version.speculative || (input['plan-only'] ?? false)
+  const planOnly = version.speculative || version.is_fork || (input['plan-only'] ?? false)
   const requestedVersion = input['terraform-version'] ?? input['engine-version'] ?? undefined
   const savePlan = !planOnly && (input['save-plan'] ?? false)
   const autoApply = input['auto-apply'] ?? (workspace.auto_apply && workspace.can.has('runs:apply'))
@@ -98,6 +98,8 @@ export function newRun(ctx: NewRunCtx, workspace: Workspace, { input, origin, ve
     agent_pool_id: agentPoolId ?? BUILT_IN_POOL_ID,
     stages: [],
     fetches: version.status === 'fetching',
+    // A new run of the same configuration, which anyone may start, withholds them, too.
+    withholds_secrets: version.is_fork,
     ingress_attributes_id: version.ingress_attributes_id,
     has_changes: false,
     base_state_version_id: null,

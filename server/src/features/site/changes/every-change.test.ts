@@ -96,6 +96,11 @@ const AGENT_CHANGES: Record<string, ChangeType | 'nothing'> = {
   // The response is announced when the delivery is recorded.
   'POST /api/agent/v1/agents/:agentId/claim-task': 'nothing',
   'POST /api/agent/v1/task-requests/:requestId/answer': 'nothing',
+  'PUT /api/agent/v1/task-requests/:requestId/body': 'nothing',
+  'POST /api/agent/v1/agents/:agentId/claim-git': 'nothing',
+  'POST /api/agent/v1/git-requests/:requestId/heartbeat': 'nothing',
+  'PUT /api/agent/v1/git-requests/:requestId/archive': 'nothing',
+  'POST /api/agent/v1/git-requests/:requestId/answer': 'nothing',
 }
 
 test('every writing route notifies open pages, or changes nothing that they show', () => {

@@ -16,8 +16,8 @@ export function displayContextOf({ organization_plan: plan, repository_id, acces
 }
 
 export type DisplayOptions = {
-  /** The commit of the run's configuration; absent if the workspace has no repository. */
-  commit?: { sha: string | null; url: string | null } | undefined
+  /** Whether the workspace has a repository: then a version has the commit of its run's configuration. */
+  hasCommit?: boolean
   seesBilling?: boolean
   /** Whether the caller may write states: an upload URL is its own authorisation, so readers must not get it. */
   mayUpload?: boolean
@@ -33,7 +33,7 @@ export function displayOptions(context: DisplayContext): DisplayOptions {
     seesBilling: seesBilling(context),
     mayUpload: workspacePermissions(context.access).has('state-versions:write'),
     mayDelete: isOwner(context.access),
-    commit: context.repository_id === null ? undefined : { sha: null, url: null },
+    hasCommit: context.repository_id !== null,
   }
 }
 
@@ -86,7 +86,10 @@ export function stateVersionResource(
       status: row.status,
       'engine-version': row.engine_version,
       'terraform-version': row.engine_version,
-      ...(options.commit && { 'vcs-commit-sha': options.commit.sha, 'vcs-commit-url': options.commit.url }),
+      ...(options.hasCommit && {
+        'vcs-commit-sha': row.commit?.sha ?? null,
+        'vcs-commit-url': row.commit?.url || null,
+      }),
       ...(options.deleteOlderThanDays !== undefined && { 'delete-older-than-n-days': options.deleteOlderThanDays }),
       permissions: { 'can-delete-backing-data': (options.mayDelete ?? false) && app.config.edition !== 'hosted' },
     },

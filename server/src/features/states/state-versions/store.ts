@@ -12,7 +12,10 @@ import { type WorkspaceRow, countRows } from '../../workspaces/workspaces/store.
 export type StateVersionRow = Omit<
   Selectable<Schema['state_versions']>,
   'instances' | 'modules' | 'providers' | 'resources' | 'resource_list'
-> & { modules: string | null; providers: string | null; resources: string | null; has_long_list: boolean }
+> & { modules: string | null; providers: string | null; resources: string | null; has_long_list: boolean } & {
+  /** Of the configuration of its run; the URL is empty if the host has no pages. */
+  commit: { sha: string; url: string } | null
+}
 
 /** Stored size of a list of resources above which `findResourceLists` reads it, in bytes. */
 const LONG_LIST_BYTES = 2000
@@ -23,7 +26,10 @@ export const COLUMNS = sql.raw(
    sv.billable_count, sv.modules::text, sv.providers::text,
    case when pg_column_size(sv.resources) <= ${LONG_LIST_BYTES} then sv.resources::text end as resources,
    sv.resource_list is not null or coalesce(pg_column_size(sv.resources) > ${LONG_LIST_BYTES}, false) as has_long_list,
-   sv.created_by_user_id, sv.lock_holder_id, sv.run_id, sv.rollback_of_id, sv.created_at, sv.soft_deleted_at, sv.purge_at`,
+   sv.created_by_user_id, sv.lock_holder_id, sv.run_id, sv.rollback_of_id, sv.created_at, sv.soft_deleted_at, sv.purge_at,
+   (select jsonb_build_object('sha', c.commit_sha, 'url', c.commit_url)
+      from runs r join ingress_attributes c on c.id = r.ingress_attributes_id
+     where r.id = sv.run_id) as commit`,
 )
 const PRESENTED = sql`${COLUMNS},
   array(select o.id from state_version_outputs o where o.state_version_id = sv.id order by o.name) as output_ids`

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
 import { urlProblem } from '../../../outbound/addresses.ts'
-import { hasTaskAgent, sendThroughPool } from '../task-requests/send.ts'
+import { hasAgent, sendThroughPool } from '../task-requests/send.ts'
 import { requireTask } from './access.ts'
 import { type Receiver, type Verification, describeExchange, isWithheld, taskReceiver } from './receiver.ts'
 import { taskHeaders, taskSignature, verificationRequest } from './request.ts'
@@ -30,7 +30,7 @@ export async function checkReceiver(
   // Private addresses are allowed, as the agent's own network decides what it reaches.
   const problem = receiver.pool ? urlProblem(receiver.url, { allowPrivate: true }) : ctx.outbound.problem(receiver.url)
   if (problem !== undefined) throw invalid(problem, '/data/attributes/url')
-  if (receiver.pool && !(await hasTaskAgent(ctx, receiver.pool))) {
+  if (receiver.pool && !(await hasAgent(ctx, { pool: receiver.pool, kind: 'task' }))) {
     throw invalid(
       `no agent of the agent pool ${receiver.pool.name} that accepts run tasks is online: start one, then try again`,
       AGENT_POOL,
@@ -52,7 +52,7 @@ async function verifyReceiver(ctx: Ctx, organizationName: string, receiver: Rece
   const { url, ca, pool } = receiver
   const request = { url, headers, body, timeoutMs: TIMEOUT_MS, ca }
   const exchange = pool
-    ? await sendThroughPool(ctx, { pool, resultId: null, claimMs: CLAIM_MS }, request)
+    ? await sendThroughPool(ctx, { pool, kind: 'task', resultId: null, claimMs: CLAIM_MS }, request)
     : await ctx.outbound.post(request)
   return { request: { url, headers, body: body.toString() }, signature, exchange }
 }

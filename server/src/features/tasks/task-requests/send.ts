@@ -1,9 +1,12 @@
+import type { RequestKind } from '@groundstate/contract/agent-requests'
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
-import type { Exchange, OutboundRequest } from '../../../outbound/outbound.ts'
+import type { Exchange } from '../../../outbound/outbound.ts'
 import { onlineSince } from '../../agents/agent-pools/store.ts'
 import * as store from './store.ts'
 import {
+  ACCEPTED,
+  type PoolRequest,
   REPORT_MARGIN_MS,
   type TaskPool,
   openResponse,
@@ -13,29 +16,31 @@ import {
 } from './task-request.ts'
 
 /** Poll interval in case a signal is lost, in ms. */
-const POLL_MS = 2000
+export const POLL_MS = 2000
 /** Retention of requests whose process died, in ms: far longer than any request lives. */
-const ABANDONED_AFTER_MS = 24 * 3_600_000
+export const ABANDONED_AFTER_MS = 24 * 3_600_000
 
 /** The exchange, and the agent that sent the request. `fate` is `left` if another process waits for the response. */
 export type PoolExchange = Exchange & { agentName?: string | undefined; fate: 'taken' | 'untaken' | 'left' }
 
 type PoolRoute = {
   pool: TaskPool
+  kind: RequestKind
   /** The result that the request belongs to. It has one request at a time, across all processes. */
   resultId: string | null
   /** Time within which an agent must claim the request, in ms. */
   claimMs: number
 }
 
-/** Whether an agent that accepts run tasks is online in the pool. */
-export async function hasTaskAgent(ctx: Ctx, pool: TaskPool) {
+/** Whether an agent that accepts the kind is online in the pool. */
+export async function hasAgent(ctx: Ctx, { pool, kind }: Pick<PoolRoute, 'pool' | 'kind'>) {
   const now = ctx.now()
-  return store.hasTaskAgent(ctx.db, pool.id, { claimedAfter: store.claimedSince(now), pingedAfter: onlineSince(now) })
+  const since = { claimedAfter: store.claimedSince(now), pingedAfter: onlineSince(now) }
+  return store.hasAgent(ctx.db, { poolId: pool.id, kind }, since)
 }
 
 /** Has an agent send the request, and waits without a database connection. After a crash the next attempt continues with the same request. */
-export async function sendThroughPool(ctx: Ctx, route: PoolRoute, request: OutboundRequest): Promise<PoolExchange> {
+export async function sendThroughPool(ctx: Ctx, route: PoolRoute, request: PoolRequest): Promise<PoolExchange> {
   const since = { at: Date.now(), started: performance.now() }
   const id = await openRequest(ctx, route, request)
   using topic = ctx.signals.subscribe(responseTopic(id))
@@ -47,8 +52,10 @@ export async function sendThroughPool(ctx: Ctx, route: PoolRoute, request: Outbo
       if (route.resultId === null) await store.deleteTaskRequest(ctx.db, id)
       return sent
     }
-    if (request.signal?.aborted)
+    if (request.signal?.aborted) {
+      if (route.resultId === null) await store.deleteTaskRequest(ctx.db, id)
       return { ...failure(since, 'the server was stopped before it received a response'), fate: 'left' }
+    }
     const end = progress?.lease_expires_at ?? progress?.claim_until ?? ctx.now()
     const left = end.getTime() - ctx.now().getTime()
     await topic.next({ timeoutMs: Math.max(1, Math.min(POLL_MS, left)), signal: request.signal })
@@ -56,12 +63,13 @@ export async function sendThroughPool(ctx: Ctx, route: PoolRoute, request: Outbo
 }
 
 /** Returns the id of this attempt's request: a new one, or the one that an earlier process opened for the same result. */
-async function openRequest(ctx: Ctx, { pool, resultId, claimMs }: PoolRoute, request: OutboundRequest) {
+async function openRequest(ctx: Ctx, { pool, kind, resultId, claimMs }: PoolRoute, request: PoolRequest) {
   const now = ctx.now()
   const id = ctx.newId('taskreq')
   const row = {
     id,
     agent_pool_id: pool.id,
+    kind,
     task_result_id: resultId,
     request: sealRequest(ctx, id, request),
     timeout_ms: request.timeoutMs,
@@ -105,7 +113,8 @@ async function outcome(
   const { status, response, agent_name: agentName, leased_at: leasedAt } = progress
   if (status === 'answered' && response) {
     const startedAt = Date.now() - (now.getTime() - (leasedAt ?? now).getTime())
-    const exchange = openResponse(ctx, { id, response }, startedAt)
+    const content = route.kind === 'task' ? null : await store.findContent(ctx.db, id)
+    const exchange = openResponse(ctx, { id, response, content }, startedAt)
     // The error names the agent, since other networks may reach the receiver.
     const reported = exchange.response
       ? exchange
@@ -123,7 +132,8 @@ async function outcome(
     const error = `the task result ended before an agent of ${pool} claimed the request`
     return { ...failure(since, error), fate: 'untaken' }
   }
-  const reason = (await hasTaskAgent(ctx, route.pool)) ? 'its agents are busy' : 'none that accepts run tasks is online'
+  const isOnline = await hasAgent(ctx, route)
+  const reason = isOnline ? 'its agents are busy' : `none that accepts ${ACCEPTED[route.kind]} is online`
   const error = `no agent of ${pool} claimed the request within ${seconds(route.claimMs)}: ${reason}`
   return { ...failure(since, error), fate: 'untaken' }
 }

@@ -1,4 +1,11 @@
-import type { ReportTaskResponse, TaskRequest } from '@groundstate/contract/agent'
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import {
+  REQUEST_KINDS,
+  type ReportTaskResponse,
+  type RequestKind,
+  type TaskRequest,
+} from '@groundstate/contract/agent-requests'
 import { LRUCache } from 'lru-cache'
 import type { Ctx } from '../../../app.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
@@ -8,27 +15,36 @@ import { unauthorized } from '../../../errors.ts'
 import { reaction } from '../../../handlers.ts'
 import { agentRemoved } from '../../agents/agents/announce.ts'
 import * as store from './store.ts'
-import { REPORT_MARGIN_MS, queueTopic, responseTopic, sealResponse, taskRequestDocument } from './task-request.ts'
+import {
+  REPORT_MARGIN_MS,
+  queueTopic,
+  responseTopic,
+  sealContent,
+  sealResponse,
+  taskRequestDocument,
+} from './task-request.ts'
+
+type Claim = { agent: store.ClaimingAgent; accepts: readonly RequestKind[] }
 
 /** Leases the oldest request of its pool to the agent; undefined for none, `exited` for an agent that has exited. */
-async function claimTaskRequest(ctx: Ctx, agent: store.ClaimingAgent): Promise<TaskRequest | 'exited' | undefined> {
+async function claimTaskRequest(ctx: Ctx, { agent, accepts }: Claim): Promise<TaskRequest | 'exited' | undefined> {
   const token = newTokenText()
-  const lease = { agent, tokenHash: tokenHash(token), now: ctx.now(), marginMs: REPORT_MARGIN_MS }
+  const lease = { agent, kinds: accepts, tokenHash: tokenHash(token), now: ctx.now(), marginMs: REPORT_MARGIN_MS }
   const row = await store.leaseNextRequest(ctx.db, lease)
   return row === undefined || row === 'exited' ? row : taskRequestDocument(ctx, row, token)
 }
 
-const claims = createClaims<{ agent: store.ClaimingAgent }, TaskRequest>({
+const claims = createClaims<Claim, TaskRequest>({
   name: 'request',
   topic: queueTopic,
-  poolsWithItems: ({ now }, poolIds) => store.poolsWithRequests(poolIds, now()),
-  claim: async (ctx, { agent }) => claimTaskRequest(ctx, agent),
+  poolsWithItems: ({ now }, poolIds) => store.poolsWithRequests(poolIds, { kinds: REQUEST_KINDS, now: now() }),
+  claim: claimTaskRequest,
   requeue: async (ctx, { id }, { agent }) => {
     await store.requeueRequest(ctx.db, id)
     ctx.signals.publish(ctx.db, queueTopic(agent.agent_pool_id))
   },
-  // Any agent of the pool can send any of its requests.
-  kindOf: () => '',
+  // Any agent of the pool can send any request of a kind that it accepts.
+  kindOf: ({ accepts }) => accepts.toSorted().join(),
   listPreferredAgents: async () => [],
 })
 
@@ -49,13 +65,31 @@ export async function recordTaskClaim(ctx: Ctx, agentId: string) {
   known.set(agentId, true)
 }
 
-type Report = { token: string | undefined; response: ReportTaskResponse }
+export type Credentials = { token: string | undefined }
+
+/** A request of these kinds by its own token. Throws `unauthorized` for another token, or if the response is no longer expected. */
+export async function requireTakenRequest(
+  ctx: Ctx,
+  id: string,
+  { token, kinds }: Credentials & { kinds: readonly store.Kind[] },
+) {
+  const hash = token && tokenHash(token).toString('hex')
+  const request = hash && (await store.findTakenRequest(ctx.db, { id, hash }))
+  if (request && kinds.includes(request.kind)) return request
+  throw unauthorized('the token is not that of this request, or its response is no longer expected')
+}
+
+/** Stores the body of a long response of a host; idempotent. Throws as `requireTakenRequest` does. */
+export async function recordBody(ctx: Ctx, id: string, { token, body }: Credentials & { body: Readable }) {
+  await requireTakenRequest(ctx, id, { token, kinds: ['repository'] })
+  await store.recordContent(ctx.db, id, sealContent(ctx, id, await buffer(body)))
+}
+
+type Report = Credentials & { response: ReportTaskResponse }
 
 /** Stores a response for the waiting process; idempotent. Throws `unauthorized` for another token, or if the response is no longer expected. */
 export async function recordResponse(ctx: Ctx, id: string, { token, response }: Report) {
-  const hash = token && tokenHash(token).toString('hex')
-  const request = hash && (await store.findTakenRequest(ctx.db, { id, hash }))
-  if (!request) throw unauthorized('the token is not that of this request, or its response is no longer expected')
+  const request = await requireTakenRequest(ctx, id, { token, kinds: REQUEST_KINDS })
   if (request.status !== 'leased') return
   await store.recordResponse(ctx.db, request.id, sealResponse(ctx, request.id, response))
   ctx.signals.publish(ctx.db, responseTopic(request.id))

@@ -1,4 +1,9 @@
-import type { ReportTaskResponse, TaskRequest } from '@groundstate/contract/agent'
+import {
+  REPORTED_BODY_BYTES,
+  type ReportTaskResponse,
+  type RequestKind,
+  type TaskRequest,
+} from '@groundstate/contract/agent-requests'
 import type { App } from '../../../app.ts'
 import { TASK_TRUST, failureReason } from '../../../outbound/failure.ts'
 import type { Exchange, OutboundRequest } from '../../../outbound/outbound.ts'
@@ -8,23 +13,41 @@ export const REPORT_MARGIN_MS = 15_000
 
 export type TaskPool = { id: string; name: string }
 
-type Content = Pick<OutboundRequest, 'url' | 'headers' | 'ca'> & { body: string }
+/** A request for an agent: by default a POST, of whose response the first 64 KB are returned. */
+export type PoolRequest = Omit<OutboundRequest, 'body'> & {
+  method?: TaskRequest['method']
+  body: Buffer | null
+  maxBytes?: number
+}
+
+/** What agents accept by kind, for messages. */
+export const ACCEPTED = { task: 'run tasks', repository: 'work for repositories' } as const satisfies Record<
+  RequestKind,
+  string
+>
+
+type Content = Pick<TaskRequest, 'url' | 'headers' | 'ca' | 'body' | 'method' | 'maxBytes'>
 
 /** Encrypts a request for its column: it contains the receiver's token. */
-export function sealRequest({ secrets }: Pick<App, 'secrets'>, id: string, request: OutboundRequest) {
-  const { url, headers, body, ca } = request
-  const content: Content = { url, headers, ca, body: body.toString('base64') }
+export function sealRequest({ secrets }: Pick<App, 'secrets'>, id: string, request: PoolRequest) {
+  const { url, headers, body, ca, method = 'POST', maxBytes = REPORTED_BODY_BYTES } = request
+  const content: Content = { url, headers, ca, method, maxBytes, ...(body && { body: body.toString('base64') }) }
   return secrets.seal(JSON.stringify(content), `${id}/request`)
 }
 
 export function taskRequestDocument(
   { secrets }: Pick<App, 'secrets'>,
-  row: { id: string; request: Buffer; timeout_ms: number },
+  row: { id: string; kind: string; request: Buffer; timeout_ms: number },
   token: string,
 ): TaskRequest {
   const content = JSON.parse(secrets.openText(row.request, `${row.id}/request`)) as Content
   const { id, timeout_ms: timeoutMs } = row
-  return { id, token, leaseMs: timeoutMs + REPORT_MARGIN_MS, method: 'POST', timeoutMs, ...content }
+  return { id, token, kind: row.kind as RequestKind, leaseMs: timeoutMs + REPORT_MARGIN_MS, timeoutMs, ...content }
+}
+
+/** Encrypts the body of a long response for its column. */
+export function sealContent({ secrets }: Pick<App, 'secrets'>, id: string, content: Buffer) {
+  return secrets.seal(content, `${id}/content`)
 }
 
 /** Encrypts a response for its column: a receiver may repeat what it was sent. */
@@ -32,10 +55,12 @@ export function sealResponse({ secrets }: Pick<App, 'secrets'>, id: string, resp
   return secrets.seal(JSON.stringify(response), `${id}/answer`)
 }
 
+type ReportedRow = { id: string; response: Buffer; content: Buffer | null }
+
 /** The exchange as if the server had sent the request. Addresses in the agent's network do not count as private. `startedAt` is in ms. */
 export function openResponse(
   { secrets }: Pick<App, 'secrets'>,
-  { id, response }: { id: string; response: Buffer },
+  { id, response, content }: ReportedRow,
   startedAt: number,
 ): Exchange {
   const report = JSON.parse(secrets.openText(response, `${id}/answer`)) as ReportTaskResponse
@@ -47,8 +72,9 @@ export function openResponse(
       error: failureReason(Object.assign(new Error(error), code !== undefined && { code }), TASK_TRUST),
     }
   }
-  const { status, headers, body, isTruncated } = report
-  return { ...sent, response: { status, headers, body: Buffer.from(body, 'base64'), truncated: isTruncated } }
+  const { status, headers, isTruncated } = report
+  const body = content ? secrets.open(content, `${id}/content`) : Buffer.from(report.body, 'base64')
+  return { ...sent, response: { status, headers, body, truncated: isTruncated } }
 }
 
 /** Topic that wakes agents waiting for a request of the pool. */

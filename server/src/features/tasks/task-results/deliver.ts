@@ -34,7 +34,12 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
   const left = claim.deadline_at.getTime() - ctx.now().getTime()
   const timeoutMs = Math.max(1, Math.min(RESPONSE_TIMEOUT_MS, left))
   const request = { url, headers, body, timeoutMs, ca, signal }
-  const route = pool && { pool, resultId: claim.id, claimMs: Math.max(1, Math.min(CLAIM_MS, left)) }
+  const route = pool && {
+    pool,
+    kind: 'task' as const,
+    resultId: claim.id,
+    claimMs: Math.max(1, Math.min(CLAIM_MS, left)),
+  }
   const exchange: PoolExchange = route
     ? await sendThroughPool(ctx, route, request)
     : { ...(await ctx.outbound.post(request)), fate: 'taken' }

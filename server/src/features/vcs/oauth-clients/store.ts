@@ -52,13 +52,15 @@ export async function listOAuthClients(db: Db, actor: Actor, input: { organizati
 /** Number of names of a connection's workspaces in its resource. */
 const MAX_NAMES = 25
 
-export type AffectedWorkspaces = { client_id: string; names: string[]; count: number }
+export type AffectedWorkspaces = { client_id: string; names: string[]; count: number; last_delivery_at: Date | null }
 
-/** The workspaces that use connections: names that the actor may see, and the number of all. */
+/** The workspaces that use connections: names that the actor may see, the number of all, and the last delivery. */
 export async function listAffectedWorkspaces(db: Db, actor: Actor, clientIds: readonly string[]) {
   const { rows } = await sql<AffectedWorkspaces>`
     select t.oauth_client_id as client_id, count(*) as count,
-           coalesce((array_agg(w.name order by w.name) filter (where ${visibleWorkspace(actor)}))[:${sql.lit(MAX_NAMES)}], '{}') as names
+           coalesce((array_agg(w.name order by w.name) filter (where ${visibleWorkspace(actor)}))[:${sql.lit(MAX_NAMES)}], '{}') as names,
+           (select max(d.received_at) from vcs_deliveries d join repositories x on x.id = d.repository_id
+              join oauth_tokens y on y.id = x.oauth_token_id where y.oauth_client_id = t.oauth_client_id) as last_delivery_at
       from oauth_tokens t
       join repositories r on r.oauth_token_id = t.id
       join workspaces w on w.repository_id = r.id
@@ -166,7 +168,8 @@ const HOST = [
 export async function findOAuthApplication(db: Db, uuid: string) {
   return db
     .selectFrom('oauth_clients as c')
-    .select([...HOST, 'c.id'])
+    .leftJoin('agent_pools as p', 'p.id', 'c.agent_pool_id')
+    .select([...HOST, 'c.id', 'p.name as agent_pool_name'])
     .where('c.uuid', '=', uuid)
     .executeTakeFirst()
 }
@@ -179,7 +182,8 @@ export async function findConnection(db: Db, tokenId: string) {
     .selectFrom('oauth_tokens as t')
     .innerJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
     .innerJoin('organizations as o', 'o.id', 'c.organization_id')
-    .select('o.name as organization_name')
+    .leftJoin('agent_pools as p', 'p.id', 'c.agent_pool_id')
+    .select(['o.name as organization_name', 'p.name as agent_pool_name'])
     .select(['t.id', 't.token', 't.username', 't.ssh_key', 't.failed_at', 't.failure', 't.oauth_client_id'])
     .select(['t.refresh_token', 't.expires_at'])
     .select([...HOST, 'c.blocked_until'])

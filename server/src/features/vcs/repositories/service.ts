@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
 import { domainEvent, raise } from '../../../events.ts'
+import { type Host, HostError } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
 import * as store from './store.ts'
 
@@ -32,7 +33,21 @@ export async function checkRepository(ctx: Ctx, { connection, ...request }: Repo
       `${POINTER}/${name}`,
     )
   const host = hostOf(found.service_provider)
-  return { host, urls: host.repositoryUrls({ httpUrl: found.http_url }, request.identifier) }
+  return { host, urls: urlsOf(host, { httpUrl: found.http_url, identifier: request.identifier }) }
+}
+
+/** Throws `invalid` for an identifier that the host cannot have, whose segments would become parts of other URLs. */
+function urlsOf(host: Host, { httpUrl, identifier }: { httpUrl: string; identifier: string }) {
+  const segments = identifier.split('/')
+  const isPath = segments.every((segment) => /^[^\p{Cc}?#\\]+$/u.test(segment) && !/^\.{1,2}$/.test(segment))
+  try {
+    if (isPath && (host.api === null || segments.length > 1)) return host.repositoryUrls({ httpUrl }, identifier)
+  } catch (error) {
+    if (!(error instanceof HostError)) throw error
+    throw invalid(error.message, `${POINTER}/identifier`)
+  }
+  const expected = host.api === null ? 'a path such as infra/network.git' : `owner and name, as ${host.name} has them`
+  throw invalid(`identifier ${identifier} is no repository: it must be ${expected}`, `${POINTER}/identifier`)
 }
 
 /** Returns the id of the repository, which becomes known with its first workspace. */
@@ -63,7 +78,7 @@ export function webhookContext(id: string) {
   return `repositories/${id}/webhook-secret`
 }
 
-/** Raised in the transaction that adds a repository: its host has to be asked about it, and to get a webhook. */
+/** Raised in the transaction that adds a repository, or for which somebody tries again: its host has to be asked about it, and to get a webhook. */
 export const repositoryAdded = domainEvent<{ repositoryId: string }>('repository.added')
 
 /** Raised in the transaction in which a workspace stops using a repository. */

@@ -1,3 +1,4 @@
+import { checkRef } from '@groundstate/agent/git/refs'
 import type { UpdateWorkspace } from '@groundstate/contract/workspaces'
 import type { Updateable } from 'kysely'
 import { RE2JS } from 're2js'
@@ -6,6 +7,7 @@ import { invalid } from '../../../errors.ts'
 import { checkOverwrites, requestedPool } from '../../organizations/organizations/access.ts'
 import type { Project } from '../../organizations/projects/access.ts'
 import type { ConnectionKey } from '../../vcs/repositories/store.ts'
+import { triggerPattern } from '../../vcs/repositories/trigger-pattern.ts'
 import type { Workspace } from './access.ts'
 
 type Attributes = UpdateWorkspace['attributes']
@@ -53,8 +55,9 @@ function triggerColumns(attributes: Attributes, current: Workspace | undefined) 
       '/data/attributes/trigger-patterns',
     )
   }
-  const tagsRegex =
-    attributes['vcs-repo'] === undefined ? current?.vcs_tags_regex : attributes['vcs-repo']?.['tags-regex']
+  for (const [index, pattern] of (patterns ?? []).entries())
+    checkExpression(pattern, triggerPattern, `/data/attributes/trigger-patterns/${index}`)
+  const tagsRegex = tagsRegexAfter(attributes, current)
   const columns = {
     // Tags trigger whatever files have changed.
     file_triggers_enabled: withDefault(enabled, true) ?? (attributes['vcs-repo']?.['tags-regex'] ? false : undefined),
@@ -86,6 +89,11 @@ function triggerColumns(attributes: Attributes, current: Workspace | undefined) 
   return columns
 }
 
+function tagsRegexAfter({ 'vcs-repo': repository }: Attributes, current: Workspace | undefined) {
+  if (repository === null) return null
+  return repository?.['tags-regex'] === undefined ? current?.vcs_tags_regex : repository['tags-regex']
+}
+
 /** The repository after a body: undefined if it stays, null if it is removed. */
 export type RepositoryChange = { connection: ConnectionKey; identifier: string } | null | undefined
 
@@ -100,7 +108,8 @@ export function changeRepository({ 'vcs-repo': input }: Attributes, current: Wor
     return { repository: null, columns }
   }
   const { branch, 'ingress-submodules': submodules, 'tags-regex': tagsRegex } = input
-  checkTagsRegex(tagsRegex)
+  if (tagsRegex) checkExpression(tagsRegex, (regex) => RE2JS.compile(regex), '/data/attributes/vcs-repo/tags-regex')
+  if (branch) checkExpression(branch, (name) => checkRef(`refs/heads/${name}`), '/data/attributes/vcs-repo/branch')
   const columns = {
     ...(branch !== undefined && { vcs_branch: branch || null }),
     ...(submodules !== undefined && { vcs_submodules: submodules ?? false }),
@@ -127,13 +136,13 @@ function connectionOf(current: Workspace['repository'] | undefined): ConnectionK
   return tokenId === null ? { installationId: installationId ?? '' } : { tokenId }
 }
 
-function checkTagsRegex(tagsRegex: string | null | undefined) {
-  if (!tagsRegex) return
+/** Throws `invalid` if an expression of the user does not compile. */
+function checkExpression(expression: string, compile: (expression: string) => unknown, pointer: string) {
   try {
-    RE2JS.compile(tagsRegex)
+    compile(expression)
   } catch (error) {
     if (!(error instanceof Error)) throw error
-    throw invalid(`tags-regex ${tagsRegex}: ${error.message}`, '/data/attributes/vcs-repo/tags-regex')
+    throw invalid(`${/[a-z-]+(?=[/\d]*$)/.exec(pointer)?.[0]} ${expression}: ${error.message}`, pointer)
   }
 }
 
