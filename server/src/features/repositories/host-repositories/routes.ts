@@ -58,6 +58,38 @@ export const hostRepositoryRoutes: Routes = (http) => {
       return { status: 200, document: { data, meta: { 'next-page': nextPage } } }
     },
   )
+  const ofInstallation = '/github-app-installations/:installationId/repos'
+  for (const path of [ofInstallation, `/organizations/:organization${ofInstallation}`] as const) {
+    http.get(
+      path,
+      {
+        ...CHOOSE,
+        summary: 'List the repositories that an installation of the GitHub App may read',
+        responses: { 200: contract.githubAppReposSchema },
+        query: { q: text().describe(SEARCH), workspace: WORKSPACE },
+      },
+      async ({ ctx, params, query: { q, workspace }, page }) => {
+        const { installationId } = params
+        const chooser = await requireChooser(ctx, {
+          connection: { installationId },
+          workspaceId: workspace,
+          ...('organization' in params && { organizationName: String(params.organization) }),
+        })
+        const list = await service.listHostRepositories(ctx, chooser, { query: q ?? '', page: page() })
+        const data = list.rows.map((row) => ({
+          id: row.identifier,
+          type: 'github-app-repos',
+          attributes: {
+            name: nameOf(row),
+            identifier: row.identifier,
+            'installation-id': installationId,
+            private: null,
+          },
+        }))
+        return { status: 200, document: { data, meta: { 'next-page': list.nextPage } } }
+      },
+    )
+  }
   http.get(
     '/oauth-tokens/:id/vcs-organizations',
     {
