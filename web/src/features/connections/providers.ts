@@ -14,7 +14,7 @@ type Provider = {
   ways: readonly AccessWay[]
   /** An example of the address that the user has to enter; null if there is only one. */
   address: string | null
-  /** What the token is called on the host, and what it has to permit there. */
+  /** What the token is called on the host, with an article, and what it has to permit there. */
   token: { name: string; permits: readonly string[]; note?: string; path: string | null }
   /** What the host calls the user of the token, where it needs one. */
   username?: string
@@ -30,7 +30,7 @@ const GITHUB: Provider = {
   ways: ['token', 'oauth'],
   address: null,
   token: {
-    name: 'personal access token',
+    name: 'a personal access token',
     permits: ['repo', 'admin:repo_hook', 'read:org'],
     note: 'A fine-grained token needs Contents and Metadata (read), and Webhooks, Commit statuses and Pull requests (read and write).',
     path: '/settings/tokens/new?description=Groundstate&scopes=repo,admin:repo_hook,read:org',
@@ -44,7 +44,7 @@ const GITLAB: Provider = {
   ways: ['token', 'oauth'],
   address: null,
   token: {
-    name: 'access token',
+    name: 'an access token',
     permits: ['api'],
     note: 'Its user needs the role Maintainer, to create webhooks.',
     path: '/-/user_settings/personal_access_tokens?name=Groundstate&scopes=api',
@@ -59,7 +59,7 @@ const BITBUCKET_DATA_CENTER: Provider = {
   ways: ['token'],
   address: 'https://bitbucket.example.com',
   token: {
-    name: 'HTTP access token',
+    name: 'an HTTP access token',
     permits: ['Repository admin'],
     note: 'Administration of the repository is needed to create webhooks.',
     path: '/plugins/servlet/access-tokens/manage',
@@ -73,7 +73,7 @@ const AZURE_DEVOPS: Provider = {
   ways: ['token'],
   address: null,
   token: {
-    name: 'personal access token',
+    name: 'a personal access token',
     permits: ['Code (read & write)', 'Code (status)', 'Project and team (read)'],
     note: 'Its user has to be an administrator of the project, to create service hooks.',
     path: null,
@@ -94,7 +94,7 @@ export const PROVIDERS: Readonly<Record<ServiceProvider, Provider>> = {
     ways: ['token', 'oauth'],
     address: null,
     token: {
-      name: 'API token with scopes',
+      name: 'an API token with scopes',
       permits: [
         'read:user:bitbucket',
         'read:workspace:bitbucket',
@@ -129,7 +129,7 @@ export const PROVIDERS: Readonly<Record<ServiceProvider, Provider>> = {
     ways: ['token', 'oauth'],
     address: 'https://gitea.example.com',
     token: {
-      name: 'access token',
+      name: 'an access token',
       permits: ['repository (read and write)', 'issue (read and write)', 'organization (read)', 'user (read)'],
       note: 'Its user has to be an administrator of the repository, to create webhooks.',
       path: '/user/settings/applications',
@@ -142,7 +142,7 @@ export const PROVIDERS: Readonly<Record<ServiceProvider, Provider>> = {
     text: 'Any git server',
     ways: ['token', 'ssh-key'],
     address: 'https://git.example.com',
-    token: { name: 'password or token', permits: [], path: null },
+    token: { name: 'the password or a token of the user', permits: [], path: null },
     username: 'Username',
     identifier: 'acme/network.git',
     createsWebhooks: false,
