@@ -3,7 +3,7 @@ import { agentPoolSchema } from './agent-pools.ts'
 import { configurationVersionSchema, ingressAttributesSchema } from './configuration-versions.ts'
 import { entitlementSetSchema } from './entitlement-sets.ts'
 import { membershipSchema } from './memberships.ts'
-import { oauthTokenSchema } from './oauth-clients.ts'
+import { oauthClientSchema, oauthTokenSchema } from './oauth-clients.ts'
 import { organizationSchema } from './organizations.ts'
 import { applySchema, planSchema } from './plans.ts'
 import { projectSchema } from './projects.ts'
@@ -152,6 +152,8 @@ export const vcsDecisionIncludes = {
   workspace: workspaceSchema,
   run: runSchema,
 } as const satisfies IncludeTable
+
+export const vcsEventIncludes: IncludeTable = { oauth_client: oauthClientSchema }
 
 export const agentPoolIncludes: IncludeTable = {
   workspaces: workspaceSchema,

@@ -94,7 +94,9 @@ export const oauthClientSchema = resource('oauth-clients', {
     'http-url': nullable.string,
     'api-url': nullable.string,
     'callback-url': nullable.string.describe('to register with the host as the redirect URL of the OAuth application'),
-    'connect-path': nullable.string.describe('path that starts the authorization in a browser; null once connected'),
+    'connect-path': nullable.string.describe(
+      'path that starts the authorization in a browser; null while connected, and without a key',
+    ),
     key: nullable.string,
     secret: z.null().describe('always null: write-only'),
     'rsa-public-key': nullable.string,
@@ -165,6 +167,12 @@ export type ConnectionTestResource = Written<typeof connectionTestSchema>
 export const authorizedRepoSchema = resource('authorized-repos', {
   attributes: { name: z.string(), 'display-identifier': z.string() },
   relationships: { 'oauth-token': hasOne('oauth-tokens') },
+})
+
+/** `next-page` is null on the last page; hosts do not count. */
+export const authorizedReposSchema = z.strictObject({
+  data: z.array(authorizedRepoSchema),
+  meta: z.strictObject({ 'next-page': z.int().nullable() }),
 })
 
 export const vcsOrganizationSchema = resource('vcs-organization', { attributes: { name: z.string() } })

@@ -24,10 +24,13 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
+import { browserRoutes } from './repositories/connections/browser-routes.ts'
 import { connectionRoutes } from './repositories/connections/routes.ts'
 import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
 import { vcsDeliveryLoaders, vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
+import { hostRepositoryRoutes } from './repositories/host-repositories/routes.ts'
+import { vcsEventJobs, vcsEventRoutes } from './repositories/vcs-events/routes.ts'
 import { webhookJobs, webhookReactions } from './repositories/webhooks/jobs.ts'
 import { vcsRepositoryRoutes } from './repositories/webhooks/routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
@@ -101,6 +104,7 @@ export const ROUTES: readonly Routes[] = [
   auditTrailRoutes,
   avatarRoutes,
   backingDataRoutes,
+  browserRoutes,
   changeRoutes,
   commentRoutes,
   configurationVersions.configurationVersionRoutes,
@@ -108,6 +112,7 @@ export const ROUTES: readonly Routes[] = [
   workspaces.consumerRoutes,
   dataRetentionRoutes,
   gitRequestRoutes,
+  hostRepositoryRoutes,
   memberships.membershipRoutes,
   invitationRoutes,
   oauthClientRoutes,
@@ -149,6 +154,7 @@ export const ROUTES: readonly Routes[] = [
   userRoutes,
   userTokenRoutes,
   vcsDeliveryRoutes,
+  vcsEventRoutes,
   vcsRepositoryRoutes,
   webhookRoutes,
   legacyVariableRoutes,
@@ -227,5 +233,6 @@ export const JOBS: readonly JobHandler[] = [
   ...taskResultJobs,
   ...connectionJobs,
   ...vcsDeliveryJobs,
+  ...vcsEventJobs,
   ...webhookJobs,
 ]

@@ -7,7 +7,7 @@ import type {
 } from '@groundstate/contract/oauth-clients'
 import type { projectSchema } from '@groundstate/contract/projects'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
-import type { vcsEventSchema } from '@groundstate/contract/vcs-deliveries'
+import type { vcsEventSchema } from '@groundstate/contract/vcs-events'
 import type { vcsRepositorySchema, webhookSecretSchema } from '@groundstate/contract/vcs-repositories'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'

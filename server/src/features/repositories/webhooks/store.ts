@@ -39,6 +39,17 @@ export async function listUsedRepositories(db: Db, clientId: string, page: Page)
   return readPaged(page, list, all)
 }
 
+/** The id of the connection of a repository; undefined for an installation of the GitHub App. */
+export async function findClientId(db: Db, repositoryId: string) {
+  const found = await db
+    .selectFrom('repositories as r')
+    .innerJoin('oauth_tokens as t', 't.id', 'r.oauth_token_id')
+    .select('t.oauth_client_id')
+    .where('r.id', '=', repositoryId)
+    .executeTakeFirst()
+  return found?.oauth_client_id
+}
+
 /** Deletes a repository that no workspace uses; undefined if one does. */
 export async function deleteUnusedRepository(db: Db, id: string): Promise<RepositoryRow | undefined> {
   return db

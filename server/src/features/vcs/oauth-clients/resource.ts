@@ -23,7 +23,7 @@ export function oauthClientResource(row: OAuthClientRow, { baseUrl, affected }: 
       'http-url': row.http_url,
       'api-url': row.api_url,
       'callback-url': `${baseUrl}${authorization}/callback`,
-      'connect-path': isConnected ? null : authorization,
+      'connect-path': row.key === null || (isConnected && row.failure === null) ? null : authorization,
       key: row.key,
       secret: null,
       'rsa-public-key': row.rsa_public_key,

@@ -33,8 +33,7 @@ export async function checkRepository(ctx: Ctx, { connection, ...request }: Repo
       `${POINTER}/${name}`,
     )
   const host = hostOf(found.service_provider)
-  const httpUrl = found.http_url ?? host.addresses(undefined)?.httpUrl ?? ''
-  return { host, urls: urlsOf(host, { httpUrl, identifier: request.identifier }) }
+  return { host, urls: urlsOf(host, { httpUrl: found.http_url, identifier: request.identifier }) }
 }
 
 /** Throws `invalid` for an identifier that the host cannot have, whose segments would become parts of other URLs. */
