@@ -115,9 +115,9 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await page.getByRole('option', { name: 'acme/storage' }).waitFor()
     await page.getByPlaceholder('acme/network').fill('netw')
     await page.getByRole('option', { name: 'acme/network' }).click()
-    await page.getByLabel('Branch').fill('stable')
+    await page.getByRole('textbox', { name: 'Branch' }).fill('stable')
     await page.getByLabel('Only when files in directories change').check()
-    await page.getByLabel('Directories').fill('modules')
+    await page.getByRole('textbox', { name: 'Directories' }).fill('modules')
     const settings = await layoutFaults()
     await region(page, 'Repository').getByRole('button', { name: 'Save' }).click()
     await page.getByRole('link', { name: 'acme/network' }).waitFor()
@@ -167,7 +167,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
   test('a connection is replaced and deleted, and its workspaces lose their repository', async () => {
     await open('/connections', 'Connections')
     await page.getByRole('link', { name: 'Gitea and Forgejo' }).click()
-    await page.getByRole('link', { name: 'Settings', exact: true }).last().click()
+    await page.getByRole('navigation', { name: 'Connection' }).getByRole('link', { name: 'Settings' }).click()
     await page.getByLabel('Name (optional)').fill('Work')
     await region(page, 'General').getByRole('button', { name: 'Save' }).click()
     await page.getByRole('heading', { name: 'Work', level: 1 }).waitFor()
@@ -192,7 +192,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await button(page, 'Connect Any git server').click()
     await page.getByRole('heading', { name: 'Git server at git.example.com/srv', level: 1 }).waitFor()
     await openTab(page, server, 'network', '/settings/repository')
-    await page.getByLabel('Connection').selectOption({ index: 1 })
+    await page.getByLabel('Connection').selectOption({ label: 'Git server at git.example.com/srv' })
     await page.getByRole('textbox', { name: 'Repository' }).fill('acme/network.git')
     await region(page, 'Repository').getByRole('button', { name: 'Save' }).click()
     const url = await region(page, 'the webhook URL').textContent()
@@ -237,7 +237,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     const listed = await layoutFaults()
 
     await openTab(page, server, 'network', '/settings/repository')
-    await page.getByLabel('SSH key').selectOption({ label: 'shared modules' })
+    await page.getByRole('combobox', { name: 'SSH key' }).selectOption({ label: 'shared modules' })
     await region(page, 'SSH key').getByRole('button', { name: 'Save' }).click()
     await page.getByText('SSH key saved').waitFor()
     const { data: workspace } = await server.api('GET', '/organizations/main/workspaces/network')
@@ -264,7 +264,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await member.getByText('acme/network.git').first().waitFor()
     const buttons = await member.getByRole('button', { name: /Test|Actions for/ }).count()
     await member.goto(`${server.url}/app/main/connections/new`)
-    await member.getByText('requires the permission to manage VCS settings').waitFor()
+    await member.getByText('requires the permission to manage connections').waitFor()
 
     expect([mayCreate, buttons]).toEqual([0, 0])
     expect(await layoutFaults(member)).toEqual([])
@@ -286,11 +286,20 @@ QyNTUxOQAAACBsmMZhwrHzSBRUQRtWNDaVTBx4JSxHeS1Yy8MvVpCZcA==
 -----END OPENSSH PRIVATE KEY-----`
 
 let shots = 0 // SHOTS
-async function shoot(shown: Page) { // SHOTS
-  for (const [theme, width] of [['light', 1280], ['dark', 1280], ['light', 390]] as const) { // SHOTS
+async function shoot(shown: Page) {
+  // SHOTS
+  for (const [theme, width] of [
+    ['light', 1280],
+    ['dark', 1280],
+    ['light', 390],
+  ] as const) {
+    // SHOTS
     await shown.setViewportSize({ width, height: 900 }) // SHOTS
     await shown.evaluate(`document.documentElement.dataset.theme = '${theme}'`) // SHOTS
-    await shown.screenshot({ path: `${process.env['SHOTS']}/${String(shots).padStart(2, '0')}-${width}-${theme}.png`, fullPage: true }) // SHOTS
+    await shown.screenshot({
+      path: `${process.env['SHOTS']}/${String(shots).padStart(2, '0')}-${width}-${theme}.png`,
+      fullPage: true,
+    }) // SHOTS
   } // SHOTS
   shots += 1 // SHOTS
 } // SHOTS

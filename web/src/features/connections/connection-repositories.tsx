@@ -69,7 +69,7 @@ function RepositoryRow({ connection, repository, mayManage }: RowProps) {
   const name = attributes['display-identifier']
   const isOurs = PROVIDERS[connection.attributes['service-provider']].createsWebhooks
   const url = attributes['webhook-url']
-  const needsHand = status === 'by-hand' || (status === 'failed' && isOurs)
+  const needsHand = status === 'by-hand' || status === 'failed'
   return (
     <li className="space-y-2 px-4 py-2.5">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">

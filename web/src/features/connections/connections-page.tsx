@@ -50,7 +50,7 @@ export function ConnectionsPage() {
             Connect GitHub, GitLab, Bitbucket, Azure DevOps, Gitea or any git server, then choose the repository of a
             workspace in its settings. <DocsLink page="repositories">Repositories</DocsLink>
           </p>
-          {!mayManage && <p>Connecting a host requires the permission to manage VCS settings: ask an owner.</p>}
+          {!mayManage && <p>Connecting a host requires the permission to manage connections: ask an owner.</p>}
         </EmptyState>
       )}
       {data && data.data.length > 0 && (

@@ -39,8 +39,8 @@ export function NewConnectionPage() {
   if (!permissions['can-update-oauth'])
     return (
       <NotFoundPage title="You can’t connect hosts">
-        Connecting a host requires the permission to manage VCS settings: an owner of {organization} can grant it to
-        your team.{' '}
+        Connecting a host requires the permission to manage connections: an owner of {organization} can grant it to your
+        team.{' '}
         <ListLink list="connections" className="text-accent underline">
           All connections
         </ListLink>

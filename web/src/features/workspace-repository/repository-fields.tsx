@@ -115,7 +115,7 @@ export function NoConnections({ mayConnect }: { mayConnect: boolean }) {
             New connection
           </ListLink>
         ) : (
-          'Connecting a host requires the permission to manage VCS settings: ask an owner of the organization.'
+          'Connecting a host requires the permission to manage connections: ask an owner of the organization.'
         )}
       </p>
     </div>
