@@ -147,13 +147,13 @@ export const oauthClientIncludes: IncludeTable = {
   projects: projectSchema,
 }
 
+export const vcsEventIncludes: IncludeTable = { oauth_client: oauthClientSchema }
+
 export const vcsDecisionIncludes = {
   delivery: vcsDeliverySchema,
   workspace: workspaceSchema,
   run: runSchema,
 } as const satisfies IncludeTable
-
-export const vcsEventIncludes: IncludeTable = { oauth_client: oauthClientSchema }
 
 export const agentPoolIncludes: IncludeTable = {
   workspaces: workspaceSchema,

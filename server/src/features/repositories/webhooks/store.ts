@@ -1,6 +1,6 @@
 import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
 import { type Selectable, type Updateable, sql } from 'kysely'
-import type { Db, Page } from '../../../db/db.ts'
+import type { Db, Page, Tx } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -12,6 +12,17 @@ export async function findRepository(db: Db, id: string): Promise<RepositoryRow 
 
 export async function updateRepository(db: Db, id: string, changes: Updateable<Schema['repositories']>) {
   await db.updateTable('repositories').set(changes).where('id', '=', id).execute()
+}
+
+/** The id of the connection of a repository; undefined for an installation of the GitHub App. */
+export async function findClientId(db: Db, repositoryId: string) {
+  const found = await db
+    .selectFrom('repositories as r')
+    .innerJoin('oauth_tokens as t', 't.id', 'r.oauth_token_id')
+    .select('t.oauth_client_id')
+    .where('r.id', '=', repositoryId)
+    .executeTakeFirst()
+  return found?.oauth_client_id
 }
 
 export type UsedRepository = Awaited<ReturnType<typeof listUsedRepositories>>['rows'][number]
@@ -39,19 +50,10 @@ export async function listUsedRepositories(db: Db, clientId: string, page: Page)
   return readPaged(page, list, all)
 }
 
-/** The id of the connection of a repository; undefined for an installation of the GitHub App. */
-export async function findClientId(db: Db, repositoryId: string) {
-  const found = await db
-    .selectFrom('repositories as r')
-    .innerJoin('oauth_tokens as t', 't.id', 'r.oauth_token_id')
-    .select('t.oauth_client_id')
-    .where('r.id', '=', repositoryId)
-    .executeTakeFirst()
-  return found?.oauth_client_id
-}
-
 /** Deletes a repository that no workspace uses; undefined if one does. */
-export async function deleteUnusedRepository(db: Db, id: string): Promise<RepositoryRow | undefined> {
+export async function deleteUnusedRepository(db: Tx, id: string): Promise<RepositoryRow | undefined> {
+  // Only a statement after the lock sees a workspace that is being connected.
+  await db.selectFrom('repositories').select('id').where('id', '=', id).forUpdate().execute()
   return db
     .deleteFrom('repositories')
     .where('id', '=', id)
