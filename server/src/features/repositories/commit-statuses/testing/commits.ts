@@ -165,10 +165,12 @@ export async function connectRepository(app: TestApp, routes: HostRoutes = gitea
     return runId
   }
 
-  /** Runs the jobs that are due, debounced ones too. */
+  /** Runs the jobs that are due, debounced ones too, and those that they lead to. */
   const runJobs = async () => {
-    app.clock.advance(15_000)
-    await app.runJobs()
+    for (let round = 0; round < 2; round++) {
+      app.clock.advance(15_000)
+      await app.runJobs()
+    }
   }
   await app.runJobs()
   return {
