@@ -223,7 +223,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await button(page, 'New SSH key').first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('modules')
-    await dialog.getByLabel('Private key').fill('not a key')
+    await dialog.getByLabel('Private key').fill('ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGyYxm')
     await dialog.getByRole('button', { name: 'Create SSH key' }).click()
     const refusal = await dialog.getByRole('alert').textContent()
     await dialog.getByLabel('Private key').fill(KEY)
@@ -247,7 +247,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await button(page, 'Delete shared modules').click()
     await page.getByRole('heading', { name: 'No SSH keys yet' }).waitFor()
 
-    expect(refusal).toContain('private key')
+    expect(refusal).toContain('it is a public key')
     expect(workspace.relationships['ssh-key'].data).not.toBeNull()
     expect([...empty, ...listed]).toEqual([])
     expect(faults).toEqual([])

@@ -172,7 +172,9 @@ export function ReportingFields({ provider, draft }: { provider: ServiceProvider
         hint={
           <>
             For hosts that can’t reach this server: it asks for new commits instead of waiting for webhooks.{' '}
-            <DocsLink page="repositories">Repositories</DocsLink>
+            <DocsLink page="repositories" anchor="hosts-that-cannot-reach-the-server">
+              How it works
+            </DocsLink>
           </>
         }
         {...draft.check('polling')}

@@ -149,7 +149,7 @@ function HookExample() {
         <p className="text-dim">
           A hook sends each push to the webhook URL, signed with its secret: create one with <i>New webhook secret</i>.
           Without a hook, turn on <i>Poll for changes</i> in the settings.{' '}
-          <DocsLink page="repositories">Repositories</DocsLink>
+          <DocsLink page="git">Any git server</DocsLink>
         </p>
         <CodeBlock label="the post-receive hook" code={POST_RECEIVE} />
       </div>

@@ -12,6 +12,7 @@ import { RelativeTime } from '../../components/time.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { ConnectionStatus } from './connection-status.tsx'
 import { type Connection, useConnections } from './connections.ts'
+import { InstallationsCard } from './installations-card.tsx'
 import { PROVIDERS, connectionName } from './providers.ts'
 
 const route = getRouteApi('/frame/app/$organization/connections')
@@ -56,6 +57,9 @@ export function ConnectionsPage() {
       {data && data.data.length > 0 && (
         <Table label={`Connections of ${organization}`} rows={data.data} columns={columnsOf(organization)} />
       )}
+      <div className="mt-4 empty:hidden">
+        <InstallationsCard organization={organization} mayManage={mayManage} />
+      </div>
       <Pager
         pagination={data?.meta.pagination}
         onPage={(page) => void navigate({ search: { page: page === 1 ? undefined : page } })}

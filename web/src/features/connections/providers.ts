@@ -21,6 +21,8 @@ type Provider = {
   oauth?: { path: string; scopes?: string }
   /** What identifies a repository. */
   identifier: string
+  /** The page of the documentation. */
+  guide: string
   /** Created by this server through the API. */
   createsWebhooks: boolean
 }
@@ -37,6 +39,7 @@ const GITHUB: Provider = {
   },
   oauth: { path: '/settings/applications/new' },
   identifier: 'acme/network',
+  guide: 'github',
   createsWebhooks: true,
 }
 const GITLAB: Provider = {
@@ -51,6 +54,7 @@ const GITLAB: Provider = {
   },
   oauth: { path: '/-/user_settings/applications', scopes: 'api' },
   identifier: 'acme/platform/network',
+  guide: 'gitlab',
   createsWebhooks: true,
 }
 const GITLAB_SELF_MANAGED: Provider = { ...GITLAB, text: 'GitLab self-managed', address: 'https://gitlab.example.com' }
@@ -66,6 +70,7 @@ const BITBUCKET_DATA_CENTER: Provider = {
   },
   username: 'Username',
   identifier: 'ACME/network',
+  guide: 'bitbucket-data-center',
   createsWebhooks: true,
 }
 const AZURE_DEVOPS: Provider = {
@@ -79,6 +84,7 @@ const AZURE_DEVOPS: Provider = {
     path: null,
   },
   identifier: 'acme/platform/_git/network',
+  guide: 'azure-devops',
   createsWebhooks: true,
 }
 
@@ -112,6 +118,7 @@ export const PROVIDERS: Readonly<Record<ServiceProvider, Provider>> = {
     username: 'Email of the token’s user',
     oauth: { path: '/account/settings', scopes: 'Account, Repositories, Pull requests and Webhooks' },
     identifier: 'acme/network',
+    guide: 'bitbucket-cloud',
     createsWebhooks: true,
   },
   bitbucket_server: BITBUCKET_DATA_CENTER,
@@ -136,6 +143,7 @@ export const PROVIDERS: Readonly<Record<ServiceProvider, Provider>> = {
     },
     oauth: { path: '/user/settings/applications' },
     identifier: 'acme/network',
+    guide: 'gitea',
     createsWebhooks: true,
   },
   git: {
@@ -145,6 +153,7 @@ export const PROVIDERS: Readonly<Record<ServiceProvider, Provider>> = {
     token: { name: 'the password or a token of the user', permits: [], path: null },
     username: 'Username',
     identifier: 'acme/network.git',
+    guide: 'git',
     createsWebhooks: false,
   },
 }

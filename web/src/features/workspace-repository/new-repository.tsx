@@ -1,11 +1,11 @@
 import { useState } from 'react'
-import { CODE_INPUT, RadioField, TextField, fieldError } from '../../components/form.tsx'
+import { RadioField } from '../../components/form.tsx'
 import { FieldAlert } from '../../components/inline-form.tsx'
 import { ListLink } from '../../components/links.tsx'
 import { useDraft } from '../../components/settings-form.tsx'
 import { useUsableConnections } from '../connections/connections.ts'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
-import { RepositoryChoice } from './repository-fields.tsx'
+import { DirectoryField, RepositoryChoice } from './repository-fields.tsx'
 import { NO_REPOSITORY, repositoryProblem, vcsRepo } from './repository-form.ts'
 
 type Source = 'repository' | 'cli'
@@ -28,6 +28,7 @@ export function useNewRepository(organization: string, projectId: string | undef
     return found === undefined
   }
   return {
+    organization,
     connections: connections ?? [],
     mayConnect,
     source,
@@ -84,12 +85,11 @@ export function NewRepositoryFields({ repository, error }: FieldsProps) {
       {source === 'repository' && (
         <>
           <RepositoryChoice draft={{ ...draft, error }} connections={connections} />
-          <TextField
+          <DirectoryField
+            organization={repository.organization}
+            draft={{ ...draft, error }}
             label="Working directory (optional)"
             hint="The directory of the configuration in the repository. Then only changes in it start runs."
-            {...draft.text('directory')}
-            error={fieldError(error, 'working-directory')}
-            {...CODE_INPUT}
           />
           <FieldAlert text={problem && `Please ${problem}.`} />
         </>
