@@ -10,6 +10,7 @@ import { hostOf } from '../../../vcs-hosts/list.ts'
 import { webhookContext } from '../../vcs/repositories/service.ts'
 import { githubAppSettings } from '../connections/github-app.ts'
 import { recordInstallation } from '../connections/installations.ts'
+import type { RepositoryRow } from '../git/store.ts'
 import { recordVcsEvent } from '../vcs-events/record.ts'
 import { decideLater } from './decide-delivery.ts'
 import * as store from './store.ts'
@@ -60,7 +61,7 @@ function keyOf(webhooks: HostWebhooks, request: WebhookRequest) {
   return webhooks.deliveryId(request) ?? createHash('sha256').update(request.body).digest('hex')
 }
 
-type Reported = { repository: store.RepositoryRow; parsed: ParsedWebhook; problem: string | undefined; key: string }
+type Reported = { repository: RepositoryRow; parsed: ParsedWebhook; problem: string | undefined; key: string }
 
 async function storeDelivery(ctx: Ctx, { repository, parsed, problem, key }: Reported) {
   const common = { repository, key, source: 'webhook' as const }
@@ -94,13 +95,13 @@ function parsedOrInvalid<Parsed>(parse: () => Parsed): Parsed {
   }
 }
 
-function problemOf({ identifier }: store.RepositoryRow, parsed: ParsedWebhook) {
+function problemOf({ identifier }: RepositoryRow, parsed: ParsedWebhook) {
   if (parsed.identifier === undefined || parsed.identifier.toLowerCase() === identifier.toLowerCase()) return undefined
   return `the webhook of ${identifier} reported the repository ${parsed.identifier}: remove it there, or connect that repository`
 }
 
 type Received = {
-  repository: Pick<store.RepositoryRow, 'id' | 'organization_id' | 'identifier'>
+  repository: Pick<RepositoryRow, 'id' | 'organization_id' | 'identifier'>
   /** Unique in the repository. */
   key: string
   source: 'webhook' | 'polling' | 'replay'
