@@ -150,6 +150,19 @@ export async function findWebhookRepository(db: Db, webhookPath: string): Promis
   return selectRepositories(db).where('r.webhook_path', '=', webhookPath).executeTakeFirst()
 }
 
+/** The repositories of all organizations that use one through an installation of the GitHub App. */
+export async function listInstallationRepositories(
+  db: Db,
+  { installationId, httpUrl, identifier }: { installationId: number; httpUrl: string; identifier: string },
+): Promise<RepositoryRow[]> {
+  return selectRepositories(db)
+    .where('i.installation_id', '=', installationId)
+    .where('i.http_url', '=', httpUrl)
+    .where(sql<boolean>`lower(r.identifier) = lower(${identifier})`)
+    .orderBy('r.id')
+    .execute()
+}
+
 /** Inserts deliveries; returns the ids of the new ones: a host that got no response sends the same one again. */
 export async function insertDeliveries(tx: Tx, rows: readonly NewRow<'vcs_deliveries'>[]): Promise<string[]> {
   const inserted = await insertRows(tx, 'vcs_deliveries', rows)
