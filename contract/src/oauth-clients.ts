@@ -98,7 +98,9 @@ export const oauthClientSchema = resource('oauth-clients', {
     'http-url': nullable.string,
     'api-url': nullable.string,
     'callback-url': nullable.string.describe('to register with the host as the redirect URL of the OAuth application'),
-    'connect-path': nullable.string.describe('path that starts the authorization in a browser; null once connected'),
+    'connect-path': nullable.string.describe(
+      'path that starts the authorization in a browser; null while connected, and without a key',
+    ),
     key: nullable.string,
     secret: z.null().describe('always null: write-only'),
     'rsa-public-key': nullable.string,
@@ -110,6 +112,9 @@ export const oauthClientSchema = resource('oauth-clients', {
       .optional()
       .describe('names of up to 25 workspaces that use it, with `show_affected_workspaces`'),
     'affected-workspaces-count': z.int().optional().describe('with `show_affected_workspaces`'),
+    'last-delivery-at': nullable.time
+      .optional()
+      .describe('our own: the last time that the host reported something, with `show_affected_workspaces`'),
     'fork-plans-enabled': z
       .boolean()
       .describe('our own: whether pull requests from forks are planned, without sensitive variables'),
@@ -168,6 +173,12 @@ export type ConnectionTestResource = Written<typeof connectionTestSchema>
 export const authorizedRepoSchema = resource('authorized-repos', {
   attributes: { name: z.string(), 'display-identifier': z.string() },
   relationships: { 'oauth-token': hasOne('oauth-tokens') },
+})
+
+/** `next-page` is null on the last page; hosts do not count. */
+export const authorizedReposSchema = z.strictObject({
+  data: z.array(authorizedRepoSchema),
+  meta: z.strictObject({ 'next-page': z.int().nullable() }),
 })
 
 export const vcsOrganizationSchema = resource('vcs-organization', { attributes: { name: z.string() } })

@@ -211,6 +211,42 @@ export const SETTINGS = {
     doc: 'whether users may sign in with a password; takes precedence over the web UI',
     shown: 'as set in the web UI, on by default',
   },
+  githubAppId: {
+    schema: z.string().regex(/^\d+$/, 'it must be the number of the app').optional(),
+    doc: 'id of the GitHub App through which organizations connect; with it, the following settings of the app must be set',
+  },
+  githubAppSlug: {
+    schema: z.string().optional(),
+    doc: 'name of the GitHub App in its URL, `https://github.com/apps/<slug>`',
+  },
+  githubAppUrl: {
+    schema: baseAddress.default('https://github.com'),
+    doc: 'address of GitHub, or of GitHub Enterprise',
+  },
+  githubAppPrivateKey: {
+    schema: z
+      .string()
+      .transform((text) => text.replaceAll(String.raw`\n`, '\n'))
+      .optional(),
+    doc: 'private key of the GitHub App in PEM; line breaks may be written as `\\n`',
+    secret: true,
+  },
+  githubAppPrivateKeyFile: {
+    schema: z.string().optional(),
+    doc: 'file with that key, as GitHub issues it',
+    file: { begin: 'PRIVATE KEY', what: 'private key in PEM' },
+  },
+  githubAppClientId: { schema: z.string().optional(), doc: 'client id of the GitHub App' },
+  githubAppClientSecret: {
+    schema: z.string().optional(),
+    doc: 'client secret of the GitHub App, to verify that a person may use an installation',
+    secret: true,
+  },
+  githubAppWebhookSecret: {
+    schema: z.string().optional(),
+    doc: 'secret of the webhook of the GitHub App',
+    secret: true,
+  },
   smtpUrl: {
     schema: z
       .url({ protocol: /^smtps?$/, error: MAIL_SERVER })

@@ -68,7 +68,7 @@ type Execution = { file: string; signal: AbortSignal }
 async function execute({ remote, operation }: GitRequest, claims: GitClaims, given: Execution): Promise<ReportGit> {
   const { workDir, certificates, log } = claims
   const network: GitNetwork = {
-    checkAddress: permittedAddresses,
+    checkAddress: async ({ host }) => permittedAddresses(host),
     caFile: certificates,
     knownHostsFile: join(workDir, 'known_hosts'),
   }

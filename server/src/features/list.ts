@@ -25,14 +25,18 @@ import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
 import { commitStatusJobs, commitStatusReactions } from './repositories/commit-statuses/jobs.ts'
+import { browserRoutes } from './repositories/connections/browser-routes.ts'
 import { connectionRoutes } from './repositories/connections/routes.ts'
 import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
-import { vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
+import { vcsDeliveryLoaders, vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
 import { vcsDeliveryExpiryJobs } from './repositories/deliveries/service.ts'
+import { hostRepositoryRoutes } from './repositories/host-repositories/routes.ts'
 import { reviewedPlanJobs, reviewedPlanReactions } from './repositories/reviewed-plans/jobs.ts'
 import { reviewedPlanRoutes } from './repositories/reviewed-plans/routes.ts'
+import { vcsEventJobs, vcsEventRoutes } from './repositories/vcs-events/routes.ts'
 import { webhookJobs, webhookReactions } from './repositories/webhooks/jobs.ts'
+import { vcsRepositoryRoutes } from './repositories/webhooks/routes.ts'
 import { engineResponsesRoutes } from './runs/agent-jobs/engine-response-routes.ts'
 import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
 import { commentLoaders, commentRoutes } from './runs/comments/routes.ts'
@@ -104,6 +108,7 @@ export const ROUTES: readonly Routes[] = [
   auditTrailRoutes,
   avatarRoutes,
   backingDataRoutes,
+  browserRoutes,
   changeRoutes,
   commentRoutes,
   configurationVersions.configurationVersionRoutes,
@@ -111,6 +116,7 @@ export const ROUTES: readonly Routes[] = [
   workspaces.consumerRoutes,
   dataRetentionRoutes,
   gitRequestRoutes,
+  hostRepositoryRoutes,
   memberships.membershipRoutes,
   invitationRoutes,
   oauthClientRoutes,
@@ -153,6 +159,8 @@ export const ROUTES: readonly Routes[] = [
   userRoutes,
   userTokenRoutes,
   vcsDeliveryRoutes,
+  vcsEventRoutes,
+  vcsRepositoryRoutes,
   webhookRoutes,
   legacyVariableRoutes,
   variableRoutes,
@@ -207,6 +215,7 @@ export const LOADERS: readonly Loader[] = [
   ...userLoaders,
   ...variableLoaders,
   ...variableSets.variableSetLoaders,
+  ...vcsDeliveryLoaders,
   ...workspaces.workspaceLoaders,
   ...workspaceTags.workspaceTagLoaders,
   ...workspaceTaskLoaders,
@@ -234,5 +243,6 @@ export const JOBS: readonly JobHandler[] = [
   ...connectionJobs,
   ...vcsDeliveryExpiryJobs,
   ...vcsDeliveryJobs,
+  ...vcsEventJobs,
   ...webhookJobs,
 ]

@@ -28,6 +28,14 @@ export async function requireDelivery(ctx: Ctx, id: string, permission: Organiza
   return delivery
 }
 
+/** The deliveries that the actor may see, for includes. */
+export async function listReadableDeliveries(ctx: Ctx, ids: readonly string[]) {
+  const deliveries = await store.findDeliveries(ctx.db, ids)
+  const organizations = await listReadableOrganizations(ctx, [...new Set(deliveries.map((row) => row.organization_id))])
+  const readable = new Set(organizations.flatMap(({ id, can }) => (can.has('vcs-settings:read') ? id : [])))
+  return deliveries.filter((row) => readable.has(row.organization_id))
+}
+
 export async function listDecisions(ctx: Ctx, deliveryId: string, page: Page) {
   const { id } = await requireDelivery(ctx, deliveryId, 'vcs-settings:read')
   return store.listDecisions(ctx.db, ctx.actor, { deliveryId: id, page })

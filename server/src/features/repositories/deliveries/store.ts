@@ -88,15 +88,21 @@ export async function finishDelivery(db: Db, id: string, now: Date) {
   await db.updateTable('vcs_deliveries').set({ status: 'decided', decided_at: now }).where('id', '=', id).execute()
 }
 
-export type RepositoryRow = Selectable<Schema['repositories']> & { service_provider: ServiceProvider }
+export type RepositoryRow = Selectable<Schema['repositories']> & {
+  service_provider: ServiceProvider
+  /** Null for an installation of the GitHub App. */
+  oauth_client_id: string | null
+}
 
 function selectRepositories(db: Db) {
   return db
     .selectFrom('repositories as r')
     .leftJoin('oauth_tokens as t', 't.id', 'r.oauth_token_id')
     .leftJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
+    .leftJoin('github_app_installations as i', 'i.id', 'r.github_app_installation_id')
     .selectAll('r')
-    .select(sql<ServiceProvider>`coalesce(c.service_provider, 'github')`.as('service_provider'))
+    .select('t.oauth_client_id')
+    .select(sql<ServiceProvider>`coalesce(c.service_provider, i.service_provider)`.as('service_provider'))
 }
 
 /** The repository of a webhook's URL, with its kind of host. */
@@ -148,6 +154,14 @@ function selectDeliveries(db: Db) {
 
 export async function findDelivery(db: Db, id: string): Promise<DeliveryRow | undefined> {
   return selectDeliveries(db).where('d.id', '=', id).executeTakeFirst()
+}
+
+export async function findDeliveries(db: Db, ids: readonly string[]): Promise<DeliveryRow[]> {
+  if (ids.length === 0) return []
+  return selectDeliveries(db)
+    .where(sql<boolean>`d.id = any(${ids})`)
+    .orderBy('d.id')
+    .execute()
 }
 
 export type DeliveryFilter = {

@@ -10,10 +10,11 @@ export type ConnectionKey = { tokenId: string } | { installationId: string }
 export const repositoryColumn = sql<WorkspaceRepository | null>`case when w.repository_id is not null then (
   select jsonb_build_object('identifier', r.identifier, 'display_identifier', r.display_identifier, 'page_url', r.page_url,
            'default_branch', r.default_branch, 'token_id', r.oauth_token_id, 'installation_id', r.github_app_installation_id,
-           'webhook_path', r.webhook_path, 'service_provider', coalesce(c.service_provider, 'github'))
+           'webhook_path', r.webhook_path, 'service_provider', coalesce(c.service_provider, i.service_provider))
     from repositories r
     left join oauth_tokens t on t.id = r.oauth_token_id
     left join oauth_clients c on c.id = t.oauth_client_id
+    left join github_app_installations i on i.id = r.github_app_installation_id
    where r.id = w.repository_id) end`
 
 export type WorkspaceRepository = {
@@ -35,7 +36,7 @@ export async function findConnectionFor(db: Db, { organizationId, projectId }: S
   if ('installationId' in key) {
     return db
       .selectFrom('github_app_installations')
-      .select([sql<ServiceProvider>`'github'`.as('service_provider'), sql<string | null>`null`.as('http_url')])
+      .select([sql<ServiceProvider>`service_provider`.as('service_provider'), 'http_url'])
       .select(sql<boolean>`true`.as('is_open'))
       .where('id', '=', key.installationId)
       .where('organization_id', '=', organizationId)
@@ -46,10 +47,7 @@ export async function findConnectionFor(db: Db, { organizationId, projectId }: S
   return db
     .selectFrom('oauth_tokens as t')
     .innerJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
-    .select([
-      sql<ServiceProvider>`c.service_provider`.as('service_provider'),
-      sql<string | null>`c.http_url`.as('http_url'),
-    ])
+    .select([sql<ServiceProvider>`c.service_provider`.as('service_provider'), 'c.http_url'])
     .select(isOpen.as('is_open'))
     .where('t.id', '=', key.tokenId)
     .where('c.organization_id', '=', organizationId)
