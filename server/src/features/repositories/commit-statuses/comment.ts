@@ -12,8 +12,8 @@ import type { ReportRow, ReportedRun } from './store.ts'
  */
 
 export type WorkspaceReport = ReportRow & {
-  /** The first changes of the plan, and the number of all; null if they are unknown. */
-  plan: { changes: readonly PlanChange[]; total: number } | null
+  /** The first changes of the plan, and the number of all; null if they are unknown, `unread` before they have been read. */
+  plan: { changes: readonly PlanChange[]; total: number } | null | 'unread'
   review: { result: ReviewResult; differences: readonly PlanDifference[]; difference_count: number } | null
 }
 type Executed = WorkspaceReport & { run: ReportedRun }
@@ -45,9 +45,10 @@ export function pullRequestComment({ baseUrl, reports, format }: Comment): strin
   return text + sectionsText(sections, format, format.maxLength - text.length)
 }
 
-function isWorthTelling({ run, reason }: WorkspaceReport) {
+function isWorthTelling({ run, reason, kind, plan }: WorkspaceReport) {
   if (!run) return reason === 'merge-conflict'
-  return isEnded(run.status) || run.plan.status === 'finished'
+  if (run.plan.status === 'finished') return kind === 'run' || plan !== 'unread'
+  return isEnded(run.status)
 }
 
 /** Space for a line about what was cut off, in UTF-16 units. */
@@ -108,16 +109,19 @@ const andMore = (count: number) => `and ${count} more`
 type Section = { title: string; url: string; lines: readonly string[]; unlisted: number }
 
 function sectionsText(sections: readonly Section[], { rendersHtml }: Format, max: number) {
-  let left = max
-  return sections
-    .map((section, index) => {
-      // What one section does not need is left to the next ones.
-      const text = sectionText(section, rendersHtml, Math.floor(left / Math.min(sections.length - index, 5)))
-      if (text.length > left - MORE_LENGTH) return ''
-      left -= text.length
-      return text
-    })
-    .join('')
+  let left = max - MORE_LENGTH
+  let omitted = 0
+  const texts = sections.map((section, index) => {
+    // What one section does not need is left to the next ones.
+    const text = sectionText(section, rendersHtml, Math.floor(left / Math.min(sections.length - index, 5)))
+    if (text.length > left) {
+      omitted += 1
+      return ''
+    }
+    left -= text.length
+    return text
+  })
+  return `${texts.join('')}${omitted > 0 ? `\n\nThe changes in ${omitted} more workspaces are on the pages of their runs.` : ''}`
 }
 
 function sectionText({ title, url, lines, unlisted }: Section, rendersHtml: boolean, max: number) {
@@ -146,8 +150,9 @@ function groupOf({ actions, mode, isImport }: PlanChange): (typeof GROUPS)[numbe
 }
 
 function changesOf(baseUrl: string, { plan, run, ...report }: Executed): Section[] {
-  const changes = plan?.changes.filter(({ mode }) => mode !== 'data') ?? []
-  if (!plan || changes.length === 0) return []
+  if (plan === null || plan === 'unread') return []
+  const changes = plan.changes.filter(({ mode }) => mode !== 'data')
+  if (changes.length === 0) return []
   const groups = Map.groupBy(changes, groupOf)
   const lines = GROUPS.flatMap((group) => {
     const members = groups.get(group) ?? []

@@ -64,7 +64,7 @@ async function readReports(ctx: Ctx, key: store.PullRequestKey): Promise<Workspa
   const compared = new Map(reviews.map((row) => [row.run_id, row]))
   return rows.map((row) => {
     const id = row.run?.id ?? ''
-    return { ...row, plan: plans.get(id) ?? null, review: compared.get(id) ?? null }
+    return { ...row, plan: plans.has(id) ? (plans.get(id) ?? null) : 'unread', review: compared.get(id) ?? null }
   })
 }
 

@@ -47,7 +47,8 @@ export function describeRun(run: ReportedRun): Described {
     case 'needs_approval':
       // A decision about a task, or about the plan.
       return { state: 'pending', text: `${planText(run)}; ${decisionText(run.status)}` }
-    default: {
+    case 'running':
+    case 'waiting': {
       const isWaiting = awaits === 'queue' && run.plan.status === 'pending'
       return { state: 'pending', text: isWaiting ? 'waiting for its turn in the workspace' : label }
     }

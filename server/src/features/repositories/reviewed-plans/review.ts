@@ -109,20 +109,15 @@ function reviewChange({ run }: LockedRun, review: store.Review | undefined): Cha
   // A user was faster.
   if (isEnded(run.status) || run.confirmed_at !== null) return { run: settled }
   const number = `#${review?.pullRequest?.number}`
-  switch (review?.result) {
-    case 'identical': {
-      const description = `identical to the plan reviewed in ${number}`
-      return { run: { ...settled, auto_apply: true }, events: [{ action: 'confirmed', description }] }
-    }
-    case 'different': {
-      const description = `${review.differenceCount} changes differ from the plan reviewed in ${number}: the run waits for confirmation`
-      return { run: { ...settled, auto_apply: false }, events: [{ action: 'review_different', description }] }
-    }
-    case 'unknown': {
-      const description = `the plan could not be compared with the one reviewed in ${number}: the run waits for confirmation`
-      return { run: { ...settled, auto_apply: false }, events: [{ action: 'review_unknown', description }] }
-    }
-    default:
-      return { run: settled }
+  if (review?.result === 'identical') {
+    const description = `identical to the plan reviewed in ${number}`
+    return { run: { ...settled, auto_apply: true }, events: [{ action: 'confirmed', description }] }
   }
+  if (review?.result !== 'different' && review?.result !== 'unknown') return { run: settled }
+  const why =
+    review.result === 'different'
+      ? `${review.differenceCount} changes differ from the plan reviewed in ${number}`
+      : `the plan could not be compared with the one reviewed in ${number}`
+  const description = `${why}: the run waits for confirmation`
+  return { run: { ...settled, auto_apply: false }, events: [{ action: 'review_failed', description }] }
 }
