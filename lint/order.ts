@@ -18,7 +18,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'authentication-tokens',
     'sso',
   ],
-  vcs: ['ssh-keys', 'oauth-clients', 'repositories'],
+  vcs: ['ssh-keys', 'oauth-clients', 'github-app-installations', 'repositories'],
   workspaces: ['workspaces', 'workspace-tags', 'team-access', 'variables', 'variable-sets'],
   states: [
     'state-versions',
@@ -44,9 +44,10 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'organization-overviews',
   ],
   repositories: [
+    'vcs-events',
     'connections',
-    'webhooks',
     'git',
+    'webhooks',
     'deliveries',
     'polling',
     'host-repositories',

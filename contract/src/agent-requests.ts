@@ -88,6 +88,7 @@ export const GIT_ERROR_KINDS = [
   'unreachable',
   'too-large',
   'conflict',
+  'forbidden',
   'invalid',
   'timed-out',
 ] as const

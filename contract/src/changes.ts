@@ -22,6 +22,7 @@ export const CHANGE_TYPES = [
   'agent-pools',
   /** A connection to a host of repositories, and its token. */
   'oauth-clients',
+  'github-app-installations',
   'ssh-keys',
   /** What a host reported about a repository, and what was decided. */
   'vcs-deliveries',

@@ -3,7 +3,7 @@ import { agentPoolSchema } from './agent-pools.ts'
 import { configurationVersionSchema, ingressAttributesSchema } from './configuration-versions.ts'
 import { entitlementSetSchema } from './entitlement-sets.ts'
 import { membershipSchema } from './memberships.ts'
-import { oauthTokenSchema } from './oauth-clients.ts'
+import { oauthClientSchema, oauthTokenSchema } from './oauth-clients.ts'
 import { organizationSchema } from './organizations.ts'
 import { applySchema, planSchema } from './plans.ts'
 import { projectSchema } from './projects.ts'
@@ -18,6 +18,7 @@ import { taskStageSchema } from './task-stages.ts'
 import { teamSchema } from './teams.ts'
 import { invitedUserSchema, memberUserSchema, userSchema } from './users.ts'
 import { variableSchema } from './variables.ts'
+import { vcsDeliverySchema } from './vcs-deliveries.ts'
 import { workspaceSchema } from './workspaces.ts'
 
 /** The resources that each path of `include` adds, as well as those along it; null for a path that clients request but that adds nothing here. */
@@ -145,6 +146,14 @@ export const oauthClientIncludes: IncludeTable = {
   oauth_tokens: oauthTokenSchema,
   projects: projectSchema,
 }
+
+export const vcsEventIncludes: IncludeTable = { oauth_client: oauthClientSchema }
+
+export const vcsDecisionIncludes = {
+  delivery: vcsDeliverySchema,
+  workspace: workspaceSchema,
+  run: runSchema,
+} as const satisfies IncludeTable
 
 export const agentPoolIncludes: IncludeTable = {
   workspaces: workspaceSchema,

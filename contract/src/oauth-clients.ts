@@ -40,7 +40,11 @@ const address = (protocol: RegExp, error: string) =>
     .url({ protocol, error })
     .max(2000)
     .transform((url) => url.replace(/\/+$/, ''))
-const secret = z.string().min(1).max(10_000)
+/** Clients send an empty text instead of nothing. */
+const secret = z
+  .string()
+  .max(10_000)
+  .transform((text) => text || undefined)
 
 const attributes = z.object({
   name: z.string().trim().max(255).nullish(),
@@ -53,8 +57,8 @@ const attributes = z.object({
   key: z.string().max(1000).nullish(),
   secret: secret.nullish(),
   'rsa-public-key': z.string().max(10_000).nullish(),
-  /** The private key for ssh, of hosts that are used through ssh. */
-  'private-key': privateKey.nullish(),
+  /** The private key with which git fetches over ssh. */
+  'private-key': z.union([z.literal('').transform(() => undefined), privateKey('private-key')]).nullish(),
   'ado-entra-tenant-id': z.string().max(255).nullish(),
   /** An access token that the host has issued: with it, no browser is needed to connect. */
   'oauth-token-string': secret.nullish(),
@@ -94,7 +98,9 @@ export const oauthClientSchema = resource('oauth-clients', {
     'http-url': nullable.string,
     'api-url': nullable.string,
     'callback-url': nullable.string.describe('to register with the host as the redirect URL of the OAuth application'),
-    'connect-path': nullable.string.describe('path that starts the authorization in a browser; null once connected'),
+    'connect-path': nullable.string.describe(
+      'path that starts the authorization in a browser; null while connected, and without a key',
+    ),
     key: nullable.string,
     secret: z.null().describe('always null: write-only'),
     'rsa-public-key': nullable.string,
@@ -106,6 +112,9 @@ export const oauthClientSchema = resource('oauth-clients', {
       .optional()
       .describe('names of up to 25 workspaces that use it, with `show_affected_workspaces`'),
     'affected-workspaces-count': z.int().optional().describe('with `show_affected_workspaces`'),
+    'last-delivery-at': nullable.time
+      .optional()
+      .describe('our own: the last time that the host reported something, with `show_affected_workspaces`'),
     'fork-plans-enabled': z
       .boolean()
       .describe('our own: whether pull requests from forks are planned, without sensitive variables'),
@@ -128,12 +137,14 @@ export const oauthClientSchema = resource('oauth-clients', {
 })
 export type OAuthClientResource = Written<typeof oauthClientSchema>
 
-export const updateOAuthTokenBody = requestBody('oauth-tokens', z.object({ 'ssh-key': privateKey.nullish() }))
+export const updateOAuthTokenBody = requestBody(
+  'oauth-tokens',
+  z.object({ 'ssh-key': privateKey('Ssh key').nullish() }),
+)
 export type UpdateOAuthToken = z.infer<typeof updateOAuthTokenBody>['data']['attributes']
 
 export const oauthTokenSchema = linkedResource('oauth-tokens', {
   attributes: {
-    uid: z.string(),
     'created-at': timestamp,
     'service-provider-user': nullable.string,
     'has-ssh-key': z.boolean(),
@@ -162,6 +173,12 @@ export type ConnectionTestResource = Written<typeof connectionTestSchema>
 export const authorizedRepoSchema = resource('authorized-repos', {
   attributes: { name: z.string(), 'display-identifier': z.string() },
   relationships: { 'oauth-token': hasOne('oauth-tokens') },
+})
+
+/** `next-page` is null on the last page; hosts do not count. */
+export const authorizedReposSchema = z.strictObject({
+  data: z.array(authorizedRepoSchema),
+  meta: z.strictObject({ 'next-page': z.int().nullable() }),
 })
 
 export const vcsOrganizationSchema = resource('vcs-organization', { attributes: { name: z.string() } })

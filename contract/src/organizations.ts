@@ -100,9 +100,9 @@ const permissions = z.strictObject({
   'can-manage-public-modules': unsupported,
   'can-manage-public-providers': unsupported,
   'can-update-hyok-configuration': unsupported,
-  'can-update-oauth': unsupported,
+  'can-update-oauth': z.boolean(),
   'can-update-sentinel': unsupported,
-  'can-update-ssh-keys': unsupported,
+  'can-update-ssh-keys': z.boolean(),
   'can-view-explorer': unsupported,
   'can-view-hyok-feature-info': unsupported,
 })

@@ -5,6 +5,7 @@ import {
   knownVariables,
   readSettings,
   unknownVariables,
+  variablesOf,
 } from '@groundstate/agent/settings/setting'
 import ipaddr from 'ipaddr.js'
 import { SETTINGS } from './settings.ts'
@@ -13,6 +14,18 @@ import { StartError } from './start-error.ts'
 export type Config = Readonly<Values<typeof SETTINGS>>
 
 export class ConfigError extends StartError {}
+
+function githubAppProblems(values: Partial<Config>) {
+  if (values.githubAppId === undefined) return []
+  const missing = (['Slug', 'ClientId', 'ClientSecret', 'WebhookSecret'] as const).filter(
+    (name) => values[`githubApp${name}`] === undefined,
+  )
+  const hasKey = values.githubAppPrivateKey !== undefined || values.githubAppPrivateKeyFile !== undefined
+  return [...missing, ...(hasKey ? [] : (['PrivateKeyFile'] as const))].map(
+    (name) =>
+      `${variablesOf(`githubApp${name}`, SETTINGS[`githubApp${name}`])[0]}: it must be set when GROUNDSTATE_GITHUB_APP_ID is`,
+  )
+}
 
 /** Whether only this machine can reach the server: it listens on loopback, and no proxy is configured. */
 export function isOnLoopback({ host, baseUrl, trustProxy }: Pick<Config, 'host' | 'baseUrl' | 'trustProxy'>) {
@@ -47,6 +60,7 @@ export function readConfig(env: Sources['env'], flags: Sources['flags'] = {}): C
     )
   if ((values.smtpUrl === undefined) !== (values.mailFrom === undefined))
     problems.push('GROUNDSTATE_SMTP_URL and GROUNDSTATE_MAIL_FROM: both must be set, or neither')
+  problems.push(...githubAppProblems(values))
   const unknown = unknownVariables(env, 'GROUNDSTATE_', KNOWN)
   problems.push(...unknown.map((variable) => `${variable}: there is no such setting`))
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))

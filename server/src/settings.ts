@@ -181,7 +181,10 @@ export const SETTINGS = {
     90,
     'unused configuration archives are kept; a data retention policy takes precedence',
   ),
-  deliveryRetentionDays: retention(30, 'requests to run task receivers and their responses are kept'),
+  deliveryRetentionDays: retention(
+    30,
+    'requests to run task receivers with their responses, and deliveries of hosts of repositories with their decisions, are kept',
+  ),
   agentRetentionDays: retention(30, 'exited and lost agents are listed'),
   runHistoryRetentionDays: retention(0, 'run events and agent jobs are kept'),
   oidcIssuer: {
@@ -207,6 +210,42 @@ export const SETTINGS = {
     schema: onOff.optional(),
     doc: 'whether users may sign in with a password; takes precedence over the web UI',
     shown: 'as set in the web UI, on by default',
+  },
+  githubAppId: {
+    schema: z.string().regex(/^\d+$/, 'it must be the number of the app').optional(),
+    doc: 'id of the GitHub App through which organizations connect; with it, the following settings of the app must be set',
+  },
+  githubAppSlug: {
+    schema: z.string().optional(),
+    doc: 'name of the GitHub App in its URL, `https://github.com/apps/<slug>`',
+  },
+  githubAppUrl: {
+    schema: baseAddress.default('https://github.com'),
+    doc: 'address of GitHub, or of GitHub Enterprise',
+  },
+  githubAppPrivateKey: {
+    schema: z
+      .string()
+      .transform((text) => text.replaceAll(String.raw`\n`, '\n'))
+      .optional(),
+    doc: 'private key of the GitHub App in PEM; line breaks may be written as `\\n`',
+    secret: true,
+  },
+  githubAppPrivateKeyFile: {
+    schema: z.string().optional(),
+    doc: 'file with that key, as GitHub issues it',
+    file: { begin: 'PRIVATE KEY', what: 'private key in PEM' },
+  },
+  githubAppClientId: { schema: z.string().optional(), doc: 'client id of the GitHub App' },
+  githubAppClientSecret: {
+    schema: z.string().optional(),
+    doc: 'client secret of the GitHub App, to verify that a person may use an installation',
+    secret: true,
+  },
+  githubAppWebhookSecret: {
+    schema: z.string().optional(),
+    doc: 'secret of the webhook of the GitHub App',
+    secret: true,
   },
   smtpUrl: {
     schema: z

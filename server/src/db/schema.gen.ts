@@ -182,10 +182,12 @@ export type Schema = {
     workspace_id: string
   }
   github_app_installations: {
+    api_url: string
     blocked_until: Timestamp | null
     created_at: Timestamp
     failed_at: Timestamp | null
     failure: string | null
+    http_url: string
     icon_url: string | null
     id: string
     installation_id: number
@@ -193,6 +195,7 @@ export type Schema = {
     installation_url: string | null
     name: string
     organization_id: string
+    service_provider: 'github' | 'github_enterprise'
   }
   host_reports: {
     connection_id: string
@@ -286,6 +289,7 @@ export type Schema = {
     id: string
     oauth_client_id: string
     refresh_token: Buffer | null
+    refreshing_until: Timestamp | null
     service_provider_user: string | null
     ssh_key: Buffer | null
     token: Buffer | null
@@ -914,6 +918,13 @@ export type Schema = {
     version_id: string
     workspace_id: string | null
   }
+  vcs_authorizations: {
+    expires_at: Timestamp
+    hash: Buffer
+    oauth_client_id: string | null
+    organization_id: string
+    session_id: string
+  }
   vcs_commit_runs: {
     commit_sha: string
     kind: 'run' | 'plan'
@@ -940,6 +951,16 @@ export type Schema = {
     repository_identifier: string
     source: 'webhook' | 'polling' | 'replay'
     status: 'pending' | 'decided' | 'ignored' | 'failed'
+  }
+  vcs_events: {
+    created_at: Timestamp
+    id: string
+    level: 'info' | 'error'
+    message: string
+    oauth_client_id: string | null
+    oauth_token_id: string | null
+    organization_id: string
+    suggested_action: string | null
   }
   workspace_tasks: {
     created_at: Timestamp

@@ -3,7 +3,15 @@ import type { Log } from '../log.ts'
 import { expiredTotal } from '../metrics.ts'
 
 /** Expiring data, as named in logs and metrics. */
-export type Expiring = 'logs' | 'plans' | 'plan files' | 'histories' | 'archives' | 'deliveries' | 'agents'
+export type Expiring =
+  | 'logs'
+  | 'plans'
+  | 'plan files'
+  | 'histories'
+  | 'archives'
+  | 'deliveries'
+  | 'connection events'
+  | 'agents'
 
 /** `next` is the key after which the next batch continues; undefined after the last one. */
 type Batch<Key> = { deleted: number; next: Key | undefined }

@@ -10,10 +10,11 @@ export type ListName =
   | 'variable-sets'
   | 'run-tasks'
   | 'agents'
+  | 'connections'
   | 'members'
   | 'teams'
 type ListLinkProps = ComponentProps<'a'> & {
-  list: ListName | 'settings/quotas'
+  list: ListName | 'settings/quotas' | 'connections/new'
   search?: Search
 }
 

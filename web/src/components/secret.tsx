@@ -2,9 +2,9 @@ import type { ReactNode } from 'react'
 import { CodeBlock } from './copy.tsx'
 import { Notice } from './feedback.tsx'
 
-type SecretProps = { kind: 'token' | 'link'; text: string; actions?: ReactNode; children?: ReactNode }
+type SecretProps = { kind: 'token' | 'link' | 'secret'; text: string; actions?: ReactNode; children?: ReactNode }
 
-/** A new token or link, which the server does not show again. `children` are sentences about it. */
+/** A new token, link or secret, which the server does not show again. `children` are sentences about it. */
 export function Secret({ kind, text, actions, children }: SecretProps) {
   return (
     <Notice tone="good" role="status">

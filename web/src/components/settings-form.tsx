@@ -53,6 +53,8 @@ type SettingsFormProps = {
   /** Saves the draft, which is reset afterwards. */
   onSave: () => Promise<unknown>
   done?: string
+  /** Why the draft cannot be saved. */
+  problem?: string | undefined
   children: ReactNode
 }
 
@@ -67,7 +69,7 @@ export function SettingsForm({ title, about, readOnly, names, draft, onSave, ...
 
   async function submit(event: FormEvent) {
     event.preventDefault()
-    if (!draft.isDirty || isPending) return
+    if (!draft.isDirty || isPending || props.problem !== undefined) return
     setIsPending(true)
     setError(null)
     try {
@@ -97,7 +99,7 @@ export function SettingsForm({ title, about, readOnly, names, draft, onSave, ...
             type="submit"
             kind="primary"
             isPending={isPending}
-            reason={draft.isDirty ? undefined : 'no changes to save'}
+            reason={draft.isDirty ? props.problem : 'no changes to save'}
           />
           {draft.isDirty && <Button label="Discard changes" kind="quiet" onClick={discard} />}
         </div>

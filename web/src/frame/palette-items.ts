@@ -142,6 +142,12 @@ export function organizationGroups(
     text: 'Invite members',
     link: { to: '/app/$organization/members', params, search: { invite: true } },
   }
+  const connect: Item = {
+    id: 'New connection create add connect github gitlab bitbucket azure devops gitea git repository',
+    icon: Plus,
+    text: 'New connection',
+    link: { to: '/app/$organization/connections/new', params },
+  }
   const sections = pages.some(({ text }) => text === 'Settings') ? SETTINGS_SECTIONS : []
   return [
     {
@@ -158,6 +164,7 @@ export function organizationGroups(
           text,
           link: { to: `/app/$organization${path}`, params, search: { new: true } },
         })),
+        ...(permissions?.['can-update-oauth'] ? [connect] : []),
         ...(permissions?.['can-manage-users'] ? [invite] : []),
       ],
     },

@@ -121,6 +121,31 @@ const runTriggers = createRoute({
   }),
   ...page(async () => import('../features/run-triggers/run-triggers-page.tsx'), 'RunTriggersPage'),
 })
+const connections = createRoute({
+  getParentRoute: () => organization,
+  path: 'connections',
+  validateSearch: searchParams({ page: 'number' }),
+  ...page(async () => import('../features/connections/connections-page.tsx'), 'ConnectionsPage'),
+})
+const CONNECTIONS = below('Connections', '/app/$organization/connections')
+const newConnection = createRoute({
+  getParentRoute: () => organization,
+  path: 'connections/new',
+  validateSearch: searchParams({ host: 'text' }),
+  ...page(async () => import('../features/connections/new-connection-page.tsx'), 'NewConnectionPage', CONNECTIONS),
+})
+const connection = createRoute({
+  getParentRoute: () => organization,
+  path: 'connections/$connection',
+  validateSearch: searchParams({
+    tab: ['overview', 'deliveries', 'events', 'settings'],
+    status: ['pending', 'decided', 'ignored', 'failed'],
+    repository: 'text',
+    delivery: 'text',
+    page: 'number',
+  }),
+  ...page(async () => import('../features/connections/connection-page.tsx'), 'ConnectionPage', CONNECTIONS),
+})
 const agents = createRoute({
   getParentRoute: () => organization,
   path: 'agents',
@@ -216,6 +241,9 @@ export const organizationPages = [
   runTasks,
   runTask,
   runTriggers,
+  connections,
+  newConnection,
+  connection,
   agents,
   agentPool,
   members,

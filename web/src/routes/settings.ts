@@ -52,6 +52,12 @@ const tags = createRoute({
   validateSearch: PAGED,
   ...page(async () => import('../features/tags/tags-page.tsx'), 'TagsPage', SETTINGS),
 })
+const sshKeys = createRoute({
+  getParentRoute: () => settings,
+  path: 'ssh-keys',
+  validateSearch: PAGED,
+  ...page(async () => import('../features/ssh-keys/ssh-keys-page.tsx'), 'SshKeysPage', SETTINGS),
+})
 const deletion = createRoute({
   getParentRoute: () => settings,
   path: 'delete',
@@ -65,6 +71,7 @@ export const organizationSettings = settings.addChildren([
   quotas,
   tokens,
   tags,
+  sshKeys,
   deletion,
 ])
 

@@ -48,6 +48,10 @@ const tasks = createRoute(tabOf('tasks', async () => import('../features/run-tas
 const triggers = createRoute(
   tabOf('triggers', async () => import('../features/run-triggers/triggers-tab.tsx'), 'TriggersTab'),
 )
+const deliveries = createRoute({
+  ...tabOf('deliveries', async () => import('../features/vcs-deliveries/deliveries-tab.tsx'), 'DeliveriesTab'),
+  validateSearch: searchParams({ page: 'number' }),
+})
 const access = createRoute(tabOf('access', async () => import('../features/team-access/access-tab.tsx'), 'AccessTab'))
 const settings = createRoute({
   getParentRoute: () => workspace,
@@ -68,6 +72,15 @@ const execution = createRoute({
   getParentRoute: () => settings,
   path: 'execution',
   ...page(async () => import('../features/workspaces/execution-settings.tsx'), 'ExecutionSettings', crumbs('settings')),
+})
+const repository = createRoute({
+  getParentRoute: () => settings,
+  path: 'repository',
+  ...page(
+    async () => import('../features/workspace-repository/repository-settings.tsx'),
+    'RepositorySettings',
+    crumbs('settings'),
+  ),
 })
 const sharing = createRoute({
   getParentRoute: () => settings,
@@ -116,6 +129,7 @@ export const workspacePages = workspace.addChildren([
   variables,
   tasks,
   triggers,
+  deliveries,
   access,
-  settings.addChildren([general, tags, execution, sharing, retention, deletion]),
+  settings.addChildren([general, tags, execution, repository, sharing, retention, deletion]),
 ])

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { type HostApi, type HostConnection, HostError } from '../host.ts'
 import { readPages, undefinedIfMissing } from '../requests.ts'
 import { type Ask, createAsk, createOctokit, github, installationApi } from './api.ts'
-import { installationSchema, installationTokenSchema } from './schemas.ts'
+import { installationSchema, installationTokenSchema, userInstallationsSchema } from './schemas.ts'
 
 /** A GitHub App that owners of repositories install. */
 export type GithubApp = {
@@ -15,6 +15,8 @@ export type GithubApp = {
   /** A token for git, valid for at least ten minutes. Throws a `HostError`: `unauthorised` if the installation was removed or suspended. */
   installationToken(installationId: number): Promise<string>
   api(installationId: number): HostApi
+  /** Whether the person with this token of the app may use the installation. Throws a `HostError`. */
+  isOpenTo(userToken: string, installationId: number): Promise<boolean>
 }
 
 export type GithubInstallation = {
@@ -87,6 +89,27 @@ export function createGithubApp({ appId, privateKey, ...connection }: GithubAppO
       return rows.flatMap((row) => installed(row) ?? [])
     },
     findInstallation,
+    async isOpenTo(userToken, installationId) {
+      const octokit = createOctokit(connection)
+      octokit.hook.before('request', (options) => {
+        options.headers.authorization = `token ${userToken}`
+      })
+      const ask = createAsk(octokit, { name: github.name, connection: { ...connection, token: userToken } })
+      const task = 'list the installations of the user'
+      const isIt = ({ id }: { id: number }) => id === installationId
+      const rows = await readPages(
+        task,
+        async (page) => {
+          const { data, next } = await ask(task, userInstallationsSchema, {
+            route: 'GET /user/installations',
+            parameters: { per_page: 100, page },
+          })
+          return { data: data.installations, next }
+        },
+        { isEnough: (rows) => rows.some(isIt) },
+      )
+      return rows.some(isIt)
+    },
     installationToken: tokenOf,
     api(installationId) {
       const octokit = createOctokit(connection)

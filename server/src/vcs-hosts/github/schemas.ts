@@ -81,4 +81,5 @@ export const installationSchema = z.looseObject({
   account: z.looseObject({ login: z.string(), avatar_url: z.string() }).nullable(),
 })
 
+export const userInstallationsSchema = z.looseObject({ installations: z.array(z.looseObject({ id: z.int() })) })
 export const installationTokenSchema = z.looseObject({ token: z.string().min(1) })

@@ -17,5 +17,6 @@ export const SETTINGS_SECTIONS: readonly SettingsSection[] = [
   { text: 'Quotas', path: '/quotas', keywords: 'limits usage plan', permission: 'can-view-usage' },
   { text: 'Tokens', path: '/tokens', keywords: 'organization team token' },
   { text: 'Tags', path: '/tags', keywords: 'reserved keys' },
+  { text: 'SSH keys', path: '/ssh-keys', keywords: 'private key git modules' },
   { text: 'Delete organization', path: '/delete', keywords: '', permission: 'can-destroy' },
 ]

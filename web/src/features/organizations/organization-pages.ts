@@ -2,6 +2,7 @@ import {
   Bot,
   Boxes,
   Braces,
+  Cable,
   Folder,
   History,
   LayoutDashboard,
@@ -63,6 +64,14 @@ const PAGES: readonly OrganizationPage[] = [
     path: '/run-triggers',
     keywords: 'graph dependencies',
   },
+  {
+    text: 'Connections',
+    group: 'Shared resources',
+    icon: Cable,
+    keys: 'g c',
+    path: '/connections',
+    keywords: 'repositories git vcs github gitlab bitbucket azure devops gitea webhooks deliveries',
+  },
   { text: 'Agents', group: 'Shared resources', icon: Bot, keys: 'g a', path: '/agents', keywords: 'agent pools' },
   {
     text: 'Members',
@@ -88,8 +97,8 @@ const PAGES: readonly OrganizationPage[] = [
     icon: Settings,
     keys: 'g s',
     path: '/settings',
-    keywords: 'quotas retention tags tokens sign-in defaults',
-    permissions: ['can-update', 'can-manage-tags', 'can-update-api-token', 'can-view-usage'],
+    keywords: 'quotas retention tags tokens sign-in defaults ssh keys',
+    permissions: ['can-update', 'can-update-ssh-keys', 'can-manage-tags', 'can-update-api-token', 'can-view-usage'],
   },
 ]
 

@@ -1,11 +1,8 @@
 import type { organizationOverviewSchema } from '@groundstate/contract/organization-overviews'
-import type { applySchema, planSchema } from '@groundstate/contract/plans'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import { RUN_GROUP_NAMES } from '@groundstate/contract/run-status'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { sampleSchema } from '@groundstate/contract/samples'
-import type { userSchema } from '@groundstate/contract/users'
-import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { CircleDashed, type LucideIcon } from 'lucide-react'
 import { useEffect } from 'react'
@@ -13,13 +10,19 @@ import { get, getData, isNotFound, ownPath, queryString } from '../../api/client
 import { includedOf, invalidate } from '../../api/queries.ts'
 import { counted } from '../../components/numbers.ts'
 import type { Tone } from '../../components/status.tsx'
-import { getQueue, type ListedRun, listedRuns, positions } from '../runs/list/runs-query.ts'
+import {
+  getQueue,
+  LISTED_PARTS,
+  type Included,
+  type ListedRun,
+  listedRuns,
+  positions,
+} from '../runs/list/runs-query.ts'
 import { RUN_GROUP_STYLE } from '../runs/run-status.tsx'
 import { isGenericReason } from '../runs/run-text.ts'
 
 export type Overview = Wire<typeof organizationOverviewSchema>['attributes']
 export type Sample = Wire<typeof sampleSchema>
-type Included = typeof planSchema | typeof applySchema | typeof userSchema | typeof workspaceSchema
 
 const COLUMN_SIZE = 20
 const MINUTE_MS = 60_000
@@ -129,7 +132,7 @@ export function useFailedRuns(organization: string) {
         // Without seconds, so that a refetch can get "not modified".
         'filter[since]': new Date(Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - DAY_MS).toISOString(),
         'page[size]': COLUMN_SIZE,
-        include: 'workspace,created_by,plan,apply',
+        include: `workspace,apply,${LISTED_PARTS}`,
       })
       const document = await get<PageOnWire<typeof runSchema, Included>>(
         `/organizations/${organization}/runs${query}`,
@@ -148,7 +151,7 @@ export function useFailedRuns(organization: string) {
 }
 
 function queueQuery(groups: string) {
-  return { 'filter[status_group]': groups, 'page[size]': COLUMN_SIZE, include: 'workspace,created_by,plan' }
+  return { 'filter[status_group]': groups, 'page[size]': COLUMN_SIZE, include: `workspace,${LISTED_PARTS}` }
 }
 
 function columnOf<Row extends ListedRun>(

@@ -1,7 +1,8 @@
 import type { Wire } from '@groundstate/contract/responses'
 import type { userSchema } from '@groundstate/contract/users'
-import { Bot, Zap } from 'lucide-react'
+import { Bot, GitCommitHorizontal, Zap } from 'lucide-react'
 import { ownPath } from '../../api/client.ts'
+import { type RunCommit, commitOrigin } from './run-commit.tsx'
 import type { Run } from './run.ts'
 
 type Source = Run['attributes']['source']
@@ -20,15 +21,29 @@ const TEXTS = Object.fromEntries(
   Object.values(ORIGINS).flatMap(({ text, sources }) => sources.map((source) => [source, text])),
 ) as Record<Source, string>
 
-/** "CLI", "run trigger of network-prod". */
-export function originText(run: Pick<Run['attributes'], 'source' | 'triggering-source-name'>) {
+/** "CLI", "run trigger of network-prod", "push to main". `commit` is that of a run that a repository started. */
+export function originText(run: Pick<Run['attributes'], 'source' | 'triggering-source-name'>, commit?: RunCommit) {
+  if (commit && isOfRepository(run)) return commitOrigin(commit)
   const name = run['triggering-source-name']
   return name === null ? TEXTS[run.source] : `${TEXTS[run.source]} of ${name}`
 }
 
-/** The user who created a run, with their avatar; else the run trigger or token that did. */
-export function RunAuthorName({ run, author }: { run: { source: Source }; author: RunAuthor | undefined }) {
-  const [Icon, text] = run.source === 'tfe-run-trigger' ? [Zap, 'run trigger'] : [Bot, 'a token']
+/** A repository starts runs with the source of an upload; people and triggers may later start others of the same commit. */
+function isOfRepository({ source }: { source: Source }) {
+  return source === 'tfe-configuration-version'
+}
+
+type RunAuthorProps = { run: { source: Source }; author: RunAuthor | undefined; commit?: RunCommit | undefined }
+
+/** The user who created a run, with their avatar; else the run trigger, the user of the host or the token that did. */
+export function RunAuthorName({ run, author, commit }: RunAuthorProps) {
+  const sender = commit && isOfRepository(run) ? commit.attributes['sender-username'] || 'git' : undefined
+  const [Icon, text] =
+    run.source === 'tfe-run-trigger'
+      ? [Zap, 'run trigger']
+      : sender === undefined
+        ? [Bot, 'a token']
+        : [GitCommitHorizontal, sender]
   const { username = text, 'avatar-url': avatar } = author?.attributes ?? {}
   return (
     <span className="inline-flex min-w-0 items-center gap-1.5 align-bottom">

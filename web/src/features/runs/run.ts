@@ -27,7 +27,7 @@ type RunOnWire = DocumentOnWire<typeof runSchema, Exclude<Includes[keyof Include
 
 /** Task outcomes and deliveries can be long and are loaded when the user expands them. */
 const INCLUDE =
-  'plan,apply,created_by,workspace,configuration_version,task_stages.task_results,run_events.actor,run_events.comment,triggering_runs.workspace'
+  'plan,apply,created_by,workspace,configuration_version.ingress_attributes,task_stages.task_results,run_events.actor,run_events.comment,triggering_runs.workspace'
 
 /** A run with everything its page initially shows, in one request. */
 export function useRun(id: string) {
@@ -41,12 +41,14 @@ function readDocument(document: RunOnWire) {
   const run = document.data
   const { relationships } = run
   const included = includedOf(document)
+  const configuration = included.one('configuration-versions', relationships['configuration-version'])
   return {
     run,
     plan: included.one('plans', relationships.plan),
     apply: included.one('applies', relationships.apply),
     workspace: included.one('workspaces', relationships.workspace),
-    configuration: included.one('configuration-versions', relationships['configuration-version']),
+    configuration,
+    commit: included.one('ingress-attributes', configuration?.relationships['ingress-attributes']),
     createdBy: included.one('users', relationships['created-by']),
     stages: included.many('task-stages', relationships['task-stages']).map((stage): TaskStage => ({
       ...stage,

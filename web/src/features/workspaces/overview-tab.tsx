@@ -14,6 +14,7 @@ import { WorkspaceLink } from '../../components/links.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { TagBadge } from '../../components/status.tsx'
 import { RelativeTime, duration } from '../../components/time.tsx'
+import { CommitCode } from '../runs/run-commit.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { RunAuthorName, originText } from '../runs/run-origin.tsx'
 import { RunBadges, RunStatus, runState } from '../runs/run-status.tsx'
@@ -81,6 +82,8 @@ function LatestRunCard() {
   const { attributes, relationships } = run
   const plan = included.one('plans', relationships.plan)
   const author = included.one('users', relationships['created-by'])
+  const configuration = included.one('configuration-versions', relationships['configuration-version'])
+  const commit = included.one('ingress-attributes', configuration?.relationships['ingress-attributes'])
   const { name } = workspace.attributes
   // A saved plan blocks no other run, and may still be applied.
   const needsReview = runState(attributes).group === 'needs_approval' || attributes.actions['is-confirmable']
@@ -97,13 +100,14 @@ function LatestRunCard() {
         <div className="min-w-0 flex-1 basis-64">
           <RunLink workspace={name} run={run} className="line-clamp-2 font-medium hover:underline" />
           <p className="mt-1 flex flex-wrap items-center gap-x-1.5 text-dim">
-            {author && (
+            {(author ?? commit) && (
               <>
-                <RunAuthorName run={attributes} author={author} />
+                <RunAuthorName run={attributes} author={author} commit={commit} />
                 <span aria-hidden="true">·</span>
               </>
             )}
-            {originText(attributes)}
+            {originText(attributes, commit)}
+            {commit && <CommitCode commit={commit} />}
             <span aria-hidden="true">·</span>
             <RelativeTime at={attributes['created-at']} />
           </p>

@@ -13,6 +13,7 @@ export const WORKSPACE_TABS: readonly [
   ['Variables', '/variables', 'can-read-variable'],
   ['Run tasks', '/tasks'],
   ['Run triggers', '/triggers', 'can-read-run'],
+  ['Deliveries', '/deliveries', 'can-read-run'],
   ['Access', '/access'],
   ['Settings', '/settings', 'can-read-settings'],
 ]
@@ -22,6 +23,11 @@ export const WORKSPACE_SETTINGS = [
   { text: 'General', path: '', keywords: 'name description project' },
   { text: 'Tags', path: '/tags', keywords: '' },
   { text: 'Execution', path: '/execution', keywords: 'mode agent pool engine version working directory auto-apply' },
+  {
+    text: 'Repository',
+    path: '/repository',
+    keywords: 'vcs git branch tags triggers pull requests ssh key submodules webhook',
+  },
   { text: 'State sharing', path: '/sharing', keywords: 'remote terraform_remote_state consumers' },
   { text: 'Retention', path: '/retention', keywords: 'delete old states' },
   { text: 'Delete workspace', path: '/delete', keywords: '' },
@@ -37,6 +43,7 @@ const REQUESTS: Readonly<Record<string, (shown: ShownWorkspace) => string>> = {
   '/variables': ({ id }) => `/workspaces/${id}/all-vars?overwritten=true`,
   '/tasks': ({ id }) => `/workspaces/${id}/tasks`,
   '/triggers': ({ id }) => `/workspaces/${id}/run-triggers${queryString({ 'filter[run-trigger][type]': 'inbound' })}`,
+  '/deliveries': ({ id }) => `/workspaces/${id}/vcs-decisions`,
   '/access': ({ id }) => `/team-workspaces${queryString({ 'filter[workspace][id]': id })}`,
   '/settings/tags': ({ id }) => `/workspaces/${id}/tag-bindings`,
   '/settings/sharing': ({ id }) => `/workspaces/${id}/relationships/remote-state-consumers`,

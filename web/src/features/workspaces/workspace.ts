@@ -1,4 +1,5 @@
 import type { agentPoolSchema } from '@groundstate/contract/agent-pools'
+import type { configurationVersionSchema, ingressAttributesSchema } from '@groundstate/contract/configuration-versions'
 import type { planSchema } from '@groundstate/contract/plans'
 import type { projectSchema } from '@groundstate/contract/projects'
 import type { DocumentOnWire, Wire } from '@groundstate/contract/responses'
@@ -18,6 +19,8 @@ export type WorkspaceAttributes = WorkspaceResource['attributes']
 export type WorkspaceDocument = DocumentOnWire<
   typeof workspaceSchema,
   | typeof agentPoolSchema
+  | typeof configurationVersionSchema
+  | typeof ingressAttributesSchema
   | typeof effectiveTagBindingSchema
   | typeof planSchema
   | typeof projectSchema
@@ -28,7 +31,7 @@ export type WorkspaceDocument = DocumentOnWire<
 
 /** Related resources, so that the workspace layout needs only one request. */
 const INCLUDE =
-  'include=project,agent_pool,locked_by,current_run,latest_run,latest_run.plan,latest_run.created_by,effective_tag_bindings'
+  'include=project,agent_pool,locked_by,current_run,latest_run,latest_run.plan,latest_run.created_by,latest_run.configuration_version.ingress_attributes,effective_tag_bindings'
 
 export function workspaceKey(organization: string, name: string) {
   return ['workspaces', organization, 'named', name]

@@ -1,3 +1,4 @@
+import type { configurationVersionSchema, ingressAttributesSchema } from '@groundstate/contract/configuration-versions'
 import type { planSchema } from '@groundstate/contract/plans'
 import type { projectSchema } from '@groundstate/contract/projects'
 import type { DocumentOnWire, PageOnWire } from '@groundstate/contract/responses'
@@ -19,6 +20,7 @@ import type { WorkspaceSearch } from './workspaces-search.ts'
 const PAGE_SIZE = 50
 const RUN_PARTS = ['', '.plan', '.created_by']
 const INCLUDE = [
+  'latest_run.configuration_version.ingress_attributes',
   ...RUN_PARTS.flatMap((part) => [`current_run${part}`, `latest_run${part}`]),
   'project',
   'locked_by',
@@ -33,6 +35,8 @@ type Page = PageOnWire<
   | typeof teamSchema
   | typeof projectSchema
   | typeof effectiveTagBindingSchema
+  | typeof configurationVersionSchema
+  | typeof ingressAttributesSchema
 >
 
 /** The query of a list, with its filters and order. */
@@ -84,6 +88,7 @@ function rowsOf(document: Page) {
   return document.data.map((workspace) => {
     const { relationships } = workspace
     const latest = included.one('runs', relationships['latest-run'])
+    const configuration = included.one('configuration-versions', latest?.relationships['configuration-version'])
     const holder = relationships['locked-by']
     return {
       ...workspace,
@@ -97,6 +102,7 @@ function rowsOf(document: Page) {
         run: latest,
         plan: included.one('plans', latest.relationships.plan),
         author: included.one('users', latest.relationships['created-by']),
+        commit: included.one('ingress-attributes', configuration?.relationships['ingress-attributes']),
       },
       holder: holderOf(workspace, included.one('users', holder) ?? included.one('teams', holder)),
     }

@@ -109,9 +109,9 @@ function permissionsBlock({ can }: Organization) {
     'can-manage-public-modules': false,
     'can-manage-public-providers': false,
     'can-update-hyok-configuration': false,
-    'can-update-oauth': false,
+    'can-update-oauth': can.has('vcs-settings:manage'),
     'can-update-sentinel': false,
-    'can-update-ssh-keys': false,
+    'can-update-ssh-keys': can.has('vcs-settings:manage'),
     'can-view-explorer': false,
     'can-view-hyok-feature-info': false,
   }

@@ -6,8 +6,12 @@ import type { Method } from '../../../outbound/outbound.ts'
 import { type Host, type HostApi, type HostConnection, HostError } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
 import { fetchThroughPool } from '../../tasks/task-requests/fetch.ts'
+import { findInstallationConnection } from '../../vcs/github-app-installations/store.ts'
 import { tokenContext } from '../../vcs/oauth-clients/service.ts'
 import { type ConnectionRow, findConnection } from '../../vcs/oauth-clients/store.ts'
+import { recordVcsEvent } from '../vcs-events/record.ts'
+import { requireGithubApp } from './github-app.ts'
+import { refreshToken } from './refresh.ts'
 import { noticeRefusal } from './refusal.ts'
 import * as store from './store.ts'
 
@@ -15,26 +19,82 @@ import * as store from './store.ts'
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 const TIMEOUT_MS = 30_000
 
-/** A connection, opened for requests to its host. */
-export type Connection = { row: ConnectionRow; host: Host; access: HostConnection }
+/** A token, or an installation of the GitHub App: then `oauth_client_id` is null. */
+type OpenedRow = Pick<ConnectionRow, 'id' | 'organization_id' | 'organization_name' | 'service_provider' | 'token'> &
+  Pick<ConnectionRow, 'ssh_key' | 'agent_pool_id' | 'agent_pool_name' | 'failed_at' | 'blocked_until'> & {
+    oauth_client_id: string | null
+  }
 
-/** Throws `not-found` for a token that was deleted. */
+/** A connection, opened for requests to its host. `api` is null for a host without one. */
+export type Connection = { row: OpenedRow; host: Host; access: HostConnection; api: HostApi | null }
+
+/**
+ * Opens the connection of a token, which is refreshed first if it expires soon: not in a transaction, which could lose the new one. Throws
+ * `not-found` for a token that was deleted, and a `HostError` if it cannot be refreshed.
+ */
 export async function openConnection(ctx: Ctx, tokenId: string): Promise<Connection> {
+  const connection = await loadConnection(ctx, tokenId)
+  const { row, access } = connection
+  try {
+    const refreshed = await refreshToken(ctx, row, access.fetch)
+    return refreshed === row ? connection : opened(ctx, refreshed)
+  } catch (error) {
+    if (error instanceof HostError) await record(ctx, connection, error)
+    throw error
+  }
+}
+
+/** As `openConnection`, with the stored token, which may have expired. */
+export async function loadConnection(ctx: Ctx, tokenId: string) {
   const row = await findConnection(ctx.db, tokenId)
   if (!row) throw notFound('OAuth token')
+  return opened(ctx, row)
+}
+
+function opened(ctx: Ctx, row: ConnectionRow) {
   const token = row.token === null ? '' : ctx.secrets.openText(row.token, tokenContext(row.id, 'token'))
   const { http_url: httpUrl, api_url: apiUrl, username } = row
   const access = { httpUrl, apiUrl, token, username, fetch: hostFetch(ctx, poolOf(row)) }
-  return { row, host: hostOf(row.service_provider), access }
+  const host = hostOf(row.service_provider)
+  return { row, host, access, api: host.api?.(access) ?? null }
 }
 
-/** The access through which a repository is used. Throws `not-found` if it was deleted. */
+async function openInstallation(ctx: Ctx, id: string): Promise<Connection> {
+  const installation = await findInstallationConnection(ctx.db, id)
+  if (!installation) throw notFound('GitHub App installation')
+  const { installation_id: number, http_url: httpUrl, api_url: apiUrl } = installation
+  const row = {
+    ...installation,
+    oauth_client_id: null,
+    token: null,
+    ssh_key: null,
+    agent_pool_id: null,
+    agent_pool_name: null,
+  }
+  const host = hostOf(row.service_provider)
+  const fetch = hostFetch(ctx, undefined)
+  const app = requireGithubApp(ctx, { httpUrl, fetch })
+  const api = app.api(number)
+  const connection = { row, host, access: { httpUrl, apiUrl, token: '', username: null, fetch }, api }
+  checkUnblocked(ctx, connection)
+  try {
+    const token = await app.installationToken(number)
+    return { ...connection, access: { ...connection.access, token } }
+  } catch (error) {
+    if (error instanceof HostError) await record(ctx, connection, error)
+    throw error
+  }
+}
+
+/** The access through which a repository is used. Throws as `openConnection` does. */
 export async function openConnectionOf(
   ctx: Ctx,
-  repository: { oauth_token_id: string | null; github_app_installation_id: string | null },
+  { oauth_token_id, github_app_installation_id: installationId }: ConnectionOf,
 ): Promise<Connection> {
-  return openConnection(ctx, repository.oauth_token_id ?? '')
+  return installationId === null ? openConnection(ctx, oauth_token_id ?? '') : openInstallation(ctx, installationId)
 }
+
+type ConnectionOf = { oauth_token_id: string | null; github_app_installation_id: string | null }
 
 /** The pool whose agents reach the host, if the connection names one. */
 export function poolOf(row: Pick<ConnectionRow, 'agent_pool_id' | 'agent_pool_name'>) {
@@ -61,12 +121,11 @@ export function hostFetch(ctx: Ctx, pool: ReturnType<typeof poolOf>): typeof fet
  * connection is thrown without a request.
  */
 export async function callHost<T>(ctx: Ctx, connection: Connection, work: (api: HostApi) => Promise<T>): Promise<T> {
-  const { row, host, access } = connection
-  if (!host.api) throw new HostError('not-found', `${host.name} has no API`)
-  const waitMs = (row.blocked_until?.getTime() ?? 0) - ctx.now().getTime()
-  if (waitMs > 0) throw new HostError('rate-limited', `${host.name} limits requests`, { retryAfterMs: waitMs })
+  const { row, host, api } = connection
+  if (!api) throw new HostError('not-found', `${host.name} has no API`)
+  checkUnblocked(ctx, connection)
   try {
-    const result = await work(host.api(access))
+    const result = await work(api)
     await recordAccepted(ctx, row)
     return result
   } catch (error) {
@@ -75,31 +134,62 @@ export async function callHost<T>(ctx: Ctx, connection: Connection, work: (api: 
   }
 }
 
+function checkUnblocked(ctx: Ctx, { row, host }: Connection) {
+  const waitMs = (row.blocked_until?.getTime() ?? 0) - ctx.now().getTime()
+  if (waitMs > 0) throw new HostError('rate-limited', `${host.name} limits requests`, { retryAfterMs: waitMs })
+}
+
 /** The host accepted the token: it no longer counts as refused. */
-export async function recordAccepted(ctx: Ctx, row: ConnectionRow) {
+export async function recordAccepted(ctx: Ctx, row: OpenedRow) {
   if (row.failed_at === null) return
   await transact(ctx, async (ctx) => {
-    await store.setFailure(ctx.db, row.id, null)
-    announce(ctx, { organization: row.organization_id, type: 'oauth-clients', id: row.oauth_client_id })
+    if (!(await store.setFailure(ctx.db, row, null))) return
+    announceConnection(ctx, row)
+    await recordVcsEvent(ctx, { ...subjectOf(row), level: 'info', message: 'the host accepts the token again' })
   })
 }
 
 async function record(ctx: Ctx, connection: Connection, error: HostError) {
-  if (error.kind === 'rate-limited' && error.retryAfterMs !== undefined) {
-    const until = new Date(ctx.now().getTime() + error.retryAfterMs)
-    await store.setBlocked(ctx.db, connection.row.oauth_client_id, until)
-  }
+  if (error.kind === 'rate-limited' && error.retryAfterMs !== undefined)
+    await recordBlocked(ctx, connection, error.retryAfterMs)
   if (error.kind === 'unauthorised') await recordRefused(ctx, connection, error.message)
+}
+
+async function recordBlocked(ctx: Ctx, { row, host }: Connection, retryAfterMs: number) {
+  const until = new Date(ctx.now().getTime() + retryAfterMs)
+  await transact(ctx, async (ctx) => {
+    if (!(await store.setBlocked(ctx.db, row, { now: ctx.now(), until }))) return
+    announceConnection(ctx, row)
+    const message = `${host.name} limits requests: none is sent before ${until.toISOString()}`
+    const suggestedAction = 'Use a token with a higher limit, or fewer connections with the same user'
+    await recordVcsEvent(ctx, { ...subjectOf(row), level: 'error', message, suggestedAction })
+  })
 }
 
 /** The host refused the token or key: it counts as failed, and owners are told. */
 export async function recordRefused(ctx: Ctx, { row, host }: Connection, message: string) {
   await transact(ctx, async (ctx) => {
-    // Only the first refusal is news.
-    if (!(await store.setFailure(ctx.db, row.id, { at: ctx.now(), message }))) return
-    announce(ctx, { organization: row.organization_id, type: 'oauth-clients', id: row.oauth_client_id })
+    // Only the first refusal is news, and only of the token in use.
+    if (!(await store.setFailure(ctx.db, row, { at: ctx.now(), message }))) return
+    announceConnection(ctx, row)
+    const suggestedAction =
+      row.oauth_client_id === null
+        ? 'Install the GitHub App for the account again, or lift the suspension'
+        : 'Replace the token of the connection, or authorize the connection again'
+    await recordVcsEvent(ctx, { ...subjectOf(row), level: 'error', message, suggestedAction })
     await noticeRefusal(ctx, row, host.name)
   })
+}
+
+/** Whose events are recorded. */
+export function subjectOf(row: OpenedRow) {
+  const { organization_id: organizationId, oauth_client_id: clientId } = row
+  return { organizationId, clientId, tokenId: clientId === null ? null : row.id }
+}
+
+function announceConnection(ctx: Ctx, { id, organization_id: organization, oauth_client_id: clientId }: OpenedRow) {
+  if (clientId === null) announce(ctx, { organization, type: 'github-app-installations', id })
+  else announce(ctx, { organization, type: 'oauth-clients', id: clientId })
 }
 
 /** For requests of users: what the host said, as an error about `pointer` in the body, or about the whole request. */

@@ -38,9 +38,10 @@ function isNotFound(error: unknown) {
 
 /** Asks the host for the user of the token, and stores the name. Null for a host without an API. Throws a `HostError`. */
 async function readUser(ctx: Ctx, connection: Connection) {
-  if (!connection.host.api) return null
+  if (!connection.api) return null
   const user = await callHost(ctx, connection, async (api) => api.readUser())
   const { id, organization_id: organization, oauth_client_id: clientId } = connection.row
+  if (clientId === null) return user
   await transact(ctx, async (ctx) => {
     await store.setServiceProviderUser(ctx.db, id, user)
     announce(ctx, { organization, type: 'oauth-clients', id: clientId })

@@ -3,6 +3,7 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { announce } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
+import { domainEvent, raise } from '../../../events.ts'
 import { jobHandler } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
@@ -38,6 +39,11 @@ export const vcsDeliveryJobs = [
     inspectDelivery({ ...ctx, actor: SYSTEM }, id, { attempts, signal }),
   ),
 ]
+
+/** A delivery has been decided in every workspace; raised in the transaction. */
+export const deliveryDecided = domainEvent<{ deliveryId: string; repositoryId: string; event: HostEvent }>(
+  'vcs-delivery.decided',
+)
 
 /** A delivery to decide now, and the workspaces that it has not been decided about. */
 type Pending = {
@@ -133,6 +139,7 @@ async function decideWith(ctx: Ctx, { delivery, repository, rules }: Pending, fa
   await transact(ctx, async (ctx) => {
     if (ingress && (started.length > 0 || delivery.run_count > 0)) await fetchCommitLater(ctx, ingress.id)
     await endDelivery(ctx, delivery, null)
+    await raise(ctx, deliveryDecided, { deliveryId: delivery.id, repositoryId: repository.id, event: facts.event })
   })
 }
 

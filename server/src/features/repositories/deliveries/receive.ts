@@ -8,6 +8,7 @@ import type { HostEvent, HostWebhooks, ParsedWebhook, WebhookRequest } from '../
 import { hostOf } from '../../../vcs-hosts/list.ts'
 import { webhookContext } from '../../vcs/repositories/service.ts'
 import type { RepositoryRow } from '../git/store.ts'
+import { recordVcsEvent } from '../vcs-events/record.ts'
 import { decideLater } from './decide-delivery.ts'
 import * as store from './store.ts'
 
@@ -27,14 +28,32 @@ export async function receiveWebhook(ctx: Ctx, path: string, request: WebhookReq
   if (!webhooks.verify(request, secret)) throw unauthorized('the signature of the webhook does not match its secret')
   const parsed = parse(webhooks, request)
   const problem = problemOf(repository, parsed)
-  const key = webhooks.deliveryId(request) ?? createHash('sha256').update(request.body).digest('hex')
+  await storeDelivery(ctx, { repository, parsed, problem, key: keyOf(webhooks, request) })
+  if (problem !== undefined) throw notFound(`repository ${parsed.identifier}`)
+}
+
+function keyOf(webhooks: HostWebhooks, request: WebhookRequest) {
+  return webhooks.deliveryId(request) ?? createHash('sha256').update(request.body).digest('hex')
+}
+
+type Reported = { repository: RepositoryRow; parsed: ParsedWebhook; problem: string | undefined; key: string }
+
+async function storeDelivery(ctx: Ctx, { repository, parsed, problem, key }: Reported) {
   const common = { repository, key, source: 'webhook' as const }
   await transact(ctx, async (ctx) => {
-    if (problem !== undefined) await insertReceived(ctx, { ...common, status: 'failed', message: problem })
-    else if (parsed.events) await insertEvents(ctx, { ...common, events: parsed.events })
+    if (problem !== undefined) {
+      // A repetition is no news.
+      if (!(await insertReceived(ctx, { ...common, status: 'failed', message: problem }))) return
+      await recordVcsEvent(ctx, {
+        organizationId: repository.organization_id,
+        clientId: repository.oauth_client_id,
+        tokenId: repository.oauth_token_id,
+        level: 'error',
+        message: problem,
+      })
+    } else if (parsed.events) await insertEvents(ctx, { ...common, events: parsed.events })
     else await insertReceived(ctx, { ...common, status: 'ignored', message: parsed.ignored })
   })
-  if (problem !== undefined) throw notFound(`repository ${parsed.identifier}`)
 }
 
 function parse(webhooks: HostWebhooks, request: WebhookRequest): ParsedWebhook {
@@ -78,6 +97,7 @@ async function insertReceived(
 ) {
   const ids = await store.insertDeliveries(ctx.db, [deliveryRow(ctx, received)])
   announceDeliveries(ctx, received.repository, ids)
+  return ids.length > 0
 }
 
 type NewDelivery = Received & { status: 'pending' | 'failed' | 'ignored'; message?: string; event?: HostEvent }

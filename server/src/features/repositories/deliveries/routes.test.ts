@@ -3,6 +3,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { addMember } from '../../../testing/teams.ts'
 import { connectRepository, findWebhook } from '../testing/connected-repository.ts'
+import { expireVcsDeliveries } from './service.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app)
@@ -129,6 +130,22 @@ test('a delivery is replayed by those who manage connections', async () => {
   expect([refused.status, replayed.status]).toEqual([403, 202])
   expect((await decisionsOf(id)).map(([reason]) => reason)).toEqual(['pushed', 'no-first-run'])
   expect(await runsOf(id)).toHaveLength(1)
+})
+
+test('deliveries expire with their decisions, and runs stay', async () => {
+  const { id, deliver, push, deliveries, decisionsOf, runsOf } = await followed()
+  await deliver('push', push({ 'main.tf': '' }))
+  await app.runJobs()
+
+  await expireVcsDeliveries(app.as(), new AbortController().signal)
+  const kept = await deliveries()
+  app.clock.advance(31 * 86_400_000)
+  await expireVcsDeliveries(app.as(), new AbortController().signal)
+
+  expect(kept).toHaveLength(1)
+  expect(await deliveries()).toEqual([])
+  expect(await decisionsOf(id)).toEqual([])
+  expect((await runsOf(id)).length).toBeGreaterThan(0)
 })
 
 test('a webhook of a repository that was left is not found', async () => {

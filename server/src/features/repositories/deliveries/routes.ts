@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { vcsDecisionIncludes } from '@groundstate/contract/includes'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { DELIVERY_STATUSES, vcsDecisionSchema, vcsDeliverySchema } from '@groundstate/contract/vcs-deliveries'
 import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
 import { oneOf, text } from '../../../http/query.ts'
 import { accepted, ok } from '../../../http/responses.ts'
 import { MAX_WEBHOOK_BYTES, receiveWebhook } from './receive.ts'
@@ -67,6 +69,7 @@ export const vcsDeliveryRoutes: Routes = (http) => {
       ...READ,
       summary: 'List what a delivery did in each workspace, and why',
       responses: { 200: pageOf(vcsDecisionSchema) },
+      include: vcsDecisionIncludes,
     },
     async (req) => req.list(await service.listDecisions(req.ctx, req.params.id, req.page()), decisionResource),
   )
@@ -76,6 +79,7 @@ export const vcsDeliveryRoutes: Routes = (http) => {
       summary: 'List what deliveries did in a workspace, and why, the latest first',
       access: { workspace: 'runs:read' },
       responses: { 200: pageOf(vcsDecisionSchema) },
+      include: vcsDecisionIncludes,
     },
     async (req) =>
       req.list(await service.listWorkspaceDecisions(req.ctx, req.params.workspaceId, req.page()), decisionResource),
@@ -94,3 +98,10 @@ export const vcsDeliveryRoutes: Routes = (http) => {
     },
   )
 }
+
+export const vcsDeliveryLoaders: readonly Loader[] = [
+  {
+    type: 'vcs-deliveries',
+    load: async (ctx, ids) => (await service.listReadableDeliveries(ctx, ids)).map(deliveryResource),
+  },
+]

@@ -159,6 +159,14 @@ export async function findDelivery(db: Db, id: string): Promise<DeliveryRow | un
   return selectDeliveries(db).where('d.id', '=', id).executeTakeFirst()
 }
 
+export async function findDeliveries(db: Db, ids: readonly string[]): Promise<DeliveryRow[]> {
+  if (ids.length === 0) return []
+  return selectDeliveries(db)
+    .where(sql<boolean>`d.id = any(${ids})`)
+    .orderBy('d.id')
+    .execute()
+}
+
 export type DeliveryFilter = {
   status: (typeof DELIVERY_STATUSES)[number] | undefined
   clientId: string | undefined
@@ -210,4 +218,12 @@ export async function listWorkspaceDecisions(db: Db, { workspaceId, page }: { wo
     .orderBy('d.received_at', 'desc')
     .orderBy('d.id', 'desc')
   return readPaged(page, list, all)
+}
+
+export async function deleteDeliveries(db: Db, { before, limit }: { before: Date; limit: number }) {
+  const { numAffectedRows } = await sql`
+    delete from vcs_deliveries where id in (
+      select id from vcs_deliveries where received_at < ${before} and status <> 'pending'
+       order by received_at, id limit ${limit} for update skip locked)`.execute(db)
+  return Number(numAffectedRows ?? 0)
 }

@@ -3,7 +3,11 @@ import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
-export type RepositoryRow = Selectable<Schema['repositories']> & { service_provider: ServiceProvider }
+export type RepositoryRow = Selectable<Schema['repositories']> & {
+  service_provider: ServiceProvider
+  /** Null for an installation of the GitHub App. */
+  oauth_client_id: string | null
+}
 
 /** Repositories, with their kind of host. */
 export function selectRepositories(db: Db) {
@@ -11,8 +15,10 @@ export function selectRepositories(db: Db) {
     .selectFrom('repositories as r')
     .leftJoin('oauth_tokens as t', 't.id', 'r.oauth_token_id')
     .leftJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
+    .leftJoin('github_app_installations as i', 'i.id', 'r.github_app_installation_id')
     .selectAll('r')
-    .select(sql<ServiceProvider>`coalesce(c.service_provider, 'github')`.as('service_provider'))
+    .select('t.oauth_client_id')
+    .select(sql<ServiceProvider>`coalesce(c.service_provider, i.service_provider)`.as('service_provider'))
 }
 
 export async function findRepository(db: Db, id: string | null): Promise<RepositoryRow | undefined> {

@@ -1,3 +1,4 @@
+import { GitError } from '@groundstate/agent/git/errors'
 import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
 import { z } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
@@ -11,7 +12,16 @@ import { hostOf } from '../../../vcs-hosts/list.ts'
 import { organizationDeleting } from '../../organizations/organizations/access.ts'
 import { tokensDeleting } from '../../vcs/oauth-clients/service.ts'
 import { repositoryAdded, repositoryLeft, webhookContext } from '../../vcs/repositories/service.ts'
-import { type Connection, callHost, hostFetch, openConnection, poolOf } from '../connections/connection.ts'
+import {
+  type Connection,
+  callHost,
+  hostFetch,
+  loadConnection,
+  openConnectionOf,
+  poolOf,
+} from '../connections/connection.ts'
+import { runGit } from '../git/run.ts'
+import { recordVcsEvent } from '../vcs-events/record.ts'
 import * as store from './store.ts'
 
 /** Retried for about a day: a host may be down for a while. */
@@ -42,22 +52,52 @@ export const webhookJobs = [
 /** Asks the host about a new repository, and creates its webhook there. What the host refuses is shown with the repository. */
 async function register(ctx: Ctx, repositoryId: string) {
   const repository = await store.findRepository(ctx.db, repositoryId)
-  if (!repository?.oauth_token_id) return
-  const connection = await open(ctx, repository.oauth_token_id)
-  if (!connection?.host.api) return
+  if (!repository) return
   try {
+    const connection = await known(openConnectionOf(ctx, repository))
+    if (!connection) return
+    if (!connection.api) return await readDefaultBranch(ctx, repository)
     await describe(ctx, connection, repository)
-    if (connection.host.capabilities.createsWebhooks) await createWebhook(ctx, connection, repository)
+    // The webhook of the GitHub App reports all repositories.
+    const isOwn = repository.github_app_installation_id === null
+    if (isOwn && connection.host.capabilities.createsWebhooks) await createWebhook(ctx, connection, repository)
   } catch (error) {
     if (!(error instanceof HostError)) throw error
-    await save(ctx, repository, { webhook_error: error.message })
+    await recordProblem(ctx, repository, error.message)
     if (error.kind === 'unavailable' || error.kind === 'rate-limited') throw error
   }
 }
 
+async function recordProblem(ctx: Ctx, repository: store.RepositoryRow, message: string) {
+  await save(ctx, repository, { webhook_error: message })
+  // An attempt that is repeated for the same reason is no news.
+  if (repository.webhook_error === message) return
+  const connection = await store.findClientId(ctx.db, repository.id)
+  await recordVcsEvent(ctx, {
+    organizationId: repository.organization_id,
+    clientId: connection ?? null,
+    tokenId: repository.oauth_token_id,
+    level: 'error',
+    message,
+    suggestedAction: `Let the connection read ${repository.identifier} and create webhooks there, or enable polling`,
+  })
+}
+
+/** A git server has no API: git says which branch is the default. */
+async function readDefaultBranch(ctx: Ctx, repository: store.RepositoryRow) {
+  try {
+    const { defaultBranch } = await runGit(ctx, repository, { kind: 'refs' })
+    await save(ctx, repository, { default_branch: defaultBranch, webhook_error: null })
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error
+    await recordProblem(ctx, repository, error.message)
+    if (error.kind === 'unreachable' || error.kind === 'timed-out') throw error
+  }
+}
+
 /** Undefined if the connection was deleted in the meantime. */
-async function open(ctx: Ctx, tokenId: string) {
-  return openConnection(ctx, tokenId).catch((error: unknown) => {
+async function known(opening: Promise<Connection>) {
+  return opening.catch((error: unknown) => {
     if (error instanceof AppError && error.kind === 'not-found') return undefined
     throw error
   })
@@ -112,7 +152,9 @@ type Removal = z.infer<typeof removalSchema>
 async function leave(ctx: Ctx, repositoryId: string) {
   await transact(ctx, async (ctx) => {
     const repository = await store.deleteUnusedRepository(ctx.db, repositoryId)
-    if (repository?.oauth_token_id) await enqueueRemoval(ctx, await open(ctx, repository.oauth_token_id), repository)
+    if (repository?.oauth_token_id) {
+      await enqueueRemoval(ctx, await known(loadConnection(ctx, repository.oauth_token_id)), repository)
+    }
   })
 }
 
@@ -121,7 +163,7 @@ async function removeWebhooks(ctx: TransactionCtx, { tokenIds }: { tokenIds: rea
   const repositories = await store.listRegistered(ctx.db, tokenIds)
   for (const tokenId of tokenIds) {
     const own = repositories.filter((repository) => repository.oauth_token_id === tokenId)
-    const connection = own.length > 0 ? await open(ctx, tokenId) : undefined
+    const connection = own.length > 0 ? await known(loadConnection(ctx, tokenId)) : undefined
     for (const repository of own) await enqueueRemoval(ctx, connection, repository)
   }
 }

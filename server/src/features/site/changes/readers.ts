@@ -28,6 +28,7 @@ const READERS = {
   agents: { organization: ['agent-pools:read'] },
   'agent-pools': { organization: ['agent-pools:read'] },
   'oauth-clients': { organization: ['vcs-settings:read'] },
+  'github-app-installations': { organization: ['vcs-settings:read'] },
   'ssh-keys': { organization: ['vcs-settings:read'] },
   'vcs-deliveries': { organization: ['vcs-settings:read'] },
   varsets: { organization: ['variable-sets:read'], ofTeams: { project: ['variable-sets:read'] } },

@@ -36,11 +36,19 @@ export async function requireOAuthToken(ctx: Ctx, id: string, permission: Organi
   return token
 }
 
+/** The connections that the actor may see, for includes. */
+export async function listReadableClients(ctx: Ctx, ids: readonly string[]) {
+  return readable(ctx, ids.length === 0 ? [] : await store.findOAuthClients(ctx.db, ctx.actor, ids))
+}
+
 /** The tokens that the actor may see, for includes. */
 export async function listReadableTokens(ctx: Ctx, ids: readonly string[]) {
-  if (ids.length === 0) return []
-  const tokens = await store.findOAuthTokens(ctx.db, ids)
-  const organizations = await listReadableOrganizations(ctx, [...new Set(tokens.map((token) => token.organization_id))])
-  const readable = new Set(organizations.flatMap(({ id, can }) => (can.has('vcs-settings:read') ? id : [])))
-  return tokens.filter((token) => readable.has(token.organization_id))
+  return readable(ctx, ids.length === 0 ? [] : await store.findOAuthTokens(ctx.db, ids))
+}
+
+async function readable<Row extends { organization_id: string }>(ctx: Ctx, rows: readonly Row[]) {
+  if (rows.length === 0) return []
+  const organizations = await listReadableOrganizations(ctx, [...new Set(rows.map((row) => row.organization_id))])
+  const ids = new Set(organizations.flatMap(({ id, can }) => (can.has('vcs-settings:read') ? id : [])))
+  return rows.filter((row) => ids.has(row.organization_id))
 }

@@ -7,7 +7,13 @@ import type { Loader } from '../../../http/loaders.ts'
 import { boolean, text } from '../../../http/query.ts'
 import { created, ok } from '../../../http/responses.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
-import { type OAuthClient, listReadableTokens, requireOAuthClient, requireOAuthToken } from './access.ts'
+import {
+  type OAuthClient,
+  listReadableClients,
+  listReadableTokens,
+  requireOAuthClient,
+  requireOAuthToken,
+} from './access.ts'
 import { oauthClientResource, oauthTokenResource } from './resource.ts'
 import * as service from './service.ts'
 
@@ -151,6 +157,10 @@ export const oauthTokenRoutes: Routes = (http) => {
 }
 
 export const oauthClientLoaders: readonly Loader[] = [
+  {
+    type: 'oauth-clients',
+    load: async (ctx, ids) => (await listReadableClients(ctx, ids)).map((client) => oauthClientResource(client, ctx)),
+  },
   {
     type: 'oauth-tokens',
     load: async (ctx, ids) => (await listReadableTokens(ctx, ids)).map(oauthTokenResource),

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { CreateOAuthClient, UpdateOAuthClient } from '@groundstate/contract/oauth-clients'
+import type { Updateable } from 'kysely'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
 import { type Page, transact } from '../../../db/db.ts'
-import { invalid } from '../../../errors.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { AppError, invalid } from '../../../errors.ts'
 import { domainEvent, raise } from '../../../events.ts'
-import type { Host } from '../../../vcs-hosts/host.ts'
+import type { Host, OAuthGrant } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
 import { requireOrganization, requireOrganizationPool } from '../../organizations/organizations/access.ts'
 import { listReadableProjects } from '../../organizations/projects/access.ts'
@@ -27,7 +29,7 @@ export async function createOAuthClient(ctx: Ctx, organization: { id: string }, 
   const { attributes, relationships } = input
   const host = hostOf(attributes['service-provider'])
   const poolId = relationships['agent-pool']?.data?.id
-  if (poolId !== undefined) await requireOrganizationPool(ctx, organization.id, poolId, POOL_POINTER)
+  if (poolId !== undefined) await requirePool(ctx, organization.id, poolId)
   const addresses = addressesOf(ctx, host, { attributes, isDirect: poolId === undefined })
   checkCredentials(host, attributes)
   const id = ctx.newId('oc')
@@ -46,7 +48,7 @@ export async function createOAuthClient(ctx: Ctx, organization: { id: string }, 
     })
     const key = { id, organization_id: organization.id, name: attributes.name ?? null }
     await changeProjects(ctx, key, relationships.projects?.data)
-    if (hasCredentials(attributes)) await putToken(ctx, id, attributes)
+    if (hasCredentials(attributes)) await putCredentials(ctx, id, attributes)
     await recordAudit(ctx, clientAudit(key, 'create', { provider: attributes['service-provider'] }))
     return requireOAuthClient(ctx, id, 'vcs-settings:read')
   })
@@ -62,7 +64,7 @@ export async function readAffectedWorkspaces(ctx: Ctx, clients: readonly { id: s
   const ids = clients.map((client) => client.id)
   const rows = await store.listAffectedWorkspaces(ctx.db, ctx.actor, ids)
   const byId = new Map(rows.map((row) => [row.client_id, row]))
-  return new Map(ids.map((id) => [id, byId.get(id) ?? { client_id: id, names: [], count: 0 }]))
+  return new Map(ids.map((id) => [id, byId.get(id) ?? { client_id: id, names: [], count: 0, last_delivery_at: null }]))
 }
 
 /** Changes a connection. A new token replaces the old one under its id, to which workspaces refer, and is checked again. */
@@ -73,8 +75,10 @@ export async function updateOAuthClient(
 ) {
   const host = hostOf(client.service_provider)
   const pool = relationships['agent-pool']
-  if (pool?.data) await requireOrganizationPool(ctx, client.organization_id, pool.data.id, POOL_POINTER)
+  if (pool?.data) await requirePool(ctx, client.organization_id, pool.data.id)
   if (hasCredentials(attributes)) checkCredentials(host, attributes)
+  if (attributes.key === '' && client.key)
+    throw invalid("key can't be blank: it is the id of the application or consumer", '/data/attributes/key')
   const columns = {
     ...columnsOf(ctx, client.id, attributes),
     ...(pool && { agent_pool_id: pool.data?.id ?? null }),
@@ -83,7 +87,7 @@ export async function updateOAuthClient(
   return transact(ctx, async (ctx) => {
     await store.updateOAuthClient(ctx.db, client.id, columns)
     await changeProjects(ctx, client, relationships.projects?.data)
-    if (hasCredentials(attributes)) await putToken(ctx, client.id, attributes)
+    if (hasCredentials(attributes)) await putCredentials(ctx, client.id, attributes)
     const meta = { name: client.name, changes: Object.keys({ ...attributes, ...relationships }) }
     await recordAudit(ctx, { ...clientAudit(client, 'update', meta), settings: { before: client, columns } })
     return requireOAuthClient(ctx, client.id, 'vcs-settings:read')
@@ -137,6 +141,15 @@ async function requireProjects(
   return ids
 }
 
+async function requirePool(ctx: Ctx, organizationId: string, poolId: string) {
+  await requireOrganizationPool(ctx, organizationId, poolId, POOL_POINTER).catch((error: unknown) => {
+    if (!(error instanceof AppError) || error.kind !== 'invalid') throw error
+    // Clients match this text, which the public API has in lower case here.
+    const text = 'the provided agent pool does not exist or you are not authorized to use it'
+    throw invalid(`${text}: ${poolId} is not a pool of the organization`, POOL_POINTER)
+  })
+}
+
 type Addressed = { attributes: Attributes; isDirect: boolean }
 
 /** The host's addresses. Through an agent, addresses of its network are allowed. */
@@ -164,13 +177,16 @@ function hasCredentials(attributes: Credentials) {
 }
 
 /** Throws `invalid` for credentials that the host cannot use, and for none at all. */
-function checkCredentials({ name, capabilities }: Host, attributes: Credentials & Pick<Changes, 'key' | 'secret'>) {
+function checkCredentials(
+  { name, capabilities, api }: Host,
+  attributes: Credentials & Pick<Changes, 'key' | 'secret'>,
+) {
   const at = (attribute: string) => `/data/attributes/${attribute}`
   const ways = capabilities.connectsBy
-  if (attributes['private-key'] && !ways.includes('ssh-key'))
+  if (attributes['private-key'] && !attributes['oauth-token-string'] && !ways.includes('ssh-key'))
     throw invalid(
-      `private-key must be absent: ${name} is not used through ssh with a key of the connection`,
-      at('private-key'),
+      `oauth-token-string can't be blank: the API of ${name} needs an access token, the private key is for git`,
+      at('oauth-token-string'),
     )
   if (attributes['oauth-token-string'] && capabilities.needsUsername && !attributes['oauth-token-username'])
     throw invalid(
@@ -178,8 +194,10 @@ function checkCredentials({ name, capabilities }: Host, attributes: Credentials 
       at('oauth-token-username'),
     )
   if (hasCredentials(attributes)) return
+  // The connection is pending until it gets an access token: the public API has key pairs for such hosts.
+  if (!ways.includes('oauth') && api) return
   if (!ways.includes('oauth'))
-    throw invalid(`oauth-token-string can't be blank: create an access token in ${name}`, at('oauth-token-string'))
+    throw invalid(`oauth-token-string can't be blank: it is the password for ${name}`, at('oauth-token-string'))
   for (const attribute of ['key', 'secret'] as const) {
     if (!attributes[attribute]) throw invalid(`${attribute} can't be blank without oauth-token-string`, at(attribute))
   }
@@ -193,9 +211,7 @@ function columnsOf(ctx: Ctx, id: string, attributes: Changes) {
   return {
     ...(attributes.name !== undefined && { name: attributes.name || null }),
     ...(key !== undefined && { key }),
-    ...(secret !== undefined && {
-      secret: secret === null ? null : ctx.secrets.seal(secret, `oauth-clients/${id}/secret`),
-    }),
+    ...(secret !== undefined && { secret: secret === null ? null : ctx.secrets.seal(secret, secretContext(id)) }),
     ...(attributes['rsa-public-key'] !== undefined && { rsa_public_key: attributes['rsa-public-key'] }),
     ...(attributes['ado-entra-tenant-id'] !== undefined && { ado_entra_tenant_id: attributes['ado-entra-tenant-id'] }),
     ...(typeof scoped === 'boolean' && { organization_scoped: scoped }),
@@ -204,23 +220,56 @@ function columnsOf(ctx: Ctx, id: string, attributes: Changes) {
   }
 }
 
-/** Stores the credentials in the connection's token, or in a new one, and has them checked. */
-async function putToken(ctx: TransactionCtx, clientId: string, attributes: Credentials) {
+async function putCredentials(ctx: TransactionCtx, clientId: string, attributes: Credentials) {
   const { 'oauth-token-string': text, 'oauth-token-username': username, 'private-key': privateKey } = attributes
+  await putToken(ctx, clientId, (id) => ({
+    ...(text && {
+      token: ctx.secrets.seal(text, tokenContext(id, 'token')),
+      username: username ?? null,
+      refresh_token: null,
+      expires_at: null,
+    }),
+    ...(privateKey && { ssh_key: ctx.secrets.seal(privateKey, tokenContext(id, 'ssh-key')) }),
+  }))
+}
+
+/** Stores credentials in the connection's token, or in a new one, and has them checked. */
+async function putToken(
+  ctx: TransactionCtx,
+  clientId: string,
+  columnsOf: (tokenId: string) => Updateable<Schema['oauth_tokens']>,
+) {
   const tokens = await store.listTokenIds(ctx.db, clientId)
   const isNew = tokens.length === 0
   for (const id of isNew ? [ctx.newId('ot')] : tokens) {
-    const columns = {
-      ...(text && { token: ctx.secrets.seal(text, tokenContext(id, 'token')), username: username ?? null }),
-      ...(privateKey && { ssh_key: ctx.secrets.seal(privateKey, tokenContext(id, 'ssh-key')) }),
-      failed_at: null,
-      failure: null,
-    }
+    const columns = { ...columnsOf(id), failed_at: null, failure: null }
     if (isNew)
       await store.insertOAuthToken(ctx.db, { id, oauth_client_id: clientId, created_at: ctx.now(), ...columns })
     else await store.updateOAuthToken(ctx.db, id, columns)
     await raise(ctx, credentialsChanged, { tokenId: id })
   }
+}
+
+/** Stores the token that the host has issued to a person who has authorized the connection. */
+export async function authorizeOAuthClient(ctx: Ctx, client: OAuthClient, grant: OAuthGrant) {
+  await audited(ctx, clientAudit(client, 'authorize'), async (ctx) =>
+    putToken(ctx, client.id, (id) => ({ ...grantColumns(ctx, id, grant), username: null })),
+  )
+}
+
+/** The columns of a token for what the host has issued. */
+export function grantColumns(ctx: Ctx, tokenId: string, { token, refreshToken, expiresInMs }: OAuthGrant) {
+  return {
+    token: ctx.secrets.seal(token, tokenContext(tokenId, 'token')),
+    refresh_token:
+      refreshToken === null ? null : ctx.secrets.seal(refreshToken, tokenContext(tokenId, 'refresh-token')),
+    expires_at: expiresInMs === null ? null : new Date(ctx.now().getTime() + expiresInMs),
+  }
+}
+
+/** The context in which the secret of a connection's OAuth application is sealed. */
+export function secretContext(clientId: string) {
+  return `oauth-clients/${clientId}/secret`
 }
 
 /** The context in which a secret of a token is sealed. */

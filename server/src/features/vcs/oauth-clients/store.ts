@@ -36,6 +36,13 @@ export async function findOAuthClient(db: Db, actor: Actor, id: string) {
     .executeTakeFirst()
 }
 
+export async function findOAuthClients(db: Db, actor: Actor, ids: readonly string[]) {
+  return selectClients(db, actor)
+    .where(sql<boolean>`c.id = any(${ids})`)
+    .orderBy('c.id')
+    .execute()
+}
+
 export async function listOAuthClients(db: Db, actor: Actor, input: { organizationId: string; page: Page }) {
   const isOwn = sql<boolean>`c.organization_id = ${input.organizationId}`
   const list = selectClients(db, actor).where(isOwn).orderBy('c.created_at').orderBy('c.id')
@@ -45,13 +52,15 @@ export async function listOAuthClients(db: Db, actor: Actor, input: { organizati
 /** Number of names of a connection's workspaces in its resource. */
 const MAX_NAMES = 25
 
-export type AffectedWorkspaces = { client_id: string; names: string[]; count: number }
+export type AffectedWorkspaces = { client_id: string; names: string[]; count: number; last_delivery_at: Date | null }
 
-/** The workspaces that use connections: names that the actor may see, and the number of all. */
+/** The workspaces that use connections: names that the actor may see, the number of all, and the last delivery. */
 export async function listAffectedWorkspaces(db: Db, actor: Actor, clientIds: readonly string[]) {
   const { rows } = await sql<AffectedWorkspaces>`
     select t.oauth_client_id as client_id, count(*) as count,
-           coalesce((array_agg(w.name order by w.name) filter (where ${visibleWorkspace(actor)}))[:${sql.lit(MAX_NAMES)}], '{}') as names
+           coalesce((array_agg(w.name order by w.name) filter (where ${visibleWorkspace(actor)}))[:${sql.lit(MAX_NAMES)}], '{}') as names,
+           (select max(d.received_at) from vcs_deliveries d join repositories x on x.id = d.repository_id
+              join oauth_tokens y on y.id = x.oauth_token_id where y.oauth_client_id = t.oauth_client_id) as last_delivery_at
       from oauth_tokens t
       join repositories r on r.oauth_token_id = t.id
       join workspaces w on w.repository_id = r.id
@@ -144,6 +153,27 @@ export async function deleteOAuthToken(db: Db, id: string) {
   await db.deleteFrom('oauth_tokens').where('id', '=', id).execute()
 }
 
+const HOST = [
+  'c.organization_id',
+  'c.service_provider',
+  'c.http_url',
+  'c.api_url',
+  'c.agent_pool_id',
+  'c.uuid',
+  'c.key',
+  'c.secret',
+] as const
+
+/** The host of a connection, and its OAuth application; the secret is sealed. */
+export async function findOAuthApplication(db: Db, uuid: string) {
+  return db
+    .selectFrom('oauth_clients as c')
+    .leftJoin('agent_pools as p', 'p.id', 'c.agent_pool_id')
+    .select([...HOST, 'c.id', 'p.name as agent_pool_name'])
+    .where('c.uuid', '=', uuid)
+    .executeTakeFirst()
+}
+
 /** Everything that a request to the host needs; sealed. */
 export type ConnectionRow = NonNullable<Awaited<ReturnType<typeof findConnection>>>
 
@@ -151,17 +181,50 @@ export async function findConnection(db: Db, tokenId: string) {
   return db
     .selectFrom('oauth_tokens as t')
     .innerJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
+    .innerJoin('organizations as o', 'o.id', 'c.organization_id')
     .leftJoin('agent_pools as p', 'p.id', 'c.agent_pool_id')
+    .select(['o.name as organization_name', 'p.name as agent_pool_name'])
     .select(['t.id', 't.token', 't.username', 't.ssh_key', 't.failed_at', 't.failure', 't.oauth_client_id'])
-    .select([
-      'c.organization_id',
-      'c.service_provider',
-      'c.http_url',
-      'c.api_url',
-      'c.agent_pool_id',
-      'c.blocked_until',
-      'p.name as agent_pool_name',
-    ])
+    .select(['t.refresh_token', 't.expires_at'])
+    .select([...HOST, 'c.blocked_until'])
     .where('t.id', '=', tokenId)
     .executeTakeFirst()
+}
+
+type RefreshLease = { now: Date; until: Date }
+
+/** Reserves the refresh of a token for this process; undefined while another one refreshes it. */
+export async function leaseRefresh(db: Db, tokenId: string, { now, until }: RefreshLease) {
+  return db
+    .updateTable('oauth_tokens')
+    .set({ refreshing_until: until })
+    .where('id', '=', tokenId)
+    .where(({ or, eb }) => or([eb('refreshing_until', 'is', null), eb('refreshing_until', '<=', now)]))
+    .returning(['token', 'refresh_token', 'expires_at'])
+    .executeTakeFirst()
+}
+
+/** Ends the refresh, with the new token if there is one. A token that was replaced in the meantime stays. */
+export async function endRefresh(
+  db: Db,
+  { id, refresh_token: refreshed }: { id: string; refresh_token: Buffer | null },
+  columns: Updateable<Schema['oauth_tokens']> = {},
+) {
+  await db
+    .updateTable('oauth_tokens')
+    .set({ ...columns, refreshing_until: null })
+    .where('id', '=', id)
+    .where('refresh_token', '=', refreshed)
+    .execute()
+}
+
+/** Stores an authorization that a person has started, and removes those that have expired. */
+export async function insertAuthorization(db: Db, now: Date, row: Insertable<Schema['vcs_authorizations']>) {
+  await db.deleteFrom('vcs_authorizations').where('expires_at', '<=', now).execute()
+  await db.insertInto('vcs_authorizations').values(row).execute()
+}
+
+/** Takes an authorization, which is used once. */
+export async function takeAuthorization(db: Db, hash: Buffer) {
+  return db.deleteFrom('vcs_authorizations').where('hash', '=', hash).returningAll().executeTakeFirst()
 }

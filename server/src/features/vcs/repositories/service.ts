@@ -33,8 +33,7 @@ export async function checkRepository(ctx: Ctx, { connection, ...request }: Repo
       `${POINTER}/${name}`,
     )
   const host = hostOf(found.service_provider)
-  const httpUrl = found.http_url ?? host.addresses(undefined)?.httpUrl ?? ''
-  return { host, urls: urlsOf(host, { httpUrl, identifier: request.identifier }) }
+  return { host, urls: urlsOf(host, { httpUrl: found.http_url, identifier: request.identifier }) }
 }
 
 /** Throws `invalid` for an identifier that the host cannot have, whose segments would become parts of other URLs. */
@@ -79,7 +78,7 @@ export function webhookContext(id: string) {
   return `repositories/${id}/webhook-secret`
 }
 
-/** Raised in the transaction that adds a repository: its host has to be asked about it, and to get a webhook. */
+/** Raised in the transaction that adds a repository, or for which somebody tries again: its host has to be asked about it, and to get a webhook. */
 export const repositoryAdded = domainEvent<{ repositoryId: string }>('repository.added')
 
 /** Raised in the transaction in which a workspace stops using a repository. */

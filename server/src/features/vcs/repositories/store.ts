@@ -10,10 +10,11 @@ export type ConnectionKey = { tokenId: string } | { installationId: string }
 export const repositoryColumn = sql<WorkspaceRepository | null>`case when w.repository_id is not null then (
   select jsonb_build_object('identifier', r.identifier, 'display_identifier', r.display_identifier, 'page_url', r.page_url,
            'default_branch', r.default_branch, 'token_id', r.oauth_token_id, 'installation_id', r.github_app_installation_id,
-           'webhook_path', r.webhook_path, 'service_provider', coalesce(c.service_provider, 'github'))
+           'webhook_path', r.webhook_path, 'service_provider', coalesce(c.service_provider, i.service_provider))
     from repositories r
     left join oauth_tokens t on t.id = r.oauth_token_id
     left join oauth_clients c on c.id = t.oauth_client_id
+    left join github_app_installations i on i.id = r.github_app_installation_id
    where r.id = w.repository_id) end`
 
 export type WorkspaceRepository = {
@@ -35,7 +36,7 @@ export async function findConnectionFor(db: Db, { organizationId, projectId }: S
   if ('installationId' in key) {
     return db
       .selectFrom('github_app_installations')
-      .select([sql<ServiceProvider>`'github'`.as('service_provider'), sql<string | null>`null`.as('http_url')])
+      .select([sql<ServiceProvider>`service_provider`.as('service_provider'), 'http_url'])
       .select(sql<boolean>`true`.as('is_open'))
       .where('id', '=', key.installationId)
       .where('organization_id', '=', organizationId)
@@ -46,33 +47,35 @@ export async function findConnectionFor(db: Db, { organizationId, projectId }: S
   return db
     .selectFrom('oauth_tokens as t')
     .innerJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
-    .select([
-      sql<ServiceProvider>`c.service_provider`.as('service_provider'),
-      sql<string | null>`c.http_url`.as('http_url'),
-    ])
+    .select([sql<ServiceProvider>`c.service_provider`.as('service_provider'), 'c.http_url'])
     .select(isOpen.as('is_open'))
     .where('t.id', '=', key.tokenId)
     .where('c.organization_id', '=', organizationId)
     .executeTakeFirst()
 }
 
-/** Returns the id of the repository of this connection, which is inserted if it is the first workspace's. */
+/**
+ * Returns the id of the repository of this connection, which is inserted if it is the first workspace's. It is locked, so that it is not
+ * deleted before the workspace uses it.
+ */
 export async function putRepository(tx: Tx, row: Insertable<Schema['repositories']>): Promise<string> {
-  const columns = row.oauth_token_id ? sql`oauth_token_id` : sql`github_app_installation_id`
-  const { rows } = await sql<{ id: string }>`
-    with inserted as (
-      ${tx
-        .insertInto('repositories')
-        .values(row)
-        .onConflict((conflict) => conflict.doNothing())
-        .returning('id')}
-    )
-    select id from inserted
-    union all
-    select id from repositories
-     where ${columns} = ${row.oauth_token_id ?? row.github_app_installation_id} and identifier = ${row.identifier}
-     limit 1`.execute(tx)
-  const id = rows[0]?.id
-  if (id === undefined) throw new Error(`the repository ${row.identifier} was inserted by a concurrent transaction`)
-  return id
+  const column = row.oauth_token_id ? 'oauth_token_id' : 'github_app_installation_id'
+  // A conflict with a concurrent transaction waits for its end; then its row is found, or it is gone.
+  for (;;) {
+    const found = await tx
+      .selectFrom('repositories')
+      .select('id')
+      .where(column, '=', row.oauth_token_id ?? row.github_app_installation_id ?? '')
+      .where('identifier', '=', row.identifier)
+      .forKeyShare()
+      .executeTakeFirst()
+    if (found) return found.id
+    const inserted = await tx
+      .insertInto('repositories')
+      .values(row)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('id')
+      .executeTakeFirst()
+    if (inserted) return inserted.id
+  }
 }

@@ -18,6 +18,7 @@ function documentOf(attributes: Parameters<typeof runWith>[0], more: Partial<Run
     apply: undefined,
     workspace: undefined,
     configuration: undefined,
+    commit: undefined,
     createdBy: undefined,
     stages: [],
     events: [],
@@ -41,6 +42,7 @@ test.each([
   { run: { status: 'planned_and_finished', 'plan-only': true }, text: /plan-only and can’t be applied/ },
   { run: { status: 'planned_and_finished' }, text: /^No changes/ },
   { run: { status: 'pending' }, text: /^The run is queued/ },
+  { run: { status: 'fetching' }, text: /^Fetching the configuration/ },
 ] as const)('the situation of $run is $text', ({ run, text }) => {
   expect(runSituation(documentOf(run))).toMatch(text)
 })

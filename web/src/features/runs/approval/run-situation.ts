@@ -1,6 +1,7 @@
 import { isEnded, RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
+import { fetchingText } from '../run-commit.tsx'
 import { stoppingStage, stopsRun } from '../run-steps.tsx'
-import type { RunDocument, TaskStage } from '../run.ts'
+import type { RunDocument } from '../run.ts'
 
 /** Whether a cancellation was requested and the engine is still shutting down. */
 export function isCanceling({ attributes }: RunDocument['run']) {
@@ -26,7 +27,7 @@ export function requiredFromOthers(document: RunDocument): 'approve' | 'unlock' 
 }
 
 /** One or two sentences: what the run waits for or how it ended, who can act, and what happens next. */
-export function runSituation({ run, workspace, plan, stages }: RunDocument): string {
+export function runSituation({ run, workspace, plan, stages, commit }: RunDocument): string {
   const { attributes } = run
   const { permissions, actions, status } = attributes
   const name = workspace?.attributes.name ?? 'the workspace'
@@ -52,11 +53,13 @@ export function runSituation({ run, workspace, plan, stages }: RunDocument): str
       ? 'This run is plan-only and can’t be applied.'
       : 'No changes: the infrastructure matches the configuration.'
   }
-  return `${progress(run, stages)} ${nextStep(run, plan)}`.trim()
+  return `${progress({ run, stages, commit })} ${nextStep(run, plan)}`.trim()
 }
 
-function progress({ attributes: { status } }: RunDocument['run'], stages: readonly TaskStage[]) {
+function progress({ run, stages, commit }: Pick<RunDocument, 'run' | 'stages' | 'commit'>) {
+  const { status } = run.attributes
   if (status === 'pending') return 'The run is queued in the workspace.'
+  if (RUN_STATUS_TABLE[status].awaits === 'configuration') return fetchingText(commit)
   if (RUN_STATUS_TABLE[status].awaits === 'agent') return 'Waiting for an agent.'
   const stage = stages.find(({ attributes }) => attributes.status === 'running')
   if (stage) {

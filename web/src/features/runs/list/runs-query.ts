@@ -1,3 +1,4 @@
+import type { configurationVersionSchema, ingressAttributesSchema } from '@groundstate/contract/configuration-versions'
 import type { organizationCapacitySchema } from '@groundstate/contract/organization-overviews'
 import type { applySchema, planSchema } from '@groundstate/contract/plans'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
@@ -9,6 +10,7 @@ import { useQuery } from '@tanstack/react-query'
 import { get, getData, queryString } from '../../../api/client.ts'
 import { includedOf, keepWithin } from '../../../api/queries.ts'
 import type { SearchParams } from '../../../search-params.ts'
+import type { RunCommit } from '../run-commit.tsx'
 import { ORIGINS, type RunAuthor } from '../run-origin.tsx'
 import { runTitle } from '../run-text.ts'
 import type { Plan, Run } from '../run.ts'
@@ -20,13 +22,24 @@ export type ListedRun = {
   attributes: Run['attributes']
   plan: Plan | undefined
   author: RunAuthor | undefined
+  /** Of a run whose configuration comes from a repository. */
+  commit: RunCommit | undefined
   /** The workspace name; undefined in the list of a single workspace. */
   workspace: string | undefined
 }
 
 export type RunsScope = { organization: string; workspaceId?: string | undefined }
 
-type Included = typeof planSchema | typeof applySchema | typeof userSchema | typeof workspaceSchema
+export type Included =
+  | typeof planSchema
+  | typeof applySchema
+  | typeof userSchema
+  | typeof workspaceSchema
+  | typeof configurationVersionSchema
+  | typeof ingressAttributesSchema
+
+/** What lists show of a run. */
+export const LISTED_PARTS = 'created_by,plan,configuration_version.ingress_attributes'
 
 const PAGE_SIZE = 30
 
@@ -70,7 +83,7 @@ export function useRuns({ organization, workspaceId }: RunsScope, search: RunSea
   const query = listQuery(search, {
     'page[size]': PAGE_SIZE,
     'page[number]': search.page,
-    include: workspaceId === undefined ? 'plan,created_by,workspace' : 'plan,created_by',
+    include: workspaceId === undefined ? `${LISTED_PARTS},workspace` : LISTED_PARTS,
   })
   const scope = workspaceId ?? organization
   return useQuery({
@@ -101,6 +114,7 @@ export function listedRuns(
   const included = includedOf(document)
   return document.data.map(({ id, attributes, relationships }): ListedRun => {
     const workspace = included.one('workspaces', relationships.workspace)?.attributes.name
+    const configuration = included.one('configuration-versions', relationships['configuration-version'])
     const title = runTitle({ id, message: attributes.message })
     return {
       id,
@@ -108,6 +122,7 @@ export function listedRuns(
       attributes,
       plan: included.one('plans', relationships.plan),
       author: included.one('users', relationships['created-by']),
+      commit: included.one('ingress-attributes', configuration?.relationships['ingress-attributes']),
       workspace,
     }
   })

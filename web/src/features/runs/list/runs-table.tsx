@@ -4,6 +4,7 @@ import { PlanCounts } from '../../../components/plan-counts.tsx'
 import { Badge } from '../../../components/status.tsx'
 import { type Column, Table } from '../../../components/table.tsx'
 import { RelativeTime, Elapsed } from '../../../components/time.tsx'
+import { CommitCode } from '../run-commit.tsx'
 import { RunLink } from '../run-navigation.tsx'
 import { originText, RunAuthorName } from '../run-origin.tsx'
 import { RunBadges, runEndedAt, RunStatus, runState } from '../run-status.tsx'
@@ -54,10 +55,13 @@ function columnsOf({ workspace, positions }: ColumnOptions): readonly Column<Lis
     {
       header: 'Created by',
       className: 'hidden w-px whitespace-nowrap md:table-cell',
-      cell: ({ attributes, author }) => (
+      cell: ({ attributes, author, commit }) => (
         <span className="flex items-center gap-x-2 max-xl:flex-col max-xl:items-start">
-          <RunAuthorName run={attributes} author={author} />
-          <span className="text-dim">{originText(attributes)}</span>
+          <RunAuthorName run={attributes} author={author} commit={commit} />
+          <span className="text-dim">
+            {originText(attributes, commit)}
+            {commit && <CommitCode commit={commit} />}
+          </span>
         </span>
       ),
     },

@@ -5,6 +5,7 @@ import { capitalized, counted } from '../../../components/numbers.ts'
 import { Countdown, exactTime, useSeconds } from '../../../components/time.tsx'
 import { useDiagnostics } from '../log/diagnostics.tsx'
 import { useLog } from '../log/log-store.ts'
+import { fetchingText } from '../run-commit.tsx'
 import { stopOf } from '../run-events.ts'
 import { runRoute, TabLink } from '../run-navigation.tsx'
 import { runState } from '../run-status.tsx'
@@ -15,8 +16,20 @@ import type { RunDocument } from '../run.ts'
 /** A log that has grown within this time shows that the agent is alive, in ms. */
 const SILENCE_MS = 15_000
 
-/** Why the run is waiting, or why it ended early. */
+/** Why the run is waiting, or why it ended early, and what it was planned without. */
 export function RunNotice({ document }: { document: RunDocument }) {
+  const withheld = document.events.find(({ attributes }) => attributes.action === 'secrets_withheld')
+  return (
+    <>
+      {withheld && (
+        <Notice tone="warn">{`${capitalized(withheld.attributes.description ?? 'planned without sensitive variables')}.`}</Notice>
+      )}
+      <StatusNotice document={document} />
+    </>
+  )
+}
+
+function StatusNotice({ document }: { document: RunDocument }) {
   const { run, stages } = document
   const results = stages.flatMap((stage) => stage.results.map((result) => result.attributes))
   const pending = results.filter(({ status }) => status === 'running')
@@ -34,6 +47,8 @@ export function RunNotice({ document }: { document: RunDocument }) {
   if (run.attributes['waiting-reason'] !== null) {
     return <WaitingNotice document={document} reason={run.attributes['waiting-reason']} />
   }
+  if (RUN_STATUS_TABLE[run.attributes.status].awaits === 'configuration')
+    return <Notice>{fetchingText(document.commit)}</Notice>
   return <EndNotice document={document} />
 }
 

@@ -11,6 +11,7 @@ import { Elapsed, RelativeTime } from '../../../components/time.tsx'
 import { ApprovalPanel, SkipToDecision } from '../approval/approval-panel.tsx'
 import { ChangesTab } from '../changes/changes-tab.tsx'
 import { LogTab } from '../log/log-tab.tsx'
+import { CommitLine } from '../run-commit.tsx'
 import { RunLink, runRoute, type RunTab, TabLink } from '../run-navigation.tsx'
 import { originText, RunAuthorName } from '../run-origin.tsx'
 import { runEndedAt, runState, RunStatus } from '../run-status.tsx'
@@ -19,6 +20,7 @@ import { messageBody, runOptions, runTitle } from '../run-text.ts'
 import { type Run, type RunDocument, type TaskStage, useQueueUpdates, useRun } from '../run.ts'
 import { TasksTab } from '../tasks/tasks-tab.tsx'
 import { TimelineTab } from '../timeline/timeline-tab.tsx'
+import { ReviewedPlanCard } from './reviewed-plan.tsx'
 import { RunDetails } from './run-details.tsx'
 import { RunNotice } from './run-notice.tsx'
 
@@ -86,6 +88,7 @@ function LoadedRun({ document }: { document: RunDocument }) {
           </div>
           <div className="space-y-4 lg:sticky lg:top-16 lg:max-h-[calc(100dvh-5rem)] lg:overflow-y-auto">
             <ApprovalPanel document={document} />
+            <ReviewedPlanCard document={document} />
             <RunDetails document={document} />
           </div>
         </div>
@@ -125,6 +128,7 @@ function RunHeader({ document, children }: { document: RunDocument; children: Re
     <>
       {body !== '' && <p className="mb-1 whitespace-pre-line text-ink">{body}</p>}
       <Origin document={document} />
+      {document.commit && <CommitLine commit={document.commit} />}
       <Options run={run} />
     </>
   )
@@ -169,7 +173,7 @@ function DestroyBanner({ document: { run, plan } }: { document: RunDocument }) {
 }
 
 /** Author, source, creation time and duration of the run. */
-function Origin({ document: { run, createdBy, triggers } }: { document: RunDocument }) {
+function Origin({ document: { run, createdBy, commit, triggers } }: { document: RunDocument }) {
   const { attributes } = run
   const endedAt = runEndedAt(attributes)
   const hasAuthor = triggers.length === 0 || createdBy !== undefined
@@ -179,11 +183,11 @@ function Origin({ document: { run, createdBy, triggers } }: { document: RunDocum
       <span className="inline-flex flex-wrap items-center gap-x-1.5">
         {hasAuthor && (
           <span className="font-medium text-ink">
-            <RunAuthorName run={attributes} author={createdBy} />
+            <RunAuthorName run={attributes} author={createdBy} commit={commit} />
           </span>
         )}
         {triggers.length === 0 ? (
-          `via ${originText(attributes)}`
+          `via ${originText(attributes, commit)}`
         ) : (
           <Triggers triggers={triggers} text={hasAuthor ? 'triggered by' : 'Triggered by'} />
         )}

@@ -1,0 +1,305 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { SHA, mona, push, repository } from '../server/src/vcs-hosts/gitea/testing/bodies.ts'
+import { startFakeHost } from '../server/src/vcs-hosts/testing/fake-host.ts'
+import { hasBrowser } from './browser.ts'
+import type { BootedServer } from './server.ts'
+import {
+  accessFaults,
+  bootWebServer,
+  createMember,
+  openAdminPage,
+  openPageOf,
+  overflowOf,
+  PHONE,
+  watchFaults,
+} from './web-page.ts'
+import { button, openTab, region } from './workspace-page.ts'
+
+let server: BootedServer
+let page: Page
+let faults: string[]
+
+beforeAll(async () => {
+  if (!hasBrowser) return
+  server = await bootWebServer()
+  page = await openAdminPage(server, '/app/main/connections')
+  faults = watchFaults(page, ['422 '])
+})
+
+async function open(path: string, title: string) {
+  await page.goto(`${server.url}/app/main${path}`)
+  await page.getByRole('heading', { name: title, level: 1 }).waitFor()
+}
+
+/** Violations and overflow of the page as it is. */
+async function layoutFaults(shown = page) {
+  const found = await accessFaults(shown)
+  if (process.env['SHOTS']) await shoot(shown) // SHOTS
+  await shown.setViewportSize(PHONE)
+  if ((await overflowOf(shown)) > 0) found.push('it is wider than a phone')
+  await shown.setViewportSize({ width: 1440, height: 900 })
+  return found
+}
+
+/** A host that knows acme/network and acme/storage, and keeps the webhooks that it is asked to create. */
+async function startGitea() {
+  const hooks: { url: string; secret: string }[] = []
+  const repositories = [repository(), repository('acme/storage', 141)]
+  const host = await startFakeHost({
+    'GET /api/v1/user': () => ({ body: mona }),
+    'GET /api/v1/repos/search': ({ query }) => ({
+      body: { ok: true, data: repositories.filter((each) => each.full_name.includes(query['q'] ?? '')) },
+    }),
+    'GET /api/v1/repos/acme/network': () => ({ body: repository() }),
+    'GET /api/v1/repos/acme/network/hooks': () => ({ body: [] }),
+    'POST /api/v1/repos/acme/network/hooks': ({ body }) => {
+      const { config } = body as { config: { url: string; secret: string } }
+      hooks.push(config)
+      return { status: 201, body: { id: hooks.length, type: 'gitea', active: true, events: ['push'], config } }
+    },
+  })
+  /** Sends a webhook as the host would. */
+  async function deliver(body: object) {
+    const hook = hooks.at(-1)
+    if (!hook) throw new Error('no webhook was created')
+    const text = JSON.stringify(body)
+    const response = await fetch(hook.url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-gitea-event': 'push',
+        'x-gitea-delivery': randomUUID(),
+        'x-gitea-signature': createHmac('sha256', hook.secret).update(text).digest('hex'),
+      },
+      body: text,
+    })
+    return response.status
+  }
+  return { ...host, deliver }
+}
+
+async function createWorkspace(name: string): Promise<string> {
+  const { data } = await server.api('POST', '/organizations/main/workspaces', {
+    data: { type: 'workspaces', attributes: { name } },
+  })
+  return data.id
+}
+
+describe.skipIf(!hasBrowser)('repositories', () => {
+  test('a host is connected by token, a repository chosen, and a push explained and replayed', async () => {
+    const host = await startGitea()
+    await createWorkspace('network')
+    await page.getByRole('heading', { name: 'No connections yet' }).waitFor()
+    const empty = await layoutFaults()
+
+    await page.getByRole('link', { name: 'New connection' }).first().click()
+    await page.getByRole('radio', { name: 'Gitea and Forgejo' }).check()
+    await button(page, 'Connect Gitea and Forgejo').click()
+    await page.getByText('it is the address of Gitea').waitFor()
+    const form = await layoutFaults()
+    await page.getByLabel('Address').fill(host.url)
+    await page.getByLabel('Token', { exact: true }).fill('gta_secret')
+    await button(page, 'Connect Gitea and Forgejo').click()
+    await page.getByText('mona').waitFor()
+    await button(page, 'Test').click()
+    await page.getByText('The host accepts the token of mona.').waitFor()
+    const connected = await layoutFaults()
+    const connection = new URL(page.url()).pathname.split('/').at(-1)
+
+    await openTab(page, server, 'network', '/settings/repository')
+    await page.getByLabel('Connection').selectOption({ index: 1 })
+    await button(page, 'Select repository').click()
+    await page.getByPlaceholder('acme/network').fill('stor')
+    await page.getByRole('option', { name: 'acme/storage' }).waitFor()
+    await page.getByPlaceholder('acme/network').fill('netw')
+    await page.getByRole('option', { name: 'acme/network' }).click()
+    await page.getByLabel('Branch').fill('stable')
+    await page.getByLabel('Only when files in directories change').check()
+    await page.getByLabel('Directories').fill('modules')
+    const settings = await layoutFaults()
+    await region(page, 'Repository').getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('link', { name: 'acme/network' }).waitFor()
+    await expect.poll(() => host.asked()).toContain('POST /api/v1/repos/acme/network/hooks')
+    const status = await host.deliver(push())
+
+    await page.getByRole('link', { name: 'Deliveries' }).first().click()
+    await page.getByText('the workspace follows the branch stable').waitFor()
+    const explained = await layoutFaults()
+    await page.getByRole('link', { name: 'push to main' }).click()
+    await page.getByRole('button', { name: 'push to main' }).waitFor()
+    await page.getByText('the workspace follows the branch stable').waitFor()
+    const opened = await layoutFaults()
+    await server.api('PATCH', `/workspaces/${await idOf('network')}`, {
+      data: {
+        type: 'workspaces',
+        attributes: {
+          'queue-all-runs': true,
+          'file-triggers-enabled': false,
+          'trigger-prefixes': [],
+          'vcs-repo': { branch: '' },
+        },
+      },
+    })
+    await button(page, 'Replay').click()
+    await page.getByText('1 run', { exact: true }).waitFor()
+    const { data: deliveries } = await server.api('GET', '/organizations/main/vcs-deliveries')
+    const run = await latestRunOf('network')
+
+    await page.goto(`${server.url}/app/main/workspaces/network/runs/${run.id}`)
+    await page.getByRole('heading', { name: 'Add a subnet for the database' }).waitFor()
+    await page.getByText(SHA.pushed.slice(0, 8)).first().waitFor()
+    await page.getByText('via push to main').waitFor()
+    const shownRun = await layoutFaults()
+
+    expect(status).toBe(202)
+    expect([empty, form, connected, settings, explained, opened, shownRun].flat()).toEqual([])
+    expect(deliveries.map(({ attributes }: { attributes: { source: string } }) => attributes.source)).toEqual([
+      'replay',
+      'webhook',
+    ])
+    expect(connection).toMatch(/^oc-/)
+    expect(JSON.stringify(await server.api('GET', `/oauth-clients/${connection}`))).not.toContain('gta_secret')
+    expect(faults).toEqual([])
+  })
+
+  test('a connection is replaced and deleted, and its workspaces lose their repository', async () => {
+    await open('/connections', 'Connections')
+    await page.getByRole('link', { name: 'Gitea and Forgejo' }).click()
+    await page.getByRole('link', { name: 'Settings', exact: true }).last().click()
+    await page.getByLabel('Name (optional)').fill('Work')
+    await region(page, 'General').getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: 'Work', level: 1 }).waitFor()
+    const found = await layoutFaults()
+    await button(page, 'Delete connection').click()
+    await page.getByText('1 workspace loses its repository').waitFor()
+    await page.getByLabel('Type Work to confirm').fill('Work')
+    await button(page, 'Delete connection').click()
+    await page.getByRole('heading', { name: 'No connections yet' }).waitFor()
+    const { data } = await server.api('GET', '/organizations/main/workspaces/network')
+
+    expect(data.attributes['vcs-repo']).toBeNull()
+    expect(found).toEqual([])
+    expect(faults).toEqual([])
+  })
+
+  test('the webhook of a git server is set up by hand, with a secret that is shown once', async () => {
+    await open('/connections/new?host=git', 'New connection')
+    await page.getByLabel('Address').fill('https://git.example.com/srv')
+    await page.getByLabel('Username').fill('deploy')
+    await page.getByLabel('Token', { exact: true }).fill('a password')
+    await button(page, 'Connect Any git server').click()
+    await page.getByRole('heading', { name: 'Git server at git.example.com/srv', level: 1 }).waitFor()
+    await openTab(page, server, 'network', '/settings/repository')
+    await page.getByLabel('Connection').selectOption({ index: 1 })
+    await page.getByRole('textbox', { name: 'Repository' }).fill('acme/network.git')
+    await region(page, 'Repository').getByRole('button', { name: 'Save' }).click()
+    const url = await region(page, 'the webhook URL').textContent()
+    await open('/connections', 'Connections')
+    await page.getByRole('link', { name: 'Git server' }).click()
+    await button(page, 'Actions for acme/network.git').click()
+    await page.getByRole('menuitem', { name: 'New webhook secret' }).click()
+    await button(page, 'Replace secret').click()
+    const secret = (await region(page, 'the secret').textContent())?.trim() ?? ''
+    const found = await layoutFaults()
+    const body = JSON.stringify({ ref: 'refs/heads/main', before: '0'.repeat(40), after: 'a'.repeat(40) })
+    const response = await fetch(url?.trim() ?? '', {
+      method: 'POST',
+      headers: { 'x-groundstate-signature': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}` },
+      body,
+    })
+
+    expect(secret).toMatch(/^[0-9a-f]{64}$/)
+    expect(response.status).toBe(202)
+    expect(found).toEqual([])
+    expect(faults).toEqual([])
+  })
+
+  test('an SSH key is added, renamed, selected in a workspace and deleted', async () => {
+    await open('/settings/ssh-keys', 'SSH keys')
+    await page.getByRole('heading', { name: 'No SSH keys yet' }).waitFor()
+    const empty = await layoutFaults()
+    await button(page, 'New SSH key').first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('modules')
+    await dialog.getByLabel('Private key').fill('not a key')
+    await dialog.getByRole('button', { name: 'Create SSH key' }).click()
+    const refusal = await dialog.getByRole('alert').textContent()
+    await dialog.getByLabel('Private key').fill(KEY)
+    await dialog.getByRole('button', { name: 'Create SSH key' }).click()
+    await page.getByRole('cell', { name: 'modules', exact: true }).waitFor()
+    await button(page, 'Actions for modules').click()
+    await page.getByRole('menuitem', { name: 'Rename or replace' }).click()
+    await dialog.getByLabel('Name').fill('shared modules')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('cell', { name: 'shared modules', exact: true }).waitFor()
+    const listed = await layoutFaults()
+
+    await openTab(page, server, 'network', '/settings/repository')
+    await page.getByLabel('SSH key').selectOption({ label: 'shared modules' })
+    await region(page, 'SSH key').getByRole('button', { name: 'Save' }).click()
+    await page.getByText('SSH key saved').waitFor()
+    const { data: workspace } = await server.api('GET', '/organizations/main/workspaces/network')
+    await open('/settings/ssh-keys', 'SSH keys')
+    await button(page, 'Actions for shared modules').click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await button(page, 'Delete shared modules').click()
+    await page.getByRole('heading', { name: 'No SSH keys yet' }).waitFor()
+
+    expect(refusal).toContain('private key')
+    expect(workspace.relationships['ssh-key'].data).not.toBeNull()
+    expect([...empty, ...listed]).toEqual([])
+    expect(faults).toEqual([])
+  })
+
+  test('a member sees connections, but connects nothing', async () => {
+    await createMember(server, 'grace', { workspaceId: await idOf('network'), access: 'read' })
+
+    const member = await openPageOf(server, 'grace', '/app/main/connections')
+    const memberFaults = watchFaults(member)
+    await member.getByRole('link', { name: 'Git server' }).waitFor()
+    const mayCreate = await member.getByRole('link', { name: 'New connection' }).count()
+    await member.getByRole('link', { name: 'Git server' }).click()
+    await member.getByText('acme/network.git').first().waitFor()
+    const buttons = await member.getByRole('button', { name: /Test|Actions for/ }).count()
+    await member.goto(`${server.url}/app/main/connections/new`)
+    await member.getByText('requires the permission to manage VCS settings').waitFor()
+
+    expect([mayCreate, buttons]).toEqual([0, 0])
+    expect(await layoutFaults(member)).toEqual([])
+    expect(memberFaults).toEqual([])
+  })
+})
+
+async function idOf(name: string): Promise<string> {
+  return (await server.api('GET', `/organizations/main/workspaces/${name}`)).data.id
+}
+
+async function latestRunOf(name: string) {
+  return (await server.api('GET', `/workspaces/${await idOf(name)}/runs`)).data[0]
+}
+
+const KEY = `-----BEGIN OPENSSH PRIVATE KEY-----
+b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW
+QyNTUxOQAAACBsmMZhwrHzSBRUQRtWNDaVTBx4JSxHeS1Yy8MvVpCZcA==
+-----END OPENSSH PRIVATE KEY-----`
+
+let shots = 0 // SHOTS
+async function shoot(shown: Page) {
+  // SHOTS
+  for (const [theme, width] of [
+    ['light', 1280],
+    ['dark', 1280],
+    ['light', 390],
+  ] as const) {
+    // SHOTS
+    await shown.setViewportSize({ width, height: 900 }) // SHOTS
+    await shown.evaluate(`document.documentElement.dataset.theme = '${theme}'`) // SHOTS
+    await shown.screenshot({
+      path: `${process.env['SHOTS']}/${String(shots).padStart(2, '0')}-${width}-${theme}.png`,
+      fullPage: true,
+    }) // SHOTS
+  } // SHOTS
+  shots += 1 // SHOTS
+} // SHOTS

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { addMember } from '../../../testing/teams.ts'
+import { signedWebhook } from '../../../vcs-hosts/testing/fake-host.ts'
+
+const app = await createTestApp()
+const owner = await createUser(app)
+
+async function send(method: 'GET' | 'POST' | 'PATCH', path: string, data?: unknown, token = owner.token) {
+  return app.request({ method, url: `/api/v2/${path}`, token, ...(data !== undefined && { body: { data } }) })
+}
+
+/** A workspace that follows network.git of a git server, with its connection. */
+async function followGit() {
+  const { name: organization, id } = await createOrganization(app, owner)
+  const attributes = {
+    'service-provider': 'git',
+    'http-url': 'https://git.example.com/srv',
+    'oauth-token-string': 'a token',
+    'oauth-token-username': 'deploy',
+  }
+  const created = await send('POST', `organizations/${organization}/oauth-clients`, {
+    type: 'oauth-clients',
+    attributes,
+  })
+  const client = created.json().data
+  const workspace = await createWorkspace(app, { organization, actor: owner.actor })
+  await send('PATCH', `workspaces/${workspace.id}`, {
+    type: 'workspaces',
+    attributes: {
+      'vcs-repo': {
+        identifier: 'network.git',
+        'oauth-token-id': client.relationships['oauth-tokens'].data[0].id,
+        branch: 'main',
+      },
+    },
+  })
+  const list = async (token?: string) =>
+    (await send('GET', `oauth-clients/${client.id}/vcs-repositories`, undefined, token)).json().data
+  return { organizationId: id, organization, clientId: client.id as string, list }
+}
+
+test('the repositories of a connection say how the host reports changes', async () => {
+  const { list } = await followGit()
+
+  const [repository, ...others] = await list()
+
+  expect(others).toEqual([])
+  expect(repository.attributes).toMatchObject({
+    identifier: 'network.git',
+    'page-url': 'https://git.example.com/srv/network',
+    'webhook-status': 'by-hand',
+    'webhook-error': null,
+    'workspace-count': 1,
+    'last-delivery-at': null,
+  })
+})
+
+test('a new secret is shown once, and signs webhooks from then on', async () => {
+  const { list, clientId, organization } = await followGit()
+  const [{ id }] = await list()
+  const body = { ref: 'refs/heads/main', before: '0'.repeat(40), after: 'a'.repeat(40) }
+  const push = async (secret: string, url: string) => {
+    const request = signedWebhook(body, secret, 'x-groundstate-signature')
+    const headers = { ...(request.headers as Record<string, string>), 'x-groundstate-delivery': secret }
+    return (await app.request({ method: 'POST', url: new URL(url).pathname, headers, body: request.body })).status
+  }
+
+  const first = (await send('POST', `vcs-repositories/${id}/actions/rotate-webhook-secret`)).json().data.attributes
+  const accepted = await push(first.secret, first['webhook-url'])
+  const second = (await send('POST', `vcs-repositories/${id}/actions/rotate-webhook-secret`)).json().data.attributes
+  const statuses = [await push(first.secret, first['webhook-url']), await push(second.secret, second['webhook-url'])]
+  const clients = await send('GET', `organizations/${organization}/oauth-clients?show_affected_workspaces=true`)
+  const [repository] = await list()
+
+  expect([accepted, ...statuses]).toEqual([202, 401, 202])
+  expect(JSON.stringify(repository)).not.toContain(second.secret)
+  expect(repository.attributes['last-delivery-at']).not.toBeNull()
+  expect(clients.json().data).toMatchObject([
+    { id: clientId, attributes: { 'last-delivery-at': repository.attributes['last-delivery-at'] } },
+  ])
+})
+
+test('a member sees the repositories without the address of the webhook, and changes nothing', async () => {
+  const { list, organizationId } = await followGit()
+  const member = await createUser(app)
+  await addMember(app, organizationId, member)
+
+  const [repository] = await list(member.token)
+  const path = `vcs-repositories/${repository.id}/actions`
+  const rotated = await send('POST', `${path}/rotate-webhook-secret`, undefined, member.token)
+  const registered = await send('POST', `${path}/register-webhook`, undefined, member.token)
+  const stranger = await createUser(app)
+  const unseen = await send('POST', `${path}/register-webhook`, undefined, stranger.token)
+
+  expect(repository.attributes['webhook-url']).toBeNull()
+  expect([rotated.status, registered.status, unseen.status]).toEqual([403, 403, 404])
+})

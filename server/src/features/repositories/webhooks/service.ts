@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto'
+import type { WebhookSecretResource } from '@groundstate/contract/vcs-repositories'
+import type { Ctx } from '../../../app.ts'
+import { type AuditEvent, audited } from '../../../audit/record.ts'
+import { refusal } from '../../../auth/permissions.ts'
+import type { Page } from '../../../db/db.ts'
+import { conflict, notFound } from '../../../errors.ts'
+import { raise } from '../../../events.ts'
+import { listReadableOrganizations } from '../../organizations/organizations/access.ts'
+import { requireOAuthClient } from '../../vcs/oauth-clients/access.ts'
+import { repositoryAdded, webhookContext } from '../../vcs/repositories/service.ts'
+import * as store from './store.ts'
+
+/** The repositories of a connection. `webhookUrl` is undefined for callers that may not manage connections. */
+export async function listUsedRepositories(ctx: Ctx, clientId: string, page: Page) {
+  const client = await requireOAuthClient(ctx, clientId, 'vcs-settings:read')
+  const [organization] = await listReadableOrganizations(ctx, [client.organization_id])
+  const mayManage = organization?.can.has('vcs-settings:manage') === true
+  const list = await store.listUsedRepositories(ctx.db, clientId, page)
+  return { ...list, webhookUrl: mayManage ? (row: WebhookPath) => webhookUrl(ctx, row) : undefined }
+}
+
+type WebhookPath = { webhook_path: string }
+
+function webhookUrl({ baseUrl }: Pick<Ctx, 'baseUrl'>, { webhook_path: path }: WebhookPath) {
+  return `${baseUrl}/webhooks/vcs/${path}`
+}
+
+async function requireUsedRepository(ctx: Ctx, id: string) {
+  const repository = await store.findRepository(ctx.db, id)
+  if (!repository) throw notFound('repository')
+  const [organization] = await listReadableOrganizations(ctx, [repository.organization_id])
+  if (!organization?.can.has('vcs-settings:read')) throw notFound('repository')
+  if (!organization.can.has('vcs-settings:manage'))
+    throw refusal('vcs-settings:manage', `in the organization ${organization.name}`)
+  return repository
+}
+
+/** Has the host asked again, after somebody has corrected what it refused. */
+export async function registerAgain(ctx: Ctx, id: string) {
+  const repository = await requireUsedRepository(ctx, id)
+  await audited(ctx, repositoryAudit(repository, 'register_webhook'), async (ctx) => {
+    await store.updateRepository(ctx.db, id, { webhook_error: null })
+    await raise(ctx, repositoryAdded, { repositoryId: id })
+  })
+}
+
+/**
+ * Replaces the secret of a webhook; requests signed with the old one are refused from then on. Throws `conflict` for a webhook that this
+ * server has created, since the host would keep the old secret.
+ */
+export async function rotateWebhookSecret(ctx: Ctx, id: string): Promise<WebhookSecretResource['attributes']> {
+  const repository = await requireUsedRepository(ctx, id)
+  if (repository.webhook_id !== null)
+    throw conflict(`the webhook of ${repository.identifier} was created by this server, which knows its secret`)
+  const secret = randomBytes(32).toString('hex')
+  await audited(ctx, repositoryAudit(repository, 'rotate_webhook_secret'), async (ctx) =>
+    store.updateRepository(ctx.db, id, { webhook_secret: ctx.secrets.seal(secret, webhookContext(id)) }),
+  )
+  return { secret, 'webhook-url': webhookUrl(ctx, repository) }
+}
+
+function repositoryAudit(repository: store.RepositoryRow, action: string): AuditEvent {
+  const { id, identifier, organization_id: organizationId } = repository
+  const resource = { type: 'vcs_repository', id }
+  return { organizationId, action, resource, meta: { name: identifier }, notices: [] }
+}

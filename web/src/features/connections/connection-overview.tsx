@@ -1,0 +1,168 @@
+import { FlaskConical, LogIn } from 'lucide-react'
+import { serverPath } from '../../api/base.ts'
+import { Button, buttonClass } from '../../components/button.tsx'
+import { Card, DescriptionList } from '../../components/card.tsx'
+import { CodeBlock } from '../../components/copy.tsx'
+import { ErrorNote, Notice } from '../../components/feedback.tsx'
+import { TargetLink } from '../../components/links.tsx'
+import { counted } from '../../components/numbers.ts'
+import { RelativeTime, exactTime } from '../../components/time.tsx'
+import { useAgentPools } from '../workspaces/new-workspace.ts'
+import { ConnectionRepositories } from './connection-repositories.tsx'
+import { useIsLimited } from './connection-status.tsx'
+import { type ConnectionTest, type ShownConnection, useTestConnection } from './connections.ts'
+import { PROVIDERS } from './providers.ts'
+
+type OverviewProps = { organization: string; shown: ShownConnection; mayManage: boolean }
+
+/** Whether the connection works, and the repositories in use. */
+export function ConnectionOverview({ organization, shown, mayManage }: OverviewProps) {
+  return (
+    <div className="max-w-4xl space-y-4">
+      <Problem {...{ organization, shown, mayManage }} />
+      <Access {...{ organization, shown, mayManage }} />
+      <ConnectionRepositories connection={shown.connection} mayManage={mayManage} />
+    </div>
+  )
+}
+
+/** The path that starts the authorization in a browser; undefined for other ways of access. */
+function authorizationPath({ connection: { attributes } }: ShownConnection) {
+  if (attributes['connect-path'] !== null && attributes.key !== null) return attributes['connect-path']
+  return attributes.key === null ? undefined : `/auth/${attributes.uuid}`
+}
+
+/** What keeps the connection from working, and what to do. */
+function Problem({ organization, shown, mayManage }: OverviewProps) {
+  const { connection } = shown
+  const { status, 'status-message': message, 'blocked-until': blockedUntil } = connection.attributes
+  const { text } = PROVIDERS[connection.attributes['service-provider']]
+  const isLimited = useIsLimited(connection)
+  const path = authorizationPath(shown)
+  if (status === 'pending')
+    return (
+      <Notice tone="warn">
+        {path === undefined
+          ? 'The connection has no token. Add one in its settings.'
+          : `One step is left: register the callback URL below with ${text}, then connect.`}
+      </Notice>
+    )
+  if (status === 'failed')
+    return (
+      <Notice tone="bad">
+        {message ?? `${text} refuses the token.`} Until then no push starts a run.{' '}
+        {mayManage && path === undefined && (
+          <TargetLink
+            leadsTo={{
+              to: '/app/$organization/connections/$connection',
+              params: { organization, connection: connection.id },
+              search: { tab: 'settings' },
+            }}
+            className="underline"
+          >
+            Replace the token
+          </TargetLink>
+        )}
+      </Notice>
+    )
+  if (isLimited && blockedUntil !== null)
+    return (
+      <Notice tone="warn">
+        {text} limits requests: the next one is sent <RelativeTime at={blockedUntil} />. Pushes are decided then.
+      </Notice>
+    )
+  return null
+}
+
+function Access({ organization, shown, mayManage }: OverviewProps) {
+  const { connection, token, projects } = shown
+  const { attributes, relationships } = connection
+  const test = useTestConnection(connection.id)
+  const poolId = relationships['agent-pool'].data?.id
+  const pool = useAgentPools(organization).data?.find(({ id }) => id === poolId)
+  const path = authorizationPath(shown)
+  const count = attributes['affected-workspaces-count'] ?? 0
+  const isPending = attributes.status === 'pending'
+  return (
+    <Card
+      title="Access"
+      actions={
+        mayManage && (
+          <div className="flex flex-wrap gap-2">
+            <Button
+              label="Test"
+              icon={FlaskConical}
+              isPending={test.isPending}
+              reason={isPending ? 'it has no token yet' : undefined}
+              onClick={() => test.mutate()}
+            />
+            {path !== undefined && attributes.status !== 'connected' && (
+              <a href={serverPath(path)} className={buttonClass({ kind: 'primary' })}>
+                <LogIn size={16} />
+                {isPending ? 'Connect' : 'Connect again'}
+              </a>
+            )}
+          </div>
+        )
+      }
+    >
+      <div className="space-y-3">
+        <div aria-live="polite">
+          {test.data && <TestResult result={test.data} />}
+          {test.error && <ErrorNote error={test.error} />}
+        </div>
+        <DescriptionList
+          facts={[
+            ['User', token?.attributes['service-provider-user']],
+            [
+              'Through',
+              path !== undefined
+                ? 'OAuth application'
+                : attributes['http-url']?.startsWith('ssh:')
+                  ? 'SSH key'
+                  : 'Access token',
+            ],
+            ['SSH key', token?.attributes['has-ssh-key'] && path !== undefined ? 'set, for submodules' : undefined],
+            [
+              'API',
+              attributes['api-url'] !== attributes['http-url'] ? (
+                <code key="api" className="break-all">
+                  {attributes['api-url']}
+                </code>
+              ) : undefined,
+            ],
+            ['Reached through', poolId === undefined ? 'This server' : `Agent pool ${pool?.name ?? poolId}`],
+            [
+              'Scope',
+              attributes['organization-scoped']
+                ? 'All workspaces'
+                : projects.length === 0
+                  ? 'No project yet: add some in the settings'
+                  : `Projects: ${projects.map(({ name }) => name).join(', ')}`,
+            ],
+            ['Used by', counted(count, 'workspace')],
+            ['Changes', attributes['polling-enabled'] ? 'Polled by this server' : 'Reported by webhooks'],
+            ['Created', exactTime(attributes['created-at'])],
+          ]}
+        />
+        {path !== undefined && mayManage && attributes['callback-url'] !== null && (
+          <div>
+            <p className="mb-1 font-medium">Callback URL</p>
+            <CodeBlock label="the callback URL" code={attributes['callback-url']} />
+          </div>
+        )}
+      </div>
+    </Card>
+  )
+}
+
+function TestResult({ result }: { result: ConnectionTest }) {
+  const { result: outcome, message, 'service-provider-user': user } = result
+  if (outcome === 'accepted')
+    return <Notice tone="good">{`The host accepts the token${user === null ? '' : ` of ${user}`}.`}</Notice>
+  if (outcome === 'untested')
+    return <Notice>The host has no API to ask. Whether the credentials work shows with the first repository.</Notice>
+  return (
+    <Notice tone="bad">{message ?? (outcome === 'refused' ? 'The host refuses the token.' : 'No response.')}</Notice>
+  )
+}

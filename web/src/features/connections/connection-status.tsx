@@ -1,0 +1,27 @@
+import { CircleCheck, CircleDashed, CircleX, Hourglass } from 'lucide-react'
+import { Badge, type StatusStyle, StatusText } from '../../components/status.tsx'
+import { useNow } from '../../components/time.tsx'
+import type { Connection } from './connections.ts'
+
+type Status = StatusStyle & { text: string }
+
+const STATUSES: Readonly<Record<Connection['attributes']['status'], Status>> = {
+  connected: { text: 'Connected', tone: 'good', icon: CircleCheck },
+  failed: { text: 'Refused', tone: 'bad', icon: CircleX },
+  pending: { text: 'Not connected', tone: 'warn', icon: CircleDashed },
+}
+const LIMITED: Status = { text: 'Limited by the host', tone: 'warn', icon: Hourglass }
+
+/** Whether the host still limits the requests of the connection. */
+export function useIsLimited({ attributes }: Connection) {
+  const now = useNow()
+  const until = attributes['blocked-until']
+  return until !== null && new Date(until).getTime() > now
+}
+
+export function ConnectionStatus({ connection, isBadge = false }: { connection: Connection; isBadge?: boolean }) {
+  const isLimited = useIsLimited(connection)
+  const { status } = connection.attributes
+  const style = isLimited && status === 'connected' ? LIMITED : STATUSES[status]
+  return isBadge ? <Badge {...style} /> : <StatusText {...style} />
+}

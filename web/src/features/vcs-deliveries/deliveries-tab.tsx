@@ -1,0 +1,111 @@
+import { getRouteApi } from '@tanstack/react-router'
+import { Webhook } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { buttonClass } from '../../components/button.tsx'
+import { DocsLink } from '../../components/docs-link.tsx'
+import { EmptyState, loaded } from '../../components/feedback.tsx'
+import { TargetLink, WorkspaceLink } from '../../components/links.tsx'
+import { Pager } from '../../components/pager.tsx'
+import { RelativeTime } from '../../components/time.tsx'
+import { useOrganizationPermissions } from '../organizations/organizations.ts'
+import { useOpenWorkspace } from '../workspaces/workspace.ts'
+import { DecisionLine } from './decision-list.tsx'
+import { ReplayButton } from './delivery-item.tsx'
+import { type ShownDecision, useWorkspaceDecisions } from './vcs-deliveries.ts'
+
+const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/deliveries')
+
+/** Why a push started a run in the workspace, or why not. */
+export function DeliveriesTab(): ReactNode {
+  const { organization, workspace } = useOpenWorkspace()
+  const { page } = route.useSearch()
+  const navigate = route.useNavigate()
+  const { name, permissions, 'vcs-repo': repository } = workspace.attributes
+  const mayManage = useOrganizationPermissions(organization)?.['can-update-oauth'] === true
+  const { data, fallback } = loaded(useWorkspaceDecisions(organization, workspace.id, page), {
+    rows: 6,
+    label: 'Loading the deliveries',
+  })
+  if (!data) return fallback
+  if (data.rows.length === 0 && page === undefined)
+    return repository === null ? (
+      <EmptyState
+        icon={Webhook}
+        title="No repository"
+        actions={
+          permissions['can-update'] && (
+            <WorkspaceLink workspace={name} tab="settings/repository" className={buttonClass({ kind: 'primary' })}>
+              Choose a repository
+            </WorkspaceLink>
+          )
+        }
+      >
+        <p>
+          With a repository, pushes start runs and pull requests get plans. Here you see why each push started a run or
+          not. <DocsLink page="repositories">Repositories</DocsLink>
+        </p>
+      </EmptyState>
+    ) : (
+      <EmptyState icon={Webhook} title="No deliveries yet">
+        <p>
+          {repository['display-identifier']} has reported nothing yet. Push a commit, and it appears here with what it
+          started and why.
+        </p>
+      </EmptyState>
+    )
+  return (
+    <section aria-label="Deliveries">
+      <p className="mb-3 max-w-3xl text-dim">
+        Each push, tag and pull request of the repository, and why it started a run here or not.
+      </p>
+      <ol className="divide-y divide-line rounded-lg border border-line bg-paper">
+        {data.rows.map((decision) => (
+          <DecisionItem key={decision.id} {...{ organization, workspace: name, decision, mayManage }} />
+        ))}
+      </ol>
+      <Pager
+        pagination={data.pagination}
+        onPage={(number) => void navigate({ search: { page: number === 1 ? undefined : number } })}
+      />
+    </section>
+  )
+}
+
+type DecisionItemProps = { organization: string; workspace: string; decision: ShownDecision; mayManage: boolean }
+
+function DecisionItem({ organization, workspace, decision, mayManage }: DecisionItemProps) {
+  const { delivery } = decision
+  const connection = delivery?.relationships['oauth-client'].data?.id
+  return (
+    <li className="space-y-1.5 px-3 py-2.5">
+      {delivery && (
+        <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+          <span className="min-w-0 flex-1 basis-48 font-medium break-words">
+            {connection === undefined ? (
+              delivery.attributes.title
+            ) : (
+              <TargetLink
+                leadsTo={{
+                  to: '/app/$organization/connections/$connection',
+                  params: { organization, connection },
+                  search: { tab: 'deliveries', delivery: delivery.id },
+                }}
+                className="hover:underline"
+              >
+                {delivery.attributes.title}
+              </TargetLink>
+            )}
+          </span>
+          {delivery.attributes['sender-username'] !== null && (
+            <span className="text-dim">by {delivery.attributes['sender-username']}</span>
+          )}
+          <RelativeTime at={delivery.attributes['received-at']} className="text-dim" />
+        </div>
+      )}
+      <DecisionLine decision={decision} workspace={workspace} />
+      {delivery && mayManage && decision.attributes.decision === 'skip' && (
+        <ReplayButton {...{ organization, delivery, mayManage }} />
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,150 @@
+import { ChevronDown, ChevronRight, CircleCheck, CircleSlash, CircleX, LoaderCircle, RotateCw } from 'lucide-react'
+import { useId, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { ErrorNote, loaded } from '../../components/feedback.tsx'
+import { ExternalLink } from '../../components/links.tsx'
+import { counted } from '../../components/numbers.ts'
+import { toast } from '../../components/overlay-hosts.tsx'
+import { Pager } from '../../components/pager.tsx'
+import { Badge, type StatusStyle } from '../../components/status.tsx'
+import { RelativeTime } from '../../components/time.tsx'
+import { DecisionList } from './decision-list.tsx'
+import { type Delivery, useDecisions, useReplay } from './vcs-deliveries.ts'
+
+type DeliveryStatus = Delivery['attributes']['status']
+
+export const DELIVERY_STYLE: Readonly<Record<DeliveryStatus, StatusStyle & { text: string }>> = {
+  pending: { text: 'Pending', tone: 'busy', icon: LoaderCircle },
+  decided: { text: 'Decided', tone: 'good', icon: CircleCheck },
+  ignored: { text: 'Ignored', tone: 'quiet', icon: CircleSlash },
+  failed: { text: 'Failed', tone: 'bad', icon: CircleX },
+}
+
+/** Sources other than a webhook, which is the usual one. */
+const SOURCES: Partial<Record<Delivery['attributes']['source'], string>> = {
+  polling: 'found by polling',
+  replay: 'replay',
+}
+
+/** "2 runs, 3 skipped". */
+export function outcomeText({ attributes }: Delivery) {
+  const { 'run-count': runs, 'skip-count': skips, status } = attributes
+  if (status !== 'decided') return undefined
+  if (runs === 0 && skips === 0) return 'no workspace'
+  return [runs > 0 && counted(runs, 'run'), skips > 0 && `${skips.toLocaleString('en')} skipped`]
+    .filter(Boolean)
+    .join(', ')
+}
+
+type DeliveryItemProps = {
+  organization: string
+  delivery: Delivery
+  isOpen: boolean
+  mayManage: boolean
+  onToggle: () => void
+}
+
+/** A delivery in a list, which opens to its decisions. */
+export function DeliveryItem({ organization, delivery, isOpen, mayManage, onToggle }: DeliveryItemProps) {
+  const id = useId()
+  const { attributes } = delivery
+  const Chevron = isOpen ? ChevronDown : ChevronRight
+  const source = SOURCES[attributes.source]
+  return (
+    <li>
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
+        <button
+          type="button"
+          aria-expanded={isOpen}
+          aria-controls={id}
+          onClick={onToggle}
+          className="inline-flex min-w-0 cursor-pointer items-center gap-2 text-left hover:underline"
+        >
+          <Chevron size={15} className="shrink-0 text-dim" />
+          <span className="min-w-0 font-medium break-words">{attributes.title}</span>
+        </button>
+        <Badge {...DELIVERY_STYLE[attributes.status]} />
+        <span className="min-w-0 flex-1 basis-40 text-dim">
+          <span className="break-words">{attributes['repository-identifier']}</span>
+          {attributes['sender-username'] !== null && ` by ${attributes['sender-username']}`}
+          {source !== undefined && ` (${source})`}
+        </span>
+        <span className="text-dim">{outcomeText(delivery)}</span>
+        <RelativeTime at={attributes['received-at']} className="text-dim" />
+      </div>
+      <div id={id} hidden={!isOpen} className="border-t border-line px-4 py-3">
+        {isOpen && <OpenDelivery {...{ organization, delivery, mayManage }} />}
+      </div>
+    </li>
+  )
+}
+
+function OpenDelivery({
+  organization,
+  delivery,
+  mayManage,
+}: Pick<DeliveryItemProps, 'organization' | 'delivery' | 'mayManage'>) {
+  const { attributes } = delivery
+  const [page, setPage] = useState<number>()
+  const { data, fallback } = loaded(useDecisions(organization, delivery.id, page), { rows: 2 })
+  const sha = attributes['commit-sha']
+  return (
+    <div className="space-y-3">
+      {attributes.message !== null && <p className="break-words">{attributes.message}</p>}
+      {sha !== null && (
+        <p className="text-dim">
+          Commit{' '}
+          {attributes['commit-url'] === null ? (
+            <code>{shortSha(sha)}</code>
+          ) : (
+            <ExternalLink href={attributes['commit-url']}>
+              <code>{shortSha(sha)}</code>
+            </ExternalLink>
+          )}
+        </p>
+      )}
+      {!data && fallback}
+      {data && data.rows.length > 0 && <DecisionList decisions={data.rows} />}
+      {data?.rows.length === 0 && attributes.status === 'decided' && (
+        <p className="text-dim">No workspace that you can see follows this repository.</p>
+      )}
+      <Pager pagination={data?.pagination} onPage={setPage} />
+      <ReplayButton {...{ organization, delivery, mayManage }} />
+    </div>
+  )
+}
+
+/** A commit is named by its first digits, as git does. */
+export function shortSha(sha: string) {
+  return sha.slice(0, 8)
+}
+
+type ReplayProps = { organization: string; delivery: Delivery; mayManage: boolean }
+
+/** Decides a delivery again, with the settings of now. */
+export function ReplayButton({ organization, delivery, mayManage }: ReplayProps) {
+  const replay = useReplay(organization)
+  const { kind, status } = delivery.attributes
+  const reason = mayManage
+    ? kind === null
+      ? 'nothing happened that could be decided'
+      : status === 'pending'
+        ? 'it has not been decided yet'
+        : undefined
+    : 'requires the permission to manage VCS settings'
+  return (
+    <>
+      <Button
+        size="small"
+        icon={RotateCw}
+        label="Replay"
+        reason={reason}
+        isPending={replay.isPending}
+        onClick={() =>
+          replay.mutate(delivery.id, { onSuccess: () => toast({ text: 'Replayed: it is decided again' }) })
+        }
+      />
+      {replay.error && <ErrorNote error={replay.error} />}
+    </>
+  )
+}

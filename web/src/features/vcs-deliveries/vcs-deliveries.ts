@@ -1,0 +1,91 @@
+import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { runSchema } from '@groundstate/contract/runs'
+import type { vcsDecisionSchema, vcsDeliverySchema } from '@groundstate/contract/vcs-deliveries'
+import type { workspaceSchema } from '@groundstate/contract/workspaces'
+import { useQuery } from '@tanstack/react-query'
+import { get, getData, queryString, request } from '../../api/client.ts'
+import { includedOf, keepWithin, useChange } from '../../api/queries.ts'
+
+export type Delivery = Wire<typeof vcsDeliverySchema>
+export type DecisionAttributes = Wire<typeof vcsDecisionSchema>['attributes']
+
+type Included = typeof vcsDeliverySchema | typeof workspaceSchema | typeof runSchema
+type DecisionPage = PageOnWire<typeof vcsDecisionSchema, Included>
+
+/** The type of all queries about deliveries; their scope is the organization. */
+const DELIVERIES = 'vcs-deliveries'
+
+export type DeliverySearch = {
+  status?: string | undefined
+  repository?: string | undefined
+  page?: number | undefined
+}
+
+export function useDeliveries(organization: string, connectionId: string, search: DeliverySearch) {
+  const query = queryString({
+    'filter[oauth-client]': connectionId,
+    'filter[status]': search.status,
+    'filter[repository]': search.repository,
+    'page[number]': search.page,
+  })
+  return useQuery({
+    queryKey: [DELIVERIES, organization, 'list', query],
+    queryFn: async ({ signal }) =>
+      get<PageOnWire<typeof vcsDeliverySchema>>(`/organizations/${organization}/vcs-deliveries${query}`, signal),
+    placeholderData: keepWithin(organization),
+  })
+}
+
+/** A delivery that a link names, which may be on another page of the list. */
+export function useDelivery(organization: string, id: string | undefined) {
+  return useQuery({
+    queryKey: [DELIVERIES, organization, id],
+    enabled: id !== undefined,
+    queryFn: async ({ signal }) => getData<DocumentOnWire<typeof vcsDeliverySchema>>(`/vcs-deliveries/${id}`, signal),
+  })
+}
+
+/** What a delivery did, with the workspaces and the runs that the user may see. */
+export function useDecisions(organization: string, deliveryId: string, page: number | undefined) {
+  const query = queryString({ include: 'workspace,run', 'page[number]': page })
+  return useQuery({
+    queryKey: [DELIVERIES, organization, deliveryId, 'decisions', query],
+    meta: { dependsOn: ['runs'] },
+    queryFn: async ({ signal }) =>
+      shown(await get<DecisionPage>(`/vcs-deliveries/${deliveryId}/decisions${query}`, signal)),
+    placeholderData: keepWithin(organization),
+  })
+}
+
+/** What deliveries did in a workspace, the newest first. */
+export function useWorkspaceDecisions(organization: string, workspaceId: string, page: number | undefined) {
+  const query = queryString({ include: 'delivery,run', 'page[number]': page })
+  return useQuery({
+    queryKey: [DELIVERIES, organization, workspaceId, query],
+    meta: { dependsOn: ['runs'] },
+    queryFn: async ({ signal }) =>
+      shown(await get<DecisionPage>(`/workspaces/${workspaceId}/vcs-decisions${query}`, signal)),
+    placeholderData: keepWithin(organization),
+  })
+}
+
+function shown(document: DecisionPage) {
+  const included = includedOf(document)
+  const rows = document.data.map(({ id, attributes, relationships }) => ({
+    id,
+    attributes,
+    delivery: included.one('vcs-deliveries', relationships.delivery),
+    workspace: included.one('workspaces', relationships.workspace)?.attributes.name,
+    run: included.one('runs', relationships.run),
+  }))
+  return { rows, pagination: document.meta.pagination }
+}
+export type ShownDecision = ReturnType<typeof shown>['rows'][number]
+
+/** Has a delivery decided again, as a new delivery. */
+export function useReplay(organization: string) {
+  return useChange(
+    async (id: string) => request('POST', `/vcs-deliveries/${id}/actions/replay`),
+    [DELIVERIES, organization],
+  )
+}
