@@ -8,6 +8,7 @@ import { deferWrite } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { type NewRow, insertRows } from '../../../db/sql.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
+import { isUnfinished } from '../../runs/runs/filter-store.ts'
 import { type RepositoryRow, selectRepositories } from '../git/store.ts'
 
 type Decided = Pick<Selectable<Schema['vcs_decisions']>, 'workspace_id' | 'decision' | 'reason' | 'detail'>
@@ -81,12 +82,34 @@ export async function setCommitRun(tx: Tx, { workspaceId, sha, kind }: CommitKey
   await deferWrite(tx, commit.where('commit_sha', '=', sha).where('kind', '=', kind))
 }
 
-/** Ends a pending delivery: decided, or failed for the reason of the message. */
+/** Ends a pending delivery: decided, or failed for the reason of the message. False if it is not pending. */
 export async function endDelivery(tx: Tx, id: string, { message, now }: { message: string | null; now: Date }) {
-  await tx
+  const { numUpdatedRows } = await tx
     .updateTable('vcs_deliveries')
     .set({ status: message === null ? 'decided' : 'failed', message, decided_at: now })
     .where('id', '=', id)
+    .where('status', '=', 'pending')
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
+type PullRequestKey = { repositoryId: string; number: number; workspaceIds: readonly string[] }
+
+/** Unfinished plans of a pull request that the server started, in organizations that have outdated ones canceled. */
+export async function listUnfinishedPlans(db: Db, { repositoryId, number, workspaceIds }: PullRequestKey) {
+  return db
+    .selectFrom('ingress_attributes as c')
+    .innerJoin('runs as r', 'r.ingress_attributes_id', 'c.id')
+    .innerJoin('organizations as o', 'o.id', 'r.organization_id')
+    .select(['r.id', 'c.commit_sha', 'c.created_at as received_at'])
+    .where('c.repository_id', '=', repositoryId)
+    .where('c.pull_request_number', '=', number)
+    .where(sql<boolean>`r.workspace_id = any(${workspaceIds})`)
+    .where('r.plan_only', '=', true)
+    .where('r.created_by_user_id', 'is', null)
+    .where(isUnfinished)
+    .where('o.speculative_plan_management_enabled', '=', true)
+    .orderBy('r.seq')
     .execute()
 }
 
