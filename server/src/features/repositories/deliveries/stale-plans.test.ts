@@ -1,15 +1,14 @@
-import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { transact } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
-import { connectGithub, uploadCommit } from '../../../testing/commits.ts'
-import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { uploadCommit } from '../../../testing/commits.ts'
+import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { createRun } from '../../../testing/runs.ts'
-import { pullRequest, pullRequestEvent } from '../../../vcs-hosts/github/testing/bodies.ts'
+import { pullRequestEvent } from '../../../vcs-hosts/gitea/testing/bodies.ts'
 import { insertRun } from '../../runs/runs/service.ts'
-import { webhookContext } from '../../vcs/repositories/service.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
+import { connectRepository } from '../testing/connected-repository.ts'
 import { decideLater } from './decide-delivery.ts'
 
 const app = await createTestApp()
@@ -28,58 +27,41 @@ async function send(method: Method, path: string, data?: unknown) {
   return response
 }
 
-/** A workspace that plans the pull requests of acme/network for `main`. */
+/** A workspace that plans the pull requests of acme/network for `main`, without a first run. */
 async function connect() {
-  const { name: organization } = await createOrganization(app, user)
-  const tokenId = await connectGithub(app, { organization, token: user.token })
-  const addWorkspace = async (attributes: object = {}) => {
-    const { id } = await createWorkspace(app, { organization, actor: user.actor })
-    const repository = { identifier: 'acme/network', 'oauth-token-id': tokenId, branch: 'main' }
-    await change(id, { 'queue-all-runs': true, 'vcs-repo': repository, ...attributes })
-    return id
-  }
+  const connected = await connectRepository(app, user)
+  const { organization, tokenId } = connected
+  connected.repository.commit({ 'main.tf': '' })
+  const { id: workspaceId } = await connected.addWorkspace()
+  await app.runJobs()
   const change = async (id: string, attributes: object) =>
     send('PATCH', `workspaces/${id}`, { type: 'workspaces', attributes })
-  const workspaceId = await addWorkspace()
+  await change(workspaceId, { 'queue-all-runs': true })
   const repository = await app.db
     .selectFrom('repositories')
     .selectAll()
     .where('oauth_token_id', '=', tokenId)
     .executeTakeFirstOrThrow()
   const setting = { user, organization, workspaceId }
-  return { ...setting, setting, repository, addWorkspace, change }
+  return { ...setting, setting, repository, connected, change }
 }
 type Setting = Awaited<ReturnType<typeof connect>>
 
-const shaOf = (letter: string) => letter.repeat(40)
+/** Commits of the tests by letter. */
+const commits = new Map<string, string>()
+const shaOf = (letter: string) => commits.get(letter) ?? letter.repeat(40)
 
-let deliveries = 0
-
-async function deliver({ repository }: Setting, action: string, changes: { head?: string; base?: string } = {}) {
-  const { head = 'a', base = 'main', ...more } = changes
-  const { head: known, base: knownBase } = pullRequest()
-  const merged = action === 'merged'
-  const request = pullRequest({
-    head: { ...known, sha: shaOf(head) },
-    base: { ...knownBase, ref: base },
-    ...(merged && { state: 'closed', merged_at: '2026-11-20T10:00:00Z' }),
-    ...more,
-  })
-  const body = Buffer.from(JSON.stringify(pullRequestEvent(merged ? 'closed' : action, request)))
-  const key = app.secrets.openText(repository.webhook_secret, webhookContext(repository.id))
-  deliveries += 1
-  const headers = {
-    'content-type': 'application/json',
-    'x-github-event': 'pull_request',
-    'x-github-delivery': `delivery-${deliveries}`,
-    'x-hub-signature-256': `sha256=${createHmac('sha256', key).update(body).digest('hex')}`,
-  }
-  const response = await app.request({ method: 'POST', url: `/webhooks/vcs/${repository.webhook_path}`, headers, body })
-  expect(response.status).toBe(202)
+async function deliver({ connected }: Setting, action: string, { head = 'a' } = {}) {
+  const { pull_request: opened } = connected.openPullRequest({ 'main.tf': head })
+  commits.set(head, opened.head.sha)
+  const merged = { merged: true, state: 'closed', merge_commit_sha: 'e'.repeat(40) }
+  const pull = action === 'merged' ? { ...opened, ...merged } : opened
+  const event = pullRequestEvent(action === 'merged' ? 'closed' : action, pull)
+  expect((await connected.deliver('pull_request', event)).status).toBe(202)
   app.clock.advance(1000)
 }
 
-/** Runs of a workspace by the start of their commit, with the reason of a cancellation. */
+/** Plans of a workspace by the letter of their commit, with the reason of a cancellation. */
 async function runsOf(workspaceId: string) {
   const { data } = (await send('GET', `workspaces/${workspaceId}/runs`)).json()
   const runs: Record<string, string> = {}
@@ -88,10 +70,15 @@ async function runsOf(workspaceId: string) {
     const commit = (await send('GET', `configuration-versions/${version}/ingress-attributes`)).json().data.attributes
     const events = (await send('GET', `runs/${id}/run-events`)).json().data
     const canceled = events.find((event: { attributes: { action: string } }) => event.attributes.action === 'canceled')
-    const reason = canceled ? `: ${canceled.attributes.description.replace(/run-\w+/, 'run')}` : ''
-    runs[commit['commit-sha'][0]] = `${attributes.status}${reason}`
+    const reason = canceled ? `: ${lettered(canceled.attributes.description.replace(/run-\w+/, 'run'))}` : ''
+    runs[lettered(commit['commit-sha'].slice(0, 7))[0] ?? ''] = `${attributes.status}${reason}`
   }
   return runs
+}
+
+/** Replaces abbreviated commits by their letter. */
+function lettered(text: string) {
+  return [...commits].reduce((left, [letter, sha]) => left.replace(sha.slice(0, 7), letter.repeat(7)), text)
 }
 
 test('a newer commit of a pull request cancels the unfinished plan of the older one', async () => {
@@ -99,12 +86,12 @@ test('a newer commit of a pull request cancels the unfinished plan of the older 
 
   await deliver(setting, 'opened', { head: 'a' })
   await app.runJobs()
-  await deliver(setting, 'synchronize', { head: 'b' })
+  await deliver(setting, 'synchronized', { head: 'b' })
   await app.runJobs()
 
   expect(await runsOf(setting.workspaceId)).toEqual({
     a: 'canceled: superseded by run: commit bbbbbbb of the pull request #7',
-    b: 'fetching',
+    b: 'plan_queued',
   })
 })
 
@@ -113,7 +100,7 @@ test('deliveries that are decided out of order leave the plan of the newest comm
   await deliver(setting, 'opened', { head: 'a' })
   // Its host does not respond for a while.
   await setStatus('pending', 'failed')
-  await deliver(setting, 'synchronize', { head: 'b' })
+  await deliver(setting, 'synchronized', { head: 'b' })
   await app.runJobs()
   const [older] = await setStatus('failed', 'pending')
 
@@ -122,7 +109,7 @@ test('deliveries that are decided out of order leave the plan of the newest comm
 
   expect(await runsOf(setting.workspaceId)).toEqual({
     a: 'canceled: superseded by run: commit bbbbbbb of the pull request #7',
-    b: 'fetching',
+    b: 'plan_queued',
   })
 
   async function setStatus(from: 'pending' | 'failed', status: 'pending' | 'failed') {
@@ -135,7 +122,7 @@ test('a running plan is interrupted, and what it reports later decides', async (
   const setting = await connect()
   const { run, job } = await startPlan(setting, 'a')
 
-  await deliver(setting, 'synchronize', { head: 'b' })
+  await deliver(setting, 'synchronized', { head: 'b' })
   await app.runJobs()
   const { command } = (await job.heartbeat()).json()
   await job.finish({ status: 'canceled' })
@@ -159,18 +146,22 @@ async function startPlan({ workspaceId, repository, setting }: Setting, head: st
   const run = byPerson
     ? await createRun(app, setting, { configurationVersionId })
     : await insertRun(app.as(), workspace, { input: {}, origin })
-  return { run, job: await agent.take() }
+  for (;;) {
+    const job = await agent.take()
+    // Plans of earlier tests are queued, too.
+    if (job.runId === run) return { run, job }
+  }
 }
 
 test('the plan that a person started is not canceled', async () => {
   const setting = await connect()
   const { job } = await startPlan(setting, 'a', { byPerson: true })
 
-  await deliver(setting, 'synchronize', { head: 'b' })
+  await deliver(setting, 'synchronized', { head: 'b' })
   await app.runJobs()
   await job.finish({ hasChanges: false })
 
-  expect(await runsOf(setting.workspaceId)).toEqual({ a: 'planned_and_finished', b: 'fetching' })
+  expect(await runsOf(setting.workspaceId)).toEqual({ a: 'planned_and_finished', b: 'plan_queued' })
 })
 
 test.each([
@@ -193,7 +184,7 @@ test('a commit that is not planned in a workspace makes the older plan there sta
   await app.runJobs()
   await setting.change(setting.workspaceId, { 'speculative-enabled': false })
 
-  await deliver(setting, 'synchronize', { head: 'b' })
+  await deliver(setting, 'synchronized', { head: 'b' })
   await app.runJobs()
 
   expect(await runsOf(setting.workspaceId)).toEqual({
@@ -208,10 +199,10 @@ test('the organization can keep outdated plans, and other pull requests and runs
   for (const setting of [keeping, other]) await deliver(setting, 'opened', { head: 'a' })
   await app.runJobs()
 
-  await deliver(keeping, 'synchronize', { head: 'b' })
+  await deliver(keeping, 'synchronized', { head: 'b' })
   await deliver(keeping, 'closed', { head: 'b' })
   await app.runJobs()
 
-  expect(await runsOf(keeping.workspaceId)).toEqual({ a: 'fetching', b: 'fetching' })
-  expect(await runsOf(other.workspaceId)).toEqual({ a: 'fetching' })
+  expect(await runsOf(keeping.workspaceId)).toEqual({ a: 'plan_queued', b: 'plan_queued' })
+  expect(await runsOf(other.workspaceId)).toEqual({ a: 'plan_queued' })
 })

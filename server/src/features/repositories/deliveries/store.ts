@@ -82,13 +82,15 @@ export async function setCommitRun(tx: Tx, { workspaceId, sha, kind }: CommitKey
   await deferWrite(tx, commit.where('commit_sha', '=', sha).where('kind', '=', kind))
 }
 
-/** Ends a pending delivery: decided, or failed for the reason of the message. */
+/** Ends a pending delivery: decided, or failed for the reason of the message. False if it is not pending. */
 export async function endDelivery(tx: Tx, id: string, { message, now }: { message: string | null; now: Date }) {
-  await tx
+  const { numUpdatedRows } = await tx
     .updateTable('vcs_deliveries')
     .set({ status: message === null ? 'decided' : 'failed', message, decided_at: now })
     .where('id', '=', id)
-    .execute()
+    .where('status', '=', 'pending')
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
 }
 
 type PullRequestKey = { repositoryId: string; number: number; workspaceIds: readonly string[] }

@@ -36,7 +36,7 @@ async function fetchTip(ctx: Ctx, versionId: string, { attempts, signal }: Optio
   if (!version) return
   const repository = await store.findRepository(ctx.db, version.repository_id)
   if (!repository) return endFetches(ctx, [version], { message: REPOSITORY_LEFT })
-  const outcome = await attempt(ctx, { repository, attempts }, async () =>
+  const outcome = await attempt(ctx, { repository, attempts, signal }, async () =>
     readTip(ctx, repository, { branch: version.vcs_branch, signal }),
   )
   if (outcome.kind === 'retry') {
