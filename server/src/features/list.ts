@@ -24,13 +24,20 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
+import { commitStatusJobs, commitStatusReactions } from './repositories/commit-statuses/jobs.ts'
 import { browserRoutes } from './repositories/connections/browser-routes.ts'
 import { connectionRoutes } from './repositories/connections/routes.ts'
 import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
 import { vcsDeliveryLoaders, vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
+import { vcsDeliveryExpiryJobs } from './repositories/deliveries/service.ts'
+import { fetchCommitJobs } from './repositories/git/fetch-commit.ts'
+import { fetchTipJobs, fetchTipReactions } from './repositories/git/fetch-tip.ts'
+import { firstRunJobs, firstRunReactions } from './repositories/git/first-run.ts'
 import { hostRepositoryRoutes } from './repositories/host-repositories/routes.ts'
 import { pollingJobs } from './repositories/polling/jobs.ts'
+import { reviewedPlanJobs, reviewedPlanReactions } from './repositories/reviewed-plans/jobs.ts'
+import { reviewedPlanRoutes } from './repositories/reviewed-plans/routes.ts'
 import { vcsEventJobs, vcsEventRoutes } from './repositories/vcs-events/routes.ts'
 import { webhookJobs, webhookReactions } from './repositories/webhooks/jobs.ts'
 import { vcsRepositoryRoutes } from './repositories/webhooks/routes.ts'
@@ -130,6 +137,7 @@ export const ROUTES: readonly Routes[] = [
   reservedTagKeyRoutes,
   runs.runActionRoutes,
   runs.runConfigurationRoutes,
+  reviewedPlanRoutes,
   runDeciderRoutes,
   runEventRoutes,
   runs.runRoutes,
@@ -186,6 +194,10 @@ export const REACTIONS: readonly Reaction[] = [
   ...runTriggerReactions,
   ...agentJobReactions,
   ...connectionReactions,
+  ...reviewedPlanReactions,
+  ...commitStatusReactions,
+  ...fetchTipReactions,
+  ...firstRunReactions,
   ...webhookReactions,
 ]
 
@@ -220,6 +232,7 @@ export const JOBS: readonly JobHandler[] = [
   ...agentJobs,
   ...auditTrailJobs,
   ...blobShardJobs,
+  ...commitStatusJobs,
   ...configurationVersionJobs,
   ...dataRetentionJobs,
   ...mailJobs,
@@ -227,6 +240,7 @@ export const JOBS: readonly JobHandler[] = [
   ...passwordResetJobs,
   ...planJobs,
   ...pollingJobs,
+  ...reviewedPlanJobs,
   ...runJobs,
   ...runTriggerJobs,
   ...sampleJobs,
@@ -234,6 +248,10 @@ export const JOBS: readonly JobHandler[] = [
   ...stateVersionJobs,
   ...taskResultJobs,
   ...connectionJobs,
+  ...vcsDeliveryExpiryJobs,
+  ...fetchCommitJobs,
+  ...fetchTipJobs,
+  ...firstRunJobs,
   ...vcsDeliveryJobs,
   ...vcsEventJobs,
   ...webhookJobs,

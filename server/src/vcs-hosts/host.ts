@@ -36,8 +36,8 @@ export type HostCapabilities = {
   hasPullRequests: boolean
   /** Commit statuses. */
   hasStatuses: boolean
-  /** Comments on pull requests. */
-  hasComments: boolean
+  /** Comments on pull requests, in Markdown; null without any. `rendersHtml` is whether they may contain some HTML. */
+  comments: { maxLength: number; rendersHtml: boolean } | null
 }
 
 /** An access to the host. `fetch` obeys the rules for outbound addresses, or sends through an agent. */

@@ -9,6 +9,7 @@ import { extractJsonState, extractState } from '../terraform-state/extraction.ts
 import { type KnownValues, recognised } from '../terraform-state/known-values.ts'
 import { maskedDiff } from '../terraform-state/masked-diff.ts'
 import { packedExtraction } from '../terraform-state/packed-extraction.ts'
+import { planChanges } from '../terraform-state/plan-changes.ts'
 import { remoteReads } from '../terraform-state/remote-reads.ts'
 import { type DiffLimits, type StateDiff, diffStates } from '../terraform-state/state-diff.ts'
 import { inspectState, jsonObjectFault, readStateHeader } from '../terraform-state/state-header.ts'
@@ -16,7 +17,7 @@ import { inspectState, jsonObjectFault, readStateHeader } from '../terraform-sta
 /** Result of reading content. Unreadable content is not an error, since retrying does not help. */
 export type Outcome<T> = { ok: true; value: T } | { ok: false; reason: string }
 
-export type TaskOptions = DiffLimits & { sensitive?: KnownValues }
+export type TaskOptions = DiffLimits & { sensitive?: KnownValues; digestKey?: string }
 
 const NONE: KnownValues = { texts: new Set() }
 
@@ -45,6 +46,8 @@ export const tasks = {
     holdsSensitiveValue(parsed(json, 'the value', parseExact), recognised(sensitive)),
   maskDiff: ([diff]: Uint8Array[], { sensitive = NONE }: TaskOptions) =>
     Buffer.from(printExact(maskedDiff(parsed(diff, 'the diff', parseExact) as StateDiff, sensitive))),
+  planChanges: ([plan]: Uint8Array[], { digestKey = '' }: TaskOptions) =>
+    planChanges(parsed(plan, 'the plan', parseExact), digestKey),
   remoteReads: ([plan, archive]: Uint8Array[]) => remoteReads(parsed(plan, 'the plan'), unpacked(archive)),
 }
 

@@ -78,6 +78,8 @@ export function createWorkers({ maxThreads }: { maxThreads: number }) {
     holdsSensitive: (json: Uint8Array, sensitive: KnownValues) => run('holdsSensitive', [json], { sensitive }),
     /** Outputs of workspaces that a configuration reads, from the JSON of a plan and the archive; see `remoteReads`. */
     remoteReads: (plan: Uint8Array, archive: Uint8Array) => run('remoteReads', [plan, archive]),
+    /** The changes of a plan, each with a digest of its values under a key; see `planChanges`. */
+    planChanges: (plan: Uint8Array, digestKey: string) => run('planChanges', [plan], { digestKey }),
     /** Stops the threads and rejects running work. */
     [Symbol.asyncDispose]: () => pool.destroy(),
   }

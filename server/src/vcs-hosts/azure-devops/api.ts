@@ -33,7 +33,7 @@ export const azureDevops: Host = {
     listsRepositories: true,
     hasPullRequests: true,
     hasStatuses: true,
-    hasComments: true,
+    comments: { maxLength: 60_000, rendersHtml: true },
   },
   addresses: (httpUrl = CLOUD) => ({ httpUrl, apiUrl: httpUrl }),
   webhooks: azureDevopsWebhooks,

@@ -33,7 +33,7 @@ export const bitbucketCloud: Host = {
     listsRepositories: true,
     hasPullRequests: true,
     hasStatuses: true,
-    hasComments: true,
+    comments: { maxLength: MAX_COMMENT_LENGTH, rendersHtml: false },
   },
   addresses: () => ({ httpUrl: 'https://bitbucket.org', apiUrl: 'https://api.bitbucket.org/2.0' }),
   webhooks: bitbucketCloudWebhooks,

@@ -27,7 +27,7 @@ export const bitbucketDataCenter: Host = {
     listsRepositories: true,
     hasPullRequests: true,
     hasStatuses: true,
-    hasComments: true,
+    comments: { maxLength: MAX_COMMENT_LENGTH, rendersHtml: false },
   },
   addresses: (httpUrl) => (httpUrl === undefined ? null : { httpUrl, apiUrl: `${httpUrl}/rest/api/1.0` }),
   webhooks: bitbucketDataCenterWebhooks,

@@ -11,7 +11,7 @@ export const gitServer: Host = {
     listsRepositories: false,
     hasPullRequests: false,
     hasStatuses: false,
-    hasComments: false,
+    comments: null,
   },
   addresses: (httpUrl) => (httpUrl === undefined ? null : { httpUrl, apiUrl: httpUrl }),
   webhooks: gitWebhooks,

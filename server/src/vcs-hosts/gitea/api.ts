@@ -44,7 +44,7 @@ export const gitea: Host = {
     listsRepositories: true,
     hasPullRequests: true,
     hasStatuses: true,
-    hasComments: true,
+    comments: { maxLength: 60_000, rendersHtml: true },
   },
   addresses: (httpUrl) => (httpUrl === undefined ? null : { httpUrl, apiUrl: `${httpUrl}/api/v1` }),
   webhooks: giteaWebhooks,

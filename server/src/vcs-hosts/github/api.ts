@@ -56,7 +56,7 @@ function githubHost(name: string, addresses: Host['addresses']): Host {
       listsRepositories: true,
       hasPullRequests: true,
       hasStatuses: true,
-      hasComments: true,
+      comments: { maxLength: 60_000, rendersHtml: true },
     },
     addresses,
     webhooks: githubWebhooks,

@@ -45,7 +45,7 @@ export const gitlab: Host = {
     listsRepositories: true,
     hasPullRequests: true,
     hasStatuses: true,
-    hasComments: true,
+    comments: { maxLength: 60_000, rendersHtml: true },
   },
   addresses: (httpUrl = 'https://gitlab.com') => ({ httpUrl, apiUrl: `${httpUrl}/api/v4` }),
   webhooks: gitlabWebhooks,

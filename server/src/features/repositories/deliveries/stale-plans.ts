@@ -1,62 +1,51 @@
+import type { Insertable } from 'kysely'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
-import type { HostEvent, PullRequestEvent } from '../../../vcs-hosts/host.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import type { HostEvent } from '../../../vcs-hosts/host.ts'
 import { cancelForServer } from '../../runs/runs/actions.ts'
 import * as store from './store.ts'
 
 /*
  * A delivery about a pull request makes the unfinished plans of its earlier commits stale. Those that the server started are canceled, if
- * the organization has `speculative-plan-management-enabled`. Deliveries may be decided out of order: only plans of earlier ones are stale.
+ * the organization has `speculative-plan-management-enabled`. Deliveries about a pull request are decided in order; a replay is an old
+ * one, which makes nothing stale.
  */
 
-type Happened = {
-  delivery: Pick<store.DeliveryRow, 'received_at'>
-  event: HostEvent
-  repository: Pick<store.RepositoryRow, 'id'>
-}
+type Delivery = Pick<store.DeliveryRow, 'source' | 'repository_id'>
+type Plan = { id: string; workspaceId: string; commit: Insertable<Schema['ingress_attributes']> }
 
-/**
- * Cancels the older plans of the pull request in the workspace of a new plan, in the transaction that created it; or the new one, if a
- * later delivery was decided first.
- */
-export async function cancelOlderPlans(
-  ctx: TransactionCtx,
-  { delivery, event, repository }: Happened,
-  plan: { id: string; workspaceId: string },
-) {
-  if (event.kind !== 'pull-request') return
-  const plans = await listPlans(ctx, { event, repository, workspaceIds: [plan.workspaceId] })
-  const others = plans.filter(({ id }) => id !== plan.id)
-  const newer = others.find(({ received_at: at }) => at > delivery.received_at)
-  if (newer) return cancelForServer(ctx, plan.id, `superseded by ${newer.id}: ${commitOf(event, newer.commit_sha)}`)
-  const description = `superseded by ${plan.id}: ${commitOf(event, event.pullRequest.head.sha)}`
-  for (const { id } of others) await cancelForServer(ctx, id, description)
+/** Cancels the older plans of the pull request in the workspace of a new plan, in the transaction that creates it. */
+export async function cancelOlderPlans(ctx: TransactionCtx, delivery: Delivery, { id, workspaceId, commit }: Plan) {
+  const { pull_request_number: number, commit_sha: sha } = commit
+  if (typeof number !== 'number') return
+  const plans = await listPlans(ctx, delivery, { number, workspaceIds: [workspaceId] })
+  const description = `superseded by ${id}: ${commitOf(number, sha)}`
+  for (const plan of plans) if (plan.id !== id) await cancelForServer(ctx, plan.id, description)
 }
 
 /** Cancels the plans of the pull request in workspaces where the delivery starts none. */
 export async function cancelStalePlans(
   ctx: Ctx,
-  { delivery, event, repository }: Happened,
-  workspaceIds: readonly string[],
+  delivery: Delivery,
+  { event, workspaceIds }: { event: HostEvent; workspaceIds: readonly string[] },
 ) {
   if (event.kind !== 'pull-request' || workspaceIds.length === 0) return
-  const plans = await listPlans(ctx, { event, repository, workspaceIds })
-  const stale = plans.filter(({ received_at: at }) => at < delivery.received_at)
-  const { action, pullRequest } = event
-  const description =
-    action === 'closed' || action === 'merged'
-      ? `the pull request #${pullRequest.number} was ${action}`
-      : `superseded by ${commitOf(event, pullRequest.head.sha)}, which is not planned here`
-  for (const { id } of stale) await transact(ctx, async (ctx) => cancelForServer(ctx, id, description))
+  const { number, head } = event.pullRequest
+  const isOver = event.action === 'closed' || event.action === 'merged'
+  const description = isOver
+    ? `the pull request #${number} was ${event.action}`
+    : `superseded by ${commitOf(number, head.sha)}, which is not planned here`
+  for (const { id } of await listPlans(ctx, delivery, { number, workspaceIds }))
+    await transact(ctx, async (ctx) => cancelForServer(ctx, id, description))
 }
 
-type Plans = { event: PullRequestEvent; repository: { id: string }; workspaceIds: readonly string[] }
+type PullRequestKey = { number: number; workspaceIds: readonly string[] }
 
-async function listPlans(ctx: Ctx, { event, repository, workspaceIds }: Plans) {
-  const { number } = event.pullRequest
-  return store.listUnfinishedPlans(ctx.db, { repositoryId: repository.id, number, workspaceIds })
+async function listPlans(ctx: Ctx, { source, repository_id: repositoryId }: Delivery, key: PullRequestKey) {
+  return source === 'replay' || repositoryId === null ? [] : store.listUnfinishedPlans(ctx.db, { repositoryId, ...key })
 }
 
-function commitOf({ pullRequest }: PullRequestEvent, sha: string) {
-  return `commit ${sha.slice(0, 7)} of the pull request #${pullRequest.number}`
+function commitOf(number: number, sha: string) {
+  return `commit ${sha.slice(0, 7)} of the pull request #${number}`
 }

@@ -97,8 +97,8 @@ async function startEffectsOf(ctx: TransactionCtx, { locked, transition }: Saved
   const { run } = locked
   const { effects, status } = transition
   const workspace = { ...locked.workspace, ...transition.workspace }
-  const { path } = transition
-  if (run.ingress_attributes_id !== null) await raise(ctx, commitRunChanged, { run, path })
+  if (run.ingress_attributes_id !== null)
+    await raise(ctx, commitRunChanged, { run, hasPlanned: effects.plan === 'finished' })
   if (effects.startStage !== undefined) {
     const change = await startStage(ctx, run, effects.startStage)
     const current = change && (await lockRun(ctx.db, { id: run.id, workspaceId: run.workspace_id }))

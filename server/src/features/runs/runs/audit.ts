@@ -1,4 +1,3 @@
-import type { RunStatus } from '@groundstate/contract/run-status'
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
 import { announce, announceFound, runNotice } from '../../../changes/announce.ts'
@@ -44,8 +43,8 @@ export function announceAgentOf(ctx: Ctx, run: Pick<RunRow, 'organization_id' | 
   if (pool !== BUILT_IN_POOL_ID) announce(ctx, { organization, type: 'agents', id: agentId, pool })
 }
 
-/** A run of a commit has changed, and passed through the statuses of `path`; raised in the transaction. */
-export const commitRunChanged = domainEvent<{ run: RunRow; path: readonly RunStatus[] }>('run.commit-changed')
+/** A run of a commit has changed; `hasPlanned` if its plan has just finished. Raised in the transaction. */
+export const commitRunChanged = domainEvent<{ run: RunRow; hasPlanned: boolean }>('run.commit-changed')
 
 /** A successful apply; raised in its transaction. */
 export const runApplied = domainEvent<RunRow>('run.applied')

@@ -54,23 +54,28 @@ export async function findConnectionFor(db: Db, { organizationId, projectId }: S
     .executeTakeFirst()
 }
 
-/** Returns the id of the repository of this connection, which is inserted if it is the first workspace's. */
+/**
+ * Returns the id of the repository of this connection, which is inserted if it is the first workspace's. It is locked, so that it is not
+ * deleted before the workspace uses it.
+ */
 export async function putRepository(tx: Tx, row: Insertable<Schema['repositories']>): Promise<string> {
-  const columns = row.oauth_token_id ? sql`oauth_token_id` : sql`github_app_installation_id`
-  const { rows } = await sql<{ id: string }>`
-    with inserted as (
-      ${tx
-        .insertInto('repositories')
-        .values(row)
-        .onConflict((conflict) => conflict.doNothing())
-        .returning('id')}
-    )
-    select id from inserted
-    union all
-    select id from repositories
-     where ${columns} = ${row.oauth_token_id ?? row.github_app_installation_id} and identifier = ${row.identifier}
-     limit 1`.execute(tx)
-  const id = rows[0]?.id
-  if (id === undefined) throw new Error(`the repository ${row.identifier} was inserted by a concurrent transaction`)
-  return id
+  const column = row.oauth_token_id ? 'oauth_token_id' : 'github_app_installation_id'
+  // A conflict with a concurrent transaction waits for its end; then its row is found, or it is gone.
+  for (;;) {
+    const found = await tx
+      .selectFrom('repositories')
+      .select('id')
+      .where(column, '=', row.oauth_token_id ?? row.github_app_installation_id ?? '')
+      .where('identifier', '=', row.identifier)
+      .forKeyShare()
+      .executeTakeFirst()
+    if (found) return found.id
+    const inserted = await tx
+      .insertInto('repositories')
+      .values(row)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('id')
+      .executeTakeFirst()
+    if (inserted) return inserted.id
+  }
 }

@@ -1,0 +1,226 @@
+import { expect, test } from 'vitest'
+import { createTestApp } from '../../../testing/app.ts'
+import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { actOnRun } from '../../../testing/runs.ts'
+import { sendOverdue } from './jobs.ts'
+import { SHA, connectRepository, giteaRoutes, pullRequestOf, pushOf, statusRoute } from './testing/commits.ts'
+
+const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' })
+const agent = await createFakeAgent(app)
+const COUNTS = { additions: 2, changes: 1, destructions: 0, imports: 0 }
+
+type Sent = { context: string; state: string; description: string; target_url: string }
+const sentTo = (host: { bodies: (route: string) => unknown[] }, sha: string) => host.bodies(statusRoute(sha)) as Sent[]
+const words = (sent: Sent[]) => sent.map(({ state, description }) => [state, description])
+
+test('the status of a push follows its run until the apply', async () => {
+  const { host, owner, organization, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const workspace = await addWorkspace()
+  const runId = await startRun(workspace.id, pushOf(SHA.head))
+
+  await runJobs()
+  const plan = await agent.take()
+  await runJobs()
+  await plan.finish({ counts: COUNTS })
+  await runJobs()
+  await actOnRun(app, { user: owner }, { run: runId, action: 'apply' })
+  const apply = await agent.take()
+  await runJobs()
+  await apply.finish({ counts: COUNTS })
+  await runJobs()
+
+  const sent = sentTo(host, SHA.head)
+  expect(words(sent)).toEqual([
+    ['pending', 'plan queued'],
+    ['pending', 'planning'],
+    ['pending', '2 to add, 1 to change, 0 to destroy; waiting for confirmation'],
+    ['pending', 'applying'],
+    ['success', '2 added, 1 changed, 0 destroyed'],
+  ])
+  expect(sent[0]).toMatchObject({
+    context: `Groundstate/${organization.name}/${workspace.name}`,
+    target_url: `http://groundstate.test/app/${organization.name}/workspaces/${workspace.name}/runs/${runId}`,
+  })
+})
+
+test('a failed apply turns the commit red', async () => {
+  const { host, owner, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const runId = await startRun((await addWorkspace()).id, pushOf(SHA.head))
+  await (await agent.take()).finish({ counts: COUNTS })
+  await actOnRun(app, { user: owner }, { run: runId, action: 'apply' })
+
+  await (await agent.take()).finish({ status: 'errored', message: 'secret-value is not allowed' })
+  await runJobs()
+
+  expect(words(sentTo(host, SHA.head))).toEqual([['error', 'the apply failed']])
+})
+
+test('speculative plans pass, and discarded runs do not', async () => {
+  const { host, owner, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const workspace = await addWorkspace()
+  await startRun(workspace.id, pullRequestOf('opened'))
+  await (await agent.take()).finish({ counts: COUNTS })
+  const runId = await startRun(workspace.id, pushOf(SHA.merge))
+  await (await agent.take()).finish({ counts: COUNTS })
+  await runJobs()
+
+  await actOnRun(app, { user: owner }, { run: runId, action: 'discard' })
+  await runJobs()
+
+  expect(words(sentTo(host, SHA.head))).toEqual([['success', '2 to add, 1 to change, 0 to destroy']])
+  expect(words(sentTo(host, SHA.merge)).at(-1)).toEqual(['error', 'the run was discarded'])
+})
+
+test('a plan without changes passes, and a failed plan does not', async () => {
+  const { host, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const workspace = await addWorkspace()
+  await startRun(workspace.id, pushOf(SHA.head))
+  await (await agent.take()).finish({ hasChanges: false })
+  await startRun(workspace.id, pushOf(SHA.other))
+
+  await (await agent.take()).finish({ status: 'errored' })
+  await runJobs()
+
+  expect(words(sentTo(host, SHA.head))).toEqual([['success', 'no changes']])
+  expect(words(sentTo(host, SHA.other))).toEqual([['error', 'the plan failed']])
+})
+
+test('a workspace without matching files passes with the reason, and other skipped ones have no status', async () => {
+  const { host, organization, addWorkspace, report, runJobs } = await connectRepository(app)
+  const [unconcerned, elsewhere] = [await addWorkspace(), await addWorkspace()]
+
+  await report(pushOf(SHA.head), [
+    { workspace_id: unconcerned.id, decision: 'skip', reason: 'no-matching-files', detail: 'network/' },
+    { workspace_id: elsewhere.id, decision: 'skip', reason: 'other-branch', detail: 'stable' },
+  ])
+  await runJobs()
+
+  expect(sentTo(host, SHA.head)).toEqual([
+    {
+      context: `Groundstate/${organization.name}/${unconcerned.name}`,
+      state: 'success',
+      description: 'no changed file matches network/',
+      target_url: `http://groundstate.test/app/${organization.name}/workspaces/${unconcerned.name}/deliveries`,
+    },
+  ])
+})
+
+test('the run of a commit replaces its plan at the same commit', async () => {
+  const { host, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const workspace = await addWorkspace()
+  await startRun(workspace.id, pullRequestOf('opened'))
+  const runId = await startRun(workspace.id, pushOf(SHA.head))
+  const [first, second] = [await agent.take(), await agent.take()]
+  const [push, plan] = first.runId === runId ? [first, second] : [second, first]
+
+  await push.finish({ hasChanges: false })
+  await runJobs()
+  await plan.finish({ counts: COUNTS })
+  await runJobs()
+
+  expect(words(sentTo(host, SHA.head))).toEqual([['success', 'no changes']])
+})
+
+test('an equal status is not sent again', async () => {
+  const { host, addWorkspace, report, runJobs } = await connectRepository(app)
+  const { id } = await addWorkspace()
+  const skip = { workspace_id: id, decision: 'skip', reason: 'no-matching-files', detail: 'network/' } as const
+
+  await report(pushOf(SHA.head), [skip])
+  await runJobs()
+  await report(pushOf(SHA.head), [skip])
+  await runJobs()
+
+  expect(sentTo(host, SHA.head)).toHaveLength(1)
+})
+
+test('a host that is down gets the latest status once it is back', async () => {
+  const { host, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  host.reply(statusRoute(SHA.head), { status: 502, body: 'down' })
+  await startRun((await addWorkspace()).id, pushOf(SHA.head))
+  await runJobs()
+  await (await agent.take()).finish({ hasChanges: false })
+  await runJobs()
+  const early = sentTo(host, SHA.head).length
+
+  host.reply(statusRoute(SHA.head), { status: 201, body: {} })
+  app.clock.advance(60_000)
+  await runJobs()
+
+  expect(words(sentTo(host, SHA.head)).slice(early)).toEqual([['success', 'no changes']])
+})
+
+test('a host that limits requests is left alone for the time that it names', async () => {
+  const { host, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const workspaces = [await addWorkspace(), await addWorkspace(), await addWorkspace()]
+  host.reply(statusRoute(SHA.head), { status: 429, headers: { 'retry-after': '600' }, body: { message: 'slow down' } })
+  for (const { id } of workspaces) await startRun(id, pushOf(SHA.head))
+  await runJobs()
+  const early = sentTo(host, SHA.head).length
+  host.reply(statusRoute(SHA.head), { status: 201, body: {} })
+
+  app.clock.advance(300_000)
+  await runJobs()
+  const during = sentTo(host, SHA.head).length
+  app.clock.advance(300_000)
+  await runJobs()
+
+  // Requests under way when the first refusal arrives cannot be recalled.
+  expect(early).toBeLessThanOrEqual(2)
+  expect(during).toBe(early)
+  expect(sentTo(host, SHA.head).slice(early)).toHaveLength(3)
+  for (const _ of workspaces) await (await agent.take()).finish({ hasChanges: false })
+})
+
+test('a refusal ends the attempts in the repository, until something changes', async () => {
+  const { host, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const workspaces = await Promise.all(Array.from({ length: 6 }, async () => addWorkspace()))
+  host.reply(statusRoute(SHA.head), { status: 403, body: { message: 'not a writer' } })
+  for (const { id } of workspaces) await startRun(id, pushOf(SHA.head))
+
+  await runJobs()
+  app.clock.advance(3_600_000)
+  await runJobs()
+  const stored = await app.db.selectFrom('commit_statuses').select('error').where('commit_sha', '=', SHA.head).execute()
+
+  expect(sentTo(host, SHA.head).length).toBeLessThanOrEqual(2)
+  expect(stored.filter(({ error }) => error?.includes('not a writer'))).toHaveLength(6)
+  for (const _ of workspaces) await (await agent.take()).finish({ hasChanges: false })
+})
+
+test('statuses of a refused token are sent with the next token', async () => {
+  const { host, tokenId, clientId, send, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  host.reply(statusRoute(SHA.head), { status: 401, body: { message: 'token revoked' } })
+  await startRun((await addWorkspace()).id, pushOf(SHA.head))
+  await (await agent.take()).finish({ hasChanges: false })
+  await runJobs()
+  const refused = sentTo(host, SHA.head).length
+  host.reply(statusRoute(SHA.head), { status: 201, body: {} })
+
+  await send('PATCH', `oauth-clients/${clientId}`, {
+    type: 'oauth-clients',
+    id: clientId,
+    attributes: { 'oauth-token-string': 'gta_new' },
+  })
+  await runJobs()
+
+  expect([refused, tokenId]).toEqual([1, expect.any(String)])
+  expect(sentTo(host, SHA.head)).toHaveLength(2)
+})
+
+test('a killed process leaves its statuses to the next one', async () => {
+  const { host, tokenId, addWorkspace, startRun, runJobs } = await connectRepository(app, giteaRoutes())
+  await startRun((await addWorkspace()).id, pushOf(SHA.head))
+  await (await agent.take()).finish({ hasChanges: false })
+  const leased = new Date(app.clock.now().getTime() + 180_000)
+  await app.db.insertInto('host_reports').values({ connection_id: tokenId, leased_until: leased }).execute()
+  await runJobs()
+  const during = sentTo(host, SHA.head).length
+
+  app.clock.advance(180_000)
+  await sendOverdue(app.as())
+  await runJobs()
+
+  expect(during).toBe(0)
+  expect(words(sentTo(host, SHA.head))).toEqual([['success', 'no changes']])
+})

@@ -1,0 +1,76 @@
+import { sql } from 'kysely'
+import type { Db } from '../../../db/db.ts'
+import { connectionOf, isDue } from './store.ts'
+
+type Lease = { now: Date; until: Date }
+
+/** Leases the reports of a connection to the caller; false if another has them, or if they are paused. */
+export async function leaseReports(db: Db, connectionId: string, { now, until }: Lease) {
+  const { rows } = await sql`
+    insert into host_reports as h (connection_id, leased_until) values (${connectionId}, ${until})
+    on conflict (connection_id) do update set leased_until = excluded.leased_until
+     where h.leased_until <= ${now} and (h.retry_at is null or h.retry_at <= ${now})
+    returning connection_id`.execute(db)
+  return rows.length > 0
+}
+
+export async function renewLease(db: Db, connectionId: string, until: Date) {
+  await db.updateTable('host_reports').set({ leased_until: until }).where('connection_id', '=', connectionId).execute()
+}
+
+/** Ends the lease after everything was sent. */
+export async function releaseReports(db: Db, connectionId: string, now: Date) {
+  await db
+    .updateTable('host_reports')
+    .set({ leased_until: now, failures: 0, retry_at: null })
+    .where('connection_id', '=', connectionId)
+    .execute()
+}
+
+/** Ends the lease, and pauses the reports of the connection. Returns the number of consecutive failures before. */
+export async function pauseReports(
+  db: Db,
+  connectionId: string,
+  { now, retryAt }: { now: Date; retryAt: (failures: number) => Date },
+) {
+  const row = await db
+    .selectFrom('host_reports')
+    .select('failures')
+    .where('connection_id', '=', connectionId)
+    .executeTakeFirst()
+  const failures = row?.failures ?? 0
+  const until = retryAt(failures)
+  await db
+    .updateTable('host_reports')
+    .set({ leased_until: now, failures: failures + 1, retry_at: until })
+    .where('connection_id', '=', connectionId)
+    .execute()
+  return until
+}
+
+/** Ends a pause: the connection has other credentials. */
+export async function resumeReports(db: Db, connectionId: string) {
+  await db
+    .updateTable('host_reports')
+    .set({ failures: 0, retry_at: null })
+    .where('connection_id', '=', connectionId)
+    .execute()
+}
+
+export async function hasDueReports(db: Db, connectionId: string) {
+  const { rows } = await sql`select from commit_statuses s join repositories r on r.id = s.repository_id
+    where ${connectionOf} = ${connectionId} and ${isDue} limit 1`.execute(db)
+  return rows.length > 0
+}
+
+/** Connections with due reports that nobody has leased and that are not paused. */
+export async function listIdleConnections(db: Db, now: Date) {
+  const { rows } = await sql<{ id: string }>`
+    select distinct ${connectionOf} as id
+      from commit_statuses s
+      join repositories r on r.id = s.repository_id
+      left join host_reports h on h.connection_id = ${connectionOf}
+     where ${isDue} and (h.connection_id is null
+       or (h.leased_until <= ${now} and (h.retry_at is null or h.retry_at <= ${now})))`.execute(db)
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,107 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Ctx } from '../../../app.ts'
+import { concurrencyLimit } from '../../../concurrency-limit.ts'
+import { HostError } from '../../../vcs-hosts/host.ts'
+import { type Connection, callHost } from '../connections/connection.ts'
+import * as queue from './queue-store.ts'
+import { type Sending, openReported, sendComments } from './send-comments.ts'
+import { commitStatus } from './status.ts'
+import * as store from './store.ts'
+
+/*
+ * One process at a time reports to the host of a connection, so an earlier state never replaces a later one, and hosts that limit requests
+ * get few at once. A report is due while its version is newer than the one that was sent: reactions only increase versions.
+ */
+
+/** Of statuses that are sent before the next ones are read. With the timeout of requests, it stays well within a lease. */
+const BATCH = 8
+/** Hosts ask for few concurrent writes. */
+const CONCURRENT_REQUESTS = 2
+/** A process that was killed holds its lease for this long, in ms. */
+const LEASE_MS = 180_000
+const MIN_RETRY_MS = 10_000
+const MAX_RETRY_MS = 3_600_000
+
+/** Sends what is due at the host of a connection. Returns when to call it again, if something is still due then. */
+export async function sendReports(ctx: Ctx, connectionId: string, signal: AbortSignal): Promise<Date | undefined> {
+  const lease = () => ({ now: ctx.now(), until: new Date(ctx.now().getTime() + LEASE_MS) })
+  while (await queue.leaseReports(ctx.db, connectionId, lease())) {
+    try {
+      const renew = async () => queue.renewLease(ctx.db, connectionId, lease().until)
+      await sendStatuses(ctx, connectionId, { renew, signal })
+      const later = await sendComments(ctx, connectionId, { renew, signal })
+      await queue.releaseReports(ctx.db, connectionId, ctx.now())
+      if (signal.aborted || later) return later
+    } catch (error) {
+      return pause(ctx, connectionId, error)
+    }
+    // A caller that found the lease taken relies on this check after its end.
+    if (!(await queue.hasDueReports(ctx.db, connectionId))) return undefined
+  }
+  return undefined
+}
+
+/** Another process or a later call continues. What the host refuses for good has been recorded before. */
+async function pause(ctx: Ctx, connectionId: string, error: unknown) {
+  const wait = error instanceof HostError ? waitOf(error) : () => MIN_RETRY_MS
+  const now = ctx.now()
+  const retryAt = (failures: number) => new Date(now.getTime() + wait(failures))
+  const until = await queue.pauseReports(ctx.db, connectionId, { now, retryAt })
+  if (!(error instanceof HostError)) throw error
+  ctx.log.info({ connection: connectionId, reason: error.message }, 'commit statuses wait for their host')
+  return until
+}
+
+function waitOf({ kind, retryAfterMs }: HostError): (failures: number) => number {
+  if (kind === 'rate-limited' && retryAfterMs !== undefined) return () => retryAfterMs
+  if (kind === 'unauthorised') return () => MAX_RETRY_MS
+  return (failures) => Math.max(retryAfterMs ?? 0, Math.min(MIN_RETRY_MS * 2 ** failures, MAX_RETRY_MS))
+}
+
+async function sendStatuses(ctx: Ctx, connectionId: string, { renew, signal }: Sending) {
+  for (;;) {
+    const rows = await store.listDueStatuses(ctx.db, connectionId, BATCH)
+    const [first] = rows
+    if (!first || signal.aborted) return
+    await renew()
+    const opened = await openReported(ctx, first.repository_id)
+    if (!opened) return
+    await sendBatch(ctx, opened.connection, rows)
+  }
+}
+
+type DueStatus = Awaited<ReturnType<typeof store.listDueStatuses>>[number]
+
+/** Throws the first error after which the rest must wait. */
+async function sendBatch(ctx: Ctx, connection: Connection, rows: readonly DueStatus[]) {
+  const limit = concurrencyLimit(CONCURRENT_REQUESTS)
+  let failure: HostError | undefined
+  const refused = new Set<string>()
+  const sendNext = async (row: DueStatus) => {
+    if (failure || refused.has(row.repository_id)) return
+    try {
+      await sendStatus(ctx, connection, row)
+    } catch (error) {
+      if (!(error instanceof HostError)) throw error
+      if (error.kind === 'forbidden') {
+        refused.add(row.repository_id)
+        await store.refuseStatuses(ctx.db, row.repository_id, error.message)
+      } else if (error.kind === 'not-found') await store.finishStatus(ctx.db, row, { error: error.message })
+      else failure = error
+    }
+  }
+  await Promise.all(rows.map(async (row) => limit(async () => sendNext(row))))
+  if (failure) throw failure
+}
+
+/** Hosts keep every status that they get, and limit their number: an equal one is not sent again. */
+async function sendStatus(ctx: Ctx, connection: Connection, row: DueStatus) {
+  const status = commitStatus(ctx.baseUrl, row)
+  const isSent =
+    status === undefined ||
+    row.is_replaced ||
+    !connection.host.capabilities.hasStatuses ||
+    isDeepStrictEqual(status, row.sent)
+  if (!isSent) await callHost(ctx, connection, async (api) => api.setStatus(row.identifier, row.commit_sha, status))
+  await store.finishStatus(ctx.db, row, status === undefined || row.is_replaced ? {} : { sent: status })
+}

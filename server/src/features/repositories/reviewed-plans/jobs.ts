@@ -1,0 +1,29 @@
+import { z } from 'zod'
+import type { Ctx } from '../../../app.ts'
+import { SYSTEM } from '../../../auth/actor.ts'
+import { jobHandler, reaction } from '../../../handlers.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
+import { commitRunChanged } from '../../runs/runs/audit.ts'
+import { digestPlan } from './digest.ts'
+import { reviewPlan } from './review.ts'
+import * as store from './store.ts'
+
+/** Retried for about an hour: the JSON of a plan may follow its result, and the host may have to be asked. */
+const reviewJob = jobKind('reviewed-plans.review', z.object({ runId: z.string() }), { retryLimit: 20 })
+
+export const reviewedPlanReactions = [
+  reaction(commitRunChanged, async (ctx, { run, hasPlanned }) => {
+    if (hasPlanned) await ctx.jobs.enqueue(ctx.db, reviewJob, { runId: run.id })
+  }),
+]
+
+export const reviewedPlanJobs = [jobHandler(reviewJob, review)]
+
+async function review(anyone: Ctx, { runId }: { runId: string }) {
+  const ctx = { ...anyone, actor: SYSTEM }
+  const run = await store.findPlannedRun(ctx.db, runId)
+  if (!run) return
+  await digestPlan(ctx, run)
+  const later = run.plan_only ? undefined : await reviewPlan(ctx, run)
+  if (later) await ctx.jobs.enqueue(ctx.db, reviewJob, { runId }, { startAfter: later })
+}
