@@ -1,7 +1,5 @@
-import type { Insertable } from 'kysely'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
-import type { Schema } from '../../../db/schema.gen.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
 import { cancelForServer } from '../../runs/runs/actions.ts'
 import * as store from './store.ts'
@@ -12,40 +10,42 @@ import * as store from './store.ts'
  * one, which makes nothing stale.
  */
 
-type Delivery = Pick<store.DeliveryRow, 'source' | 'repository_id'>
-type Plan = { id: string; workspaceId: string; commit: Insertable<Schema['ingress_attributes']> }
+type Happened = {
+  delivery: Pick<store.DeliveryRow, 'source'>
+  event: HostEvent
+  repository: { id: string }
+}
 
 /** Cancels the older plans of the pull request in the workspace of a new plan, in the transaction that creates it. */
-export async function cancelOlderPlans(ctx: TransactionCtx, delivery: Delivery, { id, workspaceId, commit }: Plan) {
-  const { pull_request_number: number, commit_sha: sha } = commit
-  if (typeof number !== 'number') return
-  const plans = await listPlans(ctx, delivery, { number, workspaceIds: [workspaceId] })
-  const description = `superseded by ${id}: ${commitOf(number, sha)}`
-  for (const plan of plans) if (plan.id !== id) await cancelForServer(ctx, plan.id, description)
+export async function cancelOlderPlans(
+  ctx: TransactionCtx,
+  happened: Happened,
+  plan: { id: string; workspaceId: string },
+) {
+  const plans = await listPlans(ctx, happened, [plan.workspaceId])
+  const description = `superseded by ${plan.id}: ${commitOf(happened.event)}`
+  for (const { id } of plans) if (id !== plan.id) await cancelForServer(ctx, id, description)
 }
 
 /** Cancels the plans of the pull request in workspaces where the delivery starts none. */
-export async function cancelStalePlans(
-  ctx: Ctx,
-  delivery: Delivery,
-  { event, workspaceIds }: { event: HostEvent; workspaceIds: readonly string[] },
-) {
-  if (event.kind !== 'pull-request' || workspaceIds.length === 0) return
-  const { number, head } = event.pullRequest
-  const isOver = event.action === 'closed' || event.action === 'merged'
+export async function cancelStalePlans(ctx: Ctx, happened: Happened, workspaceIds: readonly string[]) {
+  const { event } = happened
+  const plans = await listPlans(ctx, happened, workspaceIds)
+  const isOver = event.kind === 'pull-request' && (event.action === 'closed' || event.action === 'merged')
   const description = isOver
-    ? `the pull request #${number} was ${event.action}`
-    : `superseded by ${commitOf(number, head.sha)}, which is not planned here`
-  for (const { id } of await listPlans(ctx, delivery, { number, workspaceIds }))
-    await transact(ctx, async (ctx) => cancelForServer(ctx, id, description))
+    ? `the pull request #${event.pullRequest.number} was ${event.action}`
+    : `superseded by ${commitOf(event)}, which is not planned here`
+  for (const { id } of plans) await transact(ctx, async (ctx) => cancelForServer(ctx, id, description))
 }
 
-type PullRequestKey = { number: number; workspaceIds: readonly string[] }
-
-async function listPlans(ctx: Ctx, { source, repository_id: repositoryId }: Delivery, key: PullRequestKey) {
-  return source === 'replay' || repositoryId === null ? [] : store.listUnfinishedPlans(ctx.db, { repositoryId, ...key })
+async function listPlans(ctx: Ctx, { delivery, event, repository }: Happened, workspaceIds: readonly string[]) {
+  if (event.kind !== 'pull-request' || delivery.source === 'replay' || workspaceIds.length === 0) return []
+  const { number } = event.pullRequest
+  return store.listUnfinishedPlans(ctx.db, { repositoryId: repository.id, number, workspaceIds })
 }
 
-function commitOf(number: number, sha: string) {
-  return `commit ${sha.slice(0, 7)} of the pull request #${number}`
+function commitOf(event: HostEvent) {
+  if (event.kind !== 'pull-request') return ''
+  const { number, head } = event.pullRequest
+  return `commit ${head.sha.slice(0, 7)} of the pull request #${number}`
 }
