@@ -1,12 +1,15 @@
 import { createHmac } from 'node:crypto'
 import { USER, makeRepository, serveGit } from '@groundstate/agent/testing/git-server'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import * as bodies from '../../../vcs-hosts/gitea/testing/bodies.ts'
 import { type HostRoutes, startFakeHost } from '../../../vcs-hosts/testing/fake-host.ts'
 import { webhookContext } from '../../vcs/repositories/service.ts'
 import { schedulePolls } from './jobs.ts'
+
+// Each poll runs all due jobs and several processes of git.
+vi.setConfig({ testTimeout: 60_000 })
 
 const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' })
 const owner = await createUser(app)
@@ -229,13 +232,17 @@ test('pull requests are found when they are opened, updated, closed and merged',
 test('branches are polled although the token may not read pull requests', async () => {
   const forbidden = () => ({ status: 403, body: { message: 'token does not have the scope read:repository' } })
   const { addWorkspace, repository, log } = await connectGitea({ [`GET ${PULLS}`]: forbidden })
-  await addWorkspace({ identifier: 'acme/network' })
+  const { id } = await addWorkspace({ identifier: 'acme/network' })
   await poll()
 
-  repository.commit({ 'a.tf': '' }, 'Add a subnet')
+  const sha = repository.commit({ 'a.tf': '' }, 'Add a subnet')
   await poll()
+  const path = `workspaces/${id}/runs?include=configuration_version.ingress_attributes`
+  const { included } = await send('GET', path)
 
   expect(await log()).toEqual(['polling: push to main'])
+  const urls = included.map(({ attributes }: { attributes: Record<string, string> }) => attributes['commit-url'])
+  expect(urls).toContain(`${bodies.repository().html_url}/commit/${sha}`)
 })
 
 test('a rate limit stops the polls of the connection until it ends', async () => {
