@@ -101,7 +101,7 @@ export async function listUnfinishedPlans(db: Db, { repositoryId, number, worksp
     .selectFrom('ingress_attributes as c')
     .innerJoin('runs as r', 'r.ingress_attributes_id', 'c.id')
     .innerJoin('organizations as o', 'o.id', 'r.organization_id')
-    .select(['r.id', 'c.commit_sha', 'c.created_at as received_at'])
+    .select('r.id')
     .where('c.repository_id', '=', repositoryId)
     .where('c.pull_request_number', '=', number)
     .where(sql<boolean>`r.workspace_id = any(${workspaceIds})`)
