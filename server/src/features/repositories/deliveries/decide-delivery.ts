@@ -10,6 +10,7 @@ import type { HostEvent } from '../../../vcs-hosts/host.ts'
 import { type Attempts, attempt, attemptsSchema } from '../git/attempts.ts'
 import { fetchCommitLater } from '../git/fetch-commit.ts'
 import { type RepositoryRow, findRepository } from '../git/store.ts'
+import { recordRepositoryProblem } from '../vcs-events/record.ts'
 import { type Decision, type WorkspaceRule, decide, dependsOnFiles } from './decide.ts'
 import { ingressRow } from './ingress.ts'
 import { type Facts, inspectEvent, statedFacts } from './inspect.ts'
@@ -74,8 +75,16 @@ async function inspectDelivery(
     inspectEvent(ctx, { deliveryId: id, repository, event, signal }),
   )
   if (outcome.kind === 'done') return decideWith(ctx, pending, outcome.result)
-  if (outcome.kind === 'failed')
-    return transact(ctx, async (ctx) => endDelivery(ctx, pending.delivery, outcome.failure))
+  if (outcome.kind === 'failed') {
+    const message = `a delivery of ${repository.identifier} failed: ${outcome.failure}`
+    return transact(ctx, async (ctx) => {
+      await endDelivery(ctx, pending.delivery, outcome.failure)
+      await recordRepositoryProblem(ctx, repository, {
+        message,
+        suggestedAction: 'Replay the delivery when the repository can be read again',
+      })
+    })
+  }
   await transact(ctx, async (ctx) => {
     const data = { id, attempts: outcome.attempts }
     await ctx.jobs.enqueue(ctx.db, inspectDeliveryJob, data, { startAfter: outcome.at })
