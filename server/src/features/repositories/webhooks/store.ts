@@ -14,6 +14,29 @@ export async function updateRepository(db: Db, id: string, changes: Updateable<S
   await db.updateTable('repositories').set(changes).where('id', '=', id).execute()
 }
 
+/** The repositories of a connection that workspaces use. */
+export async function listUsedRepositories(db: Db, clientId: string, page: Page) {
+  const all = db
+    .selectFrom('repositories as r')
+    .innerJoin('oauth_tokens as t', 't.id', 'r.oauth_token_id')
+    .innerJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
+    .where('c.id', '=', clientId)
+    .where(sql<boolean>`exists (select from workspaces w where w.repository_id = r.id)`)
+  const list = all
+    .selectAll('r')
+    .select(sql<ServiceProvider>`c.service_provider`.as('service_provider'))
+    .select('t.oauth_client_id')
+    .select([
+      sql<number>`(select count(*) from workspaces w where w.repository_id = r.id)`.as('workspace_count'),
+      sql<Date | null>`(select max(d.received_at) from vcs_deliveries d where d.repository_id = r.id)`.as(
+        'last_delivery_at',
+      ),
+    ])
+    .orderBy('r.identifier')
+    .orderBy('r.id')
+  return readPaged(page, list, all)
+}
+
 /** Deletes a repository that no workspace uses; undefined if one does. */
 export async function deleteUnusedRepository(db: Tx, id: string): Promise<RepositoryRow | undefined> {
   // Only a statement after the lock sees a workspace that is being connected.
