@@ -35,6 +35,7 @@ import { fetchCommitJobs } from './repositories/git/fetch-commit.ts'
 import { fetchTipJobs, fetchTipReactions } from './repositories/git/fetch-tip.ts'
 import { firstRunJobs, firstRunReactions } from './repositories/git/first-run.ts'
 import { hostRepositoryRoutes } from './repositories/host-repositories/routes.ts'
+import { pollingJobs } from './repositories/polling/jobs.ts'
 import { reviewedPlanJobs, reviewedPlanReactions } from './repositories/reviewed-plans/jobs.ts'
 import { reviewedPlanRoutes } from './repositories/reviewed-plans/routes.ts'
 import { vcsEventJobs, vcsEventRoutes } from './repositories/vcs-events/routes.ts'
@@ -241,6 +242,7 @@ export const JOBS: readonly JobHandler[] = [
   ...passwordResetJobs,
   ...planJobs,
   ...reviewedPlanJobs,
+  ...pollingJobs,
   ...runJobs,
   ...runTriggerJobs,
   ...sampleJobs,

@@ -14,6 +14,8 @@ export async function updateRepository(db: Db, id: string, changes: Updateable<S
   await db.updateTable('repositories').set(changes).where('id', '=', id).execute()
 }
 
+export type UsedRepository = Awaited<ReturnType<typeof listUsedRepositories>>['rows'][number]
+
 /** The repositories of a connection that workspaces use. */
 export async function listUsedRepositories(db: Db, clientId: string, page: Page) {
   const all = db
