@@ -151,6 +151,8 @@ const EXCEPTIONS: Record<string, string> = {
   'POST /tags/:id/relationships/workspaces': 'admin+ member org | member+ run',
   // Only versions from version control have them.
   'GET /configuration-versions/:id/ingress-attributes': 'nobody',
+  // No repository has started the run.
+  'GET /runs/:runId/reviewed-plan': 'nobody',
   // No host has the repository of the test.
   'GET /organizations/:organization/vcs/tree': 'nobody',
   // There is no sample yet.
