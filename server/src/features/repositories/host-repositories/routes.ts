@@ -129,7 +129,7 @@ export const hostRepositoryRoutes: Routes = (http) => {
     async ({ ctx, params, query }) => {
       const { identifier, branch = null } = query
       const paths = await service.listDirectories(ctx, await chooserOf(ctx, params, query), { identifier, branch })
-      return listAll(paths.map((path) => ({ id: path, type: 'vcs-tree' })))
+      return listAll(paths.map((path) => ({ id: path, type: 'vcs-tree', attributes: { path } })))
     },
   )
 }
