@@ -60,7 +60,7 @@ async function delivery(w: AuditFixtures) {
       delivery_key: id,
       source: 'webhook',
       status: 'decided',
-      event: events?.[0] ?? null,
+      event: JSON.stringify(events?.[0]),
       received_at: w.app.clock.now(),
     })
     .execute()
