@@ -10,6 +10,7 @@ import type { HostEvent } from '../../../vcs-hosts/host.ts'
 import { type Attempts, attempt, attemptsSchema } from '../git/attempts.ts'
 import { fetchCommitLater } from '../git/fetch-commit.ts'
 import { type RepositoryRow, findRepository } from '../git/store.ts'
+import { recordRepositoryProblem } from '../vcs-events/record.ts'
 import { type Decision, type WorkspaceRule, decide, dependsOnFiles } from './decide.ts'
 import { ingressRow } from './ingress.ts'
 import { type Facts, inspectEvent, statedFacts } from './inspect.ts'
@@ -84,13 +85,20 @@ async function inspectDelivery(
   })
   if (outcome.kind === 'done') return
   await transact(ctx, async (ctx) => {
-    if (outcome.kind === 'failed') return void (await endDelivery(ctx, pending.delivery, outcome.failure))
+    if (outcome.kind === 'failed') return failDelivery(ctx, pending, outcome.failure)
     const data = { id, attempts: outcome.attempts }
     await ctx.jobs.enqueue(ctx.db, inspectDeliveryJob, data, { startAfter: outcome.at })
     if (outcome.failure === undefined) return
     await store.setPendingMessage(ctx.db, id, `${outcome.failure}; the next attempt is at ${outcome.at.toISOString()}`)
     announceDelivery(ctx, pending.delivery)
   })
+}
+
+async function failDelivery(ctx: TransactionCtx, { delivery, repository }: Pending, failure: string) {
+  if (!(await endDelivery(ctx, delivery, failure))) return
+  const message = `a delivery of ${repository.identifier} failed: ${failure}`
+  const suggestedAction = 'Replay the delivery when the repository can be read again'
+  await recordRepositoryProblem(ctx, repository, { message, suggestedAction })
 }
 
 /** Undefined for one that is decided, or that waits for an earlier one. */
