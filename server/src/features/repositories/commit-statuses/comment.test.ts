@@ -76,20 +76,18 @@ test('changes are grouped by action', () => {
   )
 })
 
-test.each([
-  'a["x`y"]',
-  'a["```"]\n```\n@mona <script>',
-  'a["|"]</details>',
-  'a["\u202e"]',
-])('the address %j stays within its code', (address) => {
-  const text = commentOf([report({ changes: [change(address)] })])
+test.each(['a["x`y"]', 'a["```"]\n```\n@mona <script>', 'a["|"]</details>', 'a["\u202e"]'])(
+  'the address %j stays within its code',
+  (address) => {
+    const text = commentOf([report({ changes: [change(address)] })])
 
-  const [, fence = '', code = '', rest] = /\n(`{3,})text\n(.*?)\n\1\n(.*)$/s.exec(text) ?? []
-  expect(code.split('\n')).toHaveLength(2)
-  expect(code).not.toMatch(/\p{Cf}/u)
-  expect(code).not.toContain(fence)
-  expect(rest).toBe('\n</details>')
-})
+    const [, fence = '', code = '', rest] = /\n(`{3,})text\n(.*?)\n\1\n(.*)$/s.exec(text) ?? []
+    expect(code.split('\n')).toHaveLength(2)
+    expect(code).not.toMatch(/\p{Cf}/u)
+    expect(code).not.toContain(fence)
+    expect(rest).toBe('\n</details>')
+  },
+)
 
 test('conflicts are named, and skipped workspaces share a line', () => {
   const conflict = report({ run: null, reason: 'merge-conflict', detail: 'a.tf, `b`|@mona.tf' })
@@ -120,7 +118,9 @@ test('a merge is reported with the differences from the reviewed plan', () => {
   const text = commentOf([merged])
 
   expect(text).toContain('| ⏳ 1 to add, 0 to change, 0 to destroy; waiting for confirmation | **different** |')
-  expect(text).toContain('aws_a.x: reviewed update, planned delete and create\naws_b.y: reviewed nothing, planned create')
+  expect(text).toContain(
+    'aws_a.x: reviewed update, planned delete and create\naws_b.y: reviewed nothing, planned create',
+  )
   expect(text).toContain('and 3 more: [see the run](')
 })
 

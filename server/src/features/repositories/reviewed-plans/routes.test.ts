@@ -4,13 +4,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { actOnRun, createRun, createRunSetting } from '../../../testing/runs.ts'
-import {
-  SHA,
-  TREE,
-  connectRepository,
-  pullRequestOf,
-  pushOf,
-} from '../commit-statuses/testing/commits.ts'
+import { SHA, TREE, connectRepository, pullRequestOf, pushOf } from '../commit-statuses/testing/commits.ts'
 
 const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' })
 const agent = await createFakeAgent(app)
