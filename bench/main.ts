@@ -7,6 +7,7 @@ import { millionBenches } from './million.ts'
 import { queryBenches } from './queries.ts'
 import { queueBenches } from './queue.ts'
 import { readBenches } from './reads.ts'
+import { repositoryBenches } from './repositories.ts'
 import { runBenches } from './runs.ts'
 import { startupBenches } from './startup.ts'
 import { stateBenches } from './states.ts'
@@ -34,6 +35,7 @@ const SUITES: Record<string, (target: Target) => Promise<BenchRow[]>> = {
   states: stateBenches,
   memory: memoryBenches,
   tasks: taskBenches,
+  repositories: repositoryBenches,
   web: webBenches,
   million: millionBenches,
 }

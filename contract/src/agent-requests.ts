@@ -83,6 +83,7 @@ export const MAX_GIT_REPORT_BYTES = 16 * 1024 * 1024
 /** The kinds of git errors; the agent explains them. */
 export const GIT_ERROR_KINDS = [
   'unauthorised',
+  'forbidden',
   'not-found',
   'unreachable',
   'too-large',

@@ -45,7 +45,7 @@ export const CONFIGURATION_SOURCES = [
 export const configurationVersionSchema = resource('configuration-versions', {
   attributes: {
     'auto-queue-runs': z.boolean().describe('whether a run starts as soon as the archive is uploaded'),
-    error: nullable.string.describe('`invalid_archive` or `upload_expired`; null without an error'),
+    error: nullable.string.describe('`invalid_archive`, `upload_expired` or `fetch_failed`; null without an error'),
     'error-message': nullable.string,
     source: z
       .enum(CONFIGURATION_SOURCES)

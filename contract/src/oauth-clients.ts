@@ -40,7 +40,11 @@ const address = (protocol: RegExp, error: string) =>
     .url({ protocol, error })
     .max(2000)
     .transform((url) => url.replace(/\/+$/, ''))
-const secret = z.string().min(1).max(10_000)
+/** Clients send an empty text instead of nothing. */
+const secret = z
+  .string()
+  .max(10_000)
+  .transform((text) => text || undefined)
 
 const attributes = z.object({
   name: z.string().trim().max(255).nullish(),
@@ -53,8 +57,8 @@ const attributes = z.object({
   key: z.string().max(1000).nullish(),
   secret: secret.nullish(),
   'rsa-public-key': z.string().max(10_000).nullish(),
-  /** The private key for ssh, of hosts that are used through ssh. */
-  'private-key': privateKey.nullish(),
+  /** The private key with which git fetches over ssh. */
+  'private-key': z.union([z.literal('').transform(() => undefined), privateKey('private-key')]).nullish(),
   'ado-entra-tenant-id': z.string().max(255).nullish(),
   /** An access token that the host has issued: with it, no browser is needed to connect. */
   'oauth-token-string': secret.nullish(),
@@ -133,12 +137,14 @@ export const oauthClientSchema = resource('oauth-clients', {
 })
 export type OAuthClientResource = Written<typeof oauthClientSchema>
 
-export const updateOAuthTokenBody = requestBody('oauth-tokens', z.object({ 'ssh-key': privateKey.nullish() }))
+export const updateOAuthTokenBody = requestBody(
+  'oauth-tokens',
+  z.object({ 'ssh-key': privateKey('Ssh key').nullish() }),
+)
 export type UpdateOAuthToken = z.infer<typeof updateOAuthTokenBody>['data']['attributes']
 
 export const oauthTokenSchema = linkedResource('oauth-tokens', {
   attributes: {
-    uid: z.string(),
     'created-at': timestamp,
     'service-provider-user': nullable.string,
     'has-ssh-key': z.boolean(),

@@ -5,26 +5,46 @@ import { type Written, linkedResource } from './responses.ts'
 /** Maximum length of a private key, in characters: an RSA key of 16384 bits has about 13,000. */
 const MAX_KEY_CHARACTERS = 32_768
 
+const PRIVATE_KEY = /^-----BEGIN (?:[A-Z0-9]+ )?PRIVATE KEY-----\n[\s\S]+\n-----END (?:[A-Z0-9]+ )?PRIVATE KEY-----\n$/
+
 /**
- * A private key in PEM or OpenSSH format, without a passphrase. Keys are pasted: carriage returns are dropped, and the final line break
- * that `ssh` requires is added.
+ * A private key in PEM or OpenSSH format, without a passphrase; `attribute` begins the message about any other text, which never has the text.
+ * Keys are pasted: carriage returns are dropped, and the final line break that `ssh` requires is added.
  */
-export const privateKey = z
-  .string()
-  .max(MAX_KEY_CHARACTERS, `at most ${MAX_KEY_CHARACTERS} characters`)
-  .transform((text) => `${text.replaceAll('\r', '').trim()}\n`)
-  .pipe(
-    z
-      .string()
-      .regex(
-        /^-----BEGIN (?:[A-Z0-9]+ )?PRIVATE KEY-----\n[\s\S]+\n-----END (?:[A-Z0-9]+ )?PRIVATE KEY-----\n$/,
-        'it must be a private key, from -----BEGIN … PRIVATE KEY----- to -----END … PRIVATE KEY-----',
-      )
-      .refine((text) => !text.includes('ENCRYPTED'), 'it has a passphrase: create a key without one'),
-  )
+export function privateKey(attribute: string) {
+  return keyText((text) => problemOfKey(text, attribute))
+}
+
+function problemOfKey(text: string, attribute: string) {
+  if (!PRIVATE_KEY.test(text))
+    return `${attribute} is invalid: it must be a private key, from -----BEGIN … PRIVATE KEY----- to -----END … PRIVATE KEY-----`
+  return text.includes('ENCRYPTED')
+    ? `${attribute} is invalid: it has a passphrase: create a key without one`
+    : undefined
+}
+
+function keyText(problemOf: (text: string) => string | undefined) {
+  return z
+    .string()
+    .max(MAX_KEY_CHARACTERS, `at most ${MAX_KEY_CHARACTERS} characters`)
+    .transform((text) => `${text.replaceAll('\r', '').trim()}\n`)
+    .pipe(
+      z.string().superRefine((text, { addIssue }) => {
+        const message = problemOf(text)
+        if (message !== undefined) addIssue({ code: 'custom', message })
+      }),
+    )
+}
+
+/** The public API takes any text. Only mistakes are rejected that cannot be meant: a public key, a part of a key, and a passphrase. */
+const value = keyText((text) => {
+  if (/^(?:ssh-|ecdsa-|sk-)/.test(text)) return 'value is invalid: it is a public key, not the private key'
+  if (text.trim() === '') return "value can't be blank"
+  return text.includes('-----') ? problemOfKey(text, 'value') : undefined
+})
 
 const name = z.string().trim().min(1, "Name can't be blank").max(255, 'at most 255 characters')
-const attributes = z.object({ name, value: privateKey })
+const attributes = z.object({ name, value })
 
 export const createSshKeyBody = requestBody('ssh-keys', attributes)
 export type CreateSshKey = z.infer<typeof createSshKeyBody>['data']

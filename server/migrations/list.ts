@@ -21,6 +21,7 @@ import * as taskDeliveries from './0020-task-deliveries.ts'
 import * as formerValues from './0021-former-values.ts'
 import * as repositories from './0022-repositories.ts'
 import * as poolRequests from './0023-pool-requests.ts'
+import * as fetches from './0024-fetches.ts'
 import * as repositoryPolling from './0025-repository-polling.ts'
 import * as connections from './0026-connections.ts'
 import * as reviews from './0027-reviews.ts'
@@ -56,6 +57,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0021-former-values', up: formerValues.up },
   { name: '0022-repositories', up: repositories.up },
   { name: '0023-pool-requests', up: poolRequests.up },
+  { name: '0024-fetches', up: fetches.up },
   { name: '0025-repository-polling', up: repositoryPolling.up },
   { name: '0026-connections', up: connections.up },
   { name: '0027-reviews', up: reviews.up },

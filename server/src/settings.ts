@@ -181,7 +181,10 @@ export const SETTINGS = {
     90,
     'unused configuration archives are kept; a data retention policy takes precedence',
   ),
-  deliveryRetentionDays: retention(30, 'requests to run task receivers and their responses are kept'),
+  deliveryRetentionDays: retention(
+    30,
+    'requests to run task receivers with their responses, and deliveries of hosts of repositories with their decisions, are kept',
+  ),
   agentRetentionDays: retention(30, 'exited and lost agents are listed'),
   runHistoryRetentionDays: retention(0, 'run events and agent jobs are kept'),
   oidcIssuer: {

@@ -209,6 +209,7 @@ export type Schema = {
     changed_files: Generated<string[]>
     clone_url: string
     commit_message: string
+    commit_ref: string | null
     commit_sha: string
     commit_url: string
     compare_url: string

@@ -30,6 +30,10 @@ import { connectionRoutes } from './repositories/connections/routes.ts'
 import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
 import { vcsDeliveryLoaders, vcsDeliveryRoutes, webhookRoutes } from './repositories/deliveries/routes.ts'
+import { vcsDeliveryExpiryJobs } from './repositories/deliveries/service.ts'
+import { fetchCommitJobs } from './repositories/git/fetch-commit.ts'
+import { fetchTipJobs, fetchTipReactions } from './repositories/git/fetch-tip.ts'
+import { firstRunJobs, firstRunReactions } from './repositories/git/first-run.ts'
 import { hostRepositoryRoutes } from './repositories/host-repositories/routes.ts'
 import { reviewedPlanJobs, reviewedPlanReactions } from './repositories/reviewed-plans/jobs.ts'
 import { reviewedPlanRoutes } from './repositories/reviewed-plans/routes.ts'
@@ -191,6 +195,8 @@ export const REACTIONS: readonly Reaction[] = [
   ...connectionReactions,
   ...reviewedPlanReactions,
   ...commitStatusReactions,
+  ...fetchTipReactions,
+  ...firstRunReactions,
   ...webhookReactions,
 ]
 
@@ -240,6 +246,10 @@ export const JOBS: readonly JobHandler[] = [
   ...stateVersionJobs,
   ...taskResultJobs,
   ...connectionJobs,
+  ...vcsDeliveryExpiryJobs,
+  ...fetchCommitJobs,
+  ...fetchTipJobs,
+  ...firstRunJobs,
   ...vcsDeliveryJobs,
   ...vcsEventJobs,
   ...webhookJobs,

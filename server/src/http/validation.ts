@@ -47,7 +47,7 @@ function nameOf(path: readonly PropertyKey[]) {
 }
 
 /** Responses may be logged, so they do not repeat secrets. */
-const SECRET_NAMES = /password|secret|hmac|private-key|^(?:value|token)$/
+const SECRET_NAMES = /password|secret|hmac|private-key|ssh-key|token-string|^(?:value|token)$/
 
 function detail(issue: z.core.$ZodIssue, name: string) {
   if (issue.code === 'too_big' && issue.origin === 'array' && hasPresetMessage(issue)) {

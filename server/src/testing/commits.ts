@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely'
 import type { Schema } from '../db/schema.gen.ts'
-import { insertIngressAttributes } from '../features/repositories/deliveries/store.ts'
+import { insertIngressAttributes } from '../features/repositories/git/store.ts'
 import { insertConfigurationVersion } from '../features/runs/configuration-versions/service.ts'
 import { uploadUrl } from '../features/runs/configuration-versions/urls.ts'
 import { requireWorkspace } from '../features/workspaces/workspaces/access.ts'

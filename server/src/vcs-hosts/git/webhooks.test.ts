@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -152,4 +152,11 @@ test.each([
   ],
 ])('repositories of %s have their addresses from the identifier', (httpUrl, urls) => {
   expect(gitServer.repositoryUrls({ httpUrl }, 'acme/my network.git')).toEqual(urls)
+})
+
+test('the documentation has the example hook', async () => {
+  const hook = await readFile(join(import.meta.dirname, 'post-receive.sh'), 'utf8')
+  const page = await readFile(join(import.meta.dirname, '../../../../docs/repositories/git.md'), 'utf8')
+
+  expect(page).toContain(`\`\`\`sh\n${hook}\`\`\`\n`)
 })

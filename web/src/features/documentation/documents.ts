@@ -27,6 +27,11 @@ export const GROUPS: readonly Group[] = [
       document('README.md', 'Get started', 'Start a server and create the first run'),
       document('docs/WEB.md', 'The web UI', 'What each page shows and does'),
       document('docs/CONCEPTS.md', 'Concepts', 'Workspaces, runs and states, and a glossary'),
+      document(
+        'docs/REPOSITORIES.md',
+        'Repositories',
+        'Pushes start runs, pull requests get plans: GitHub, GitLab and others',
+      ),
       document('docs/STATE.md', 'State versions', 'Upload, compare, roll back, restore and delete states'),
       document('docs/CHAIN-WORKSPACES.md', 'Chain workspaces', 'Run triggers and remote state between workspaces'),
     ],

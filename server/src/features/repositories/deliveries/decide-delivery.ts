@@ -1,74 +1,113 @@
-import { SERVICE_PROVIDERS, type ServiceProvider } from '@groundstate/contract/oauth-clients'
 import { z } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
-import { concurrencyLimit } from '../../../concurrency-limit.ts'
+import { announce } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
-import { AppError } from '../../../errors.ts'
 import { domainEvent, raise } from '../../../events.ts'
 import { jobHandler } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
-import { insertConfigurationVersion } from '../../runs/configuration-versions/service.ts'
-import { insertRun } from '../../runs/runs/service.ts'
-import { type Workspace, listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
-import { type Decision, type WorkspaceRule, decide } from './decide.ts'
+import { type Attempts, attempt, attemptsSchema } from '../git/attempts.ts'
+import { fetchCommitLater } from '../git/fetch-commit.ts'
+import { type RepositoryRow, findRepository } from '../git/store.ts'
+import { type Decision, type WorkspaceRule, decide, dependsOnFiles } from './decide.ts'
 import { ingressRow } from './ingress.ts'
+import { type Facts, inspectEvent, statedFacts } from './inspect.ts'
+import { decisionRow, startRuns } from './start-runs.ts'
 import * as store from './store.ts'
 
-/** Retried for about an hour: the host may have to be asked for the changed files. */
 const decideDeliveryJob = jobKind('vcs-deliveries.decide', z.object({ id: z.string() }), {
   concurrency: 4,
   retryLimit: 14,
 })
+
+/** Apart from the other, so that deliveries that git need not be asked about don't wait for a slow host. */
+const inspectDeliveryJob = jobKind(
+  'vcs-deliveries.inspect',
+  z.object({ id: z.string(), attempts: attemptsSchema.optional() }),
+  { concurrency: 12, retryLimit: 14, timeLimitMs: 3_600_000 },
+)
 
 /** Has a stored delivery decided after the transaction of `ctx`. */
 export async function decideLater(ctx: TransactionCtx, id: string) {
   await ctx.jobs.enqueue(ctx.db, decideDeliveryJob, { id }, { singletonKey: id })
 }
 
-export const vcsDeliveryJobs = [jobHandler(decideDeliveryJob, async (ctx, { id }) => decideDelivery(ctx, id))]
+export const vcsDeliveryJobs = [
+  jobHandler(decideDeliveryJob, async (ctx, { id }) => decideDelivery({ ...ctx, actor: SYSTEM }, id)),
+  jobHandler(inspectDeliveryJob, async (ctx, { id, attempts }, signal) =>
+    inspectDelivery({ ...ctx, actor: SYSTEM }, id, { attempts, signal }),
+  ),
+]
 
 /** A delivery has been decided in every workspace; raised in the transaction. */
 export const deliveryDecided = domainEvent<{ deliveryId: string; repositoryId: string; event: HostEvent }>(
   'vcs-delivery.decided',
 )
 
-/** Number of workspaces in which runs are created at the same time. */
-const CONCURRENT_RUNS = 8
+/** A delivery to decide now, and the workspaces that it has not been decided about. */
+type Pending = {
+  delivery: store.DeliveryRow
+  repository: RepositoryRow
+  event: HostEvent
+  rules: readonly store.RuleRow[]
+}
 
-/**
- * Decides what a delivery does in each workspace of its repository, and creates the runs. Each run is created with its decision, so a job
- * that runs again continues where the earlier one ended.
- */
-async function decideDelivery(anyone: Ctx, id: string) {
-  const ctx = { ...anyone, actor: SYSTEM }
-  const delivery = await store.findDelivery(ctx.db, id)
-  if (delivery?.status !== 'pending' || !delivery.event || delivery.repository_id === null) return
-  const { event } = delivery
-  const repository = await store.findRepository(ctx.db, delivery.repository_id)
-  if (!repository) return
-  const rules = await store.listRules(ctx.db, { repositoryId: repository.id, deliveryId: id })
-  const changedFiles = event.kind === 'push' ? event.changedFiles : null
-  const decided = rules.map((row) => {
-    const decision = decide(ruleOf(row), { event, changedFiles, plansForks: row.plans_forks })
-    return { workspaceId: row.id, ...decision }
-  })
-  const [skipped, started] = [decided.filter(isSkip), decided.filter((decision) => !isSkip(decision))]
-  await store.insertDecisions(ctx.db, id, skipped.map(decisionRow))
-  if (started.length > 0) await startRuns(ctx, { delivery, event, repository }, started)
+/** Decides what a delivery does in each workspace of its repository, unless git has to be asked first. */
+async function decideDelivery(ctx: Ctx, id: string) {
+  const pending = await findPending(ctx, id)
+  if (!pending) return
+  const facts = statedFacts(pending.event)
+  if (needsGit(pending, facts)) await ctx.jobs.enqueue(ctx.db, inspectDeliveryJob, { id }, { singletonKey: id })
+  else await decideWith(ctx, pending, facts)
+}
+
+async function inspectDelivery(
+  ctx: Ctx,
+  id: string,
+  { attempts, signal }: { attempts: Attempts | undefined; signal: AbortSignal },
+) {
+  const pending = await findPending(ctx, id)
+  if (!pending) return
+  const { repository, event } = pending
+  const outcome = await attempt(ctx, { repository, attempts }, async () =>
+    inspectEvent(ctx, { deliveryId: id, repository, event, signal }),
+  )
+  if (outcome.kind === 'done') return decideWith(ctx, pending, outcome.result)
+  if (outcome.kind === 'failed')
+    return transact(ctx, async (ctx) => endDelivery(ctx, pending.delivery, outcome.failure))
   await transact(ctx, async (ctx) => {
-    await store.finishDelivery(ctx.db, id, ctx.now())
-    await raise(ctx, deliveryDecided, { deliveryId: id, repositoryId: repository.id, event })
+    const data = { id, attempts: outcome.attempts }
+    await ctx.jobs.enqueue(ctx.db, inspectDeliveryJob, data, { startAfter: outcome.at })
+    if (outcome.failure === undefined) return
+    await store.setPendingMessage(ctx.db, id, `${outcome.failure}; the next attempt is at ${outcome.at.toISOString()}`)
+    announceDelivery(ctx, pending.delivery)
   })
 }
 
-type Decided = Decision & { workspaceId: string }
+/** Undefined for one that is decided, or that waits for an earlier one. */
+async function findPending(ctx: Ctx, id: string): Promise<Pending | undefined> {
+  const delivery = await store.findDelivery(ctx.db, id)
+  if (delivery?.status !== 'pending' || !delivery.event) return undefined
+  const repository = await findRepository(ctx.db, delivery.repository_id)
+  if (!repository) {
+    await transact(ctx, async (ctx) => endDelivery(ctx, delivery, 'the repository is no longer connected'))
+    return undefined
+  }
+  if ((await store.findFirstPending(ctx.db, id)) !== id) return undefined
+  const rules = await store.listRules(ctx.db, { repositoryId: repository.id, deliveryId: id })
+  return { delivery, repository, event: delivery.event, rules }
+}
 
-const isSkip = ({ decision }: Decision) => decision === 'skip'
+function needsGit({ event, rules }: Pending, facts: Facts) {
+  if (event.kind === 'tag' || facts.changedFiles !== null) return false
+  if (event.kind === 'push' && event.before === null) return false
+  const started = rules.filter((row) => decideAbout(row, facts).decision !== 'skip')
+  return event.kind === 'pull-request' ? started.length > 0 : started.some((row) => dependsOnFiles(ruleOf(row)))
+}
 
-function decisionRow({ workspaceId, decision, reason, detail }: Decided) {
-  return { workspace_id: workspaceId, decision, reason, detail }
+function decideAbout(row: store.RuleRow, facts: Facts): Decision {
+  return decide(ruleOf(row), { ...facts, plansForks: row.plans_forks })
 }
 
 function ruleOf(row: store.RuleRow): WorkspaceRule {
@@ -87,78 +126,31 @@ function ruleOf(row: store.RuleRow): WorkspaceRule {
   }
 }
 
-type Happened = { delivery: store.DeliveryRow; event: HostEvent; repository: store.RepositoryRow }
-
-async function startRuns(ctx: Ctx, happened: Happened, decided: readonly Decided[]) {
-  const ingress = ingressRow(ctx, happened)
-  if (!ingress) return
-  await store.insertIngressAttributes(ctx.db, ingress)
-  const workspaces = await listReadableWorkspaces(
-    ctx,
-    decided.map(({ workspaceId }) => workspaceId),
-  )
-  const byId = new Map(workspaces.map((workspace) => [workspace.id, workspace]))
-  const limit = concurrencyLimit(CONCURRENT_RUNS)
-  const commit = { id: ingress.id, sha: ingress.commit_sha, message: ingress.commit_message }
-  const source = SERVICE_PROVIDERS[happened.repository.service_provider].source
-  await Promise.all(
-    decided.map(async (decision) => {
-      const workspace = byId.get(decision.workspaceId)
-      if (workspace)
-        await limit(async () =>
-          startRun(ctx, workspace, { ...decision, deliveryId: happened.delivery.id, commit, source }),
-        )
-    }),
-  )
-}
-
-type Start = Decided & {
-  deliveryId: string
-  commit: { id: string; sha: string; message: string }
-  source: (typeof SERVICE_PROVIDERS)[ServiceProvider]['source']
-}
-
-/** Creates the run of a decision, unless the commit has one in the workspace. What prevents a run becomes the decision. */
-async function startRun(ctx: Ctx, workspace: Workspace, start: Start) {
-  const { deliveryId, commit } = start
-  try {
-    await transact(ctx, async (ctx) => {
-      const key = {
-        workspaceId: workspace.id,
-        sha: commit.sha,
-        kind: start.decision === 'plan' ? 'plan' : 'run',
-      } as const
-      const isFirst = await store.reserveCommit(ctx.db, key)
-      const runId = isFirst ? await insertCommitRun(ctx, workspace, start) : undefined
-      if (runId !== undefined) await store.setCommitRun(ctx.db, key, runId)
-      const decision = isFirst ? start : { ...start, ...SAME_COMMIT, detail: commit.sha.slice(0, 7) }
-      await store.insertDecisions(ctx.db, deliveryId, [
-        { ...decisionRow(decision), ...(runId !== undefined && { run_id: runId }) },
-      ])
-    })
-  } catch (error) {
-    if (!(error instanceof AppError) || error.kind === 'unavailable') throw error
-    const failed = { ...start, decision: 'skip', reason: 'failed', detail: error.message } as const
-    await store.insertDecisions(ctx.db, deliveryId, [decisionRow(failed)])
-  }
-}
-
-const SAME_COMMIT = { decision: 'skip', reason: 'same-commit' } as const
-
-async function insertCommitRun(ctx: TransactionCtx, workspace: Workspace, { decision, commit, source }: Start) {
-  const version = await insertConfigurationVersion(ctx, workspace, {
-    input: { 'auto-queue-runs': true, speculative: decision === 'plan' },
-    source,
-    status: 'fetching',
-    ingressAttributesId: commit.id,
+/** Creates the runs, each with its decision, so that a job that runs again continues where the earlier one ended. */
+async function decideWith(ctx: Ctx, { delivery, repository, rules }: Pending, facts: Facts) {
+  const decided = rules.map((row) => ({ workspaceId: row.id, ...decideAbout(row, facts) }))
+  const [skipped, started] = [
+    decided.filter(({ decision }) => decision === 'skip'),
+    decided.filter(({ decision }) => decision !== 'skip'),
+  ]
+  await store.insertDecisions(ctx.db, delivery.id, skipped.map(decisionRow))
+  const ingress = ingressRow(ctx, { delivery, repository, ...facts })
+  if (ingress && started.length > 0) await startRuns(ctx, { delivery, repository, ingress }, started)
+  await transact(ctx, async (ctx) => {
+    if (ingress && (started.length > 0 || delivery.run_count > 0)) await fetchCommitLater(ctx, ingress.id)
+    await endDelivery(ctx, delivery, null)
+    await raise(ctx, deliveryDecided, { deliveryId: delivery.id, repositoryId: repository.id, event: facts.event })
   })
-  return insertRun(ctx, workspace, {
-    input: { message: commit.message },
-    origin: {
-      source: 'tfe-configuration-version',
-      configurationVersionId: version.id,
-      awaitsConfiguration: true,
-      createdByUserId: null,
-    },
-  })
+}
+
+/** Ends a delivery, as failed with a message, and has the next one about the same branch or pull request decided. */
+async function endDelivery(ctx: TransactionCtx, delivery: store.DeliveryRow, message: string | null) {
+  await store.endDelivery(ctx.db, delivery.id, { message, now: ctx.now() })
+  announceDelivery(ctx, delivery)
+  const next = await store.findFirstPending(ctx.db, delivery.id)
+  if (next !== undefined) await decideLater(ctx, next)
+}
+
+function announceDelivery(ctx: TransactionCtx, { organization_id: organization, id }: store.DeliveryRow) {
+  announce(ctx, { organization, type: 'vcs-deliveries', id })
 }

@@ -44,7 +44,8 @@ function pullRequest(action: PullRequestEvent['action'], changes: Partial<PullRe
 }
 
 function decisionOf(rule: Partial<WorkspaceRule>, event: HostEvent, rest: Partial<EventContext> = {}) {
-  const { decision, reason } = decide({ ...RULE, ...rule }, { event, changedFiles: null, plansForks: false, ...rest })
+  const context = { event, changedFiles: null, plansForks: false, conflicts: null, ...rest }
+  const { decision, reason } = decide({ ...RULE, ...rule }, context)
   return `${decision}: ${reason}`
 }
 

@@ -26,6 +26,8 @@ export type EventContext = {
   /** Null if they are unknown or too many to list: then every workspace is affected. */
   changedFiles: readonly string[] | null
   plansForks: boolean
+  /** Files in which a pull request conflicts with its base; null if it does not, or unless git has been asked. */
+  conflicts: readonly string[] | null
 }
 
 export type Decision = { decision: (typeof DECISIONS)[number]; reason: DecisionReason; detail: string | null }
@@ -45,9 +47,22 @@ export function decide(rule: WorkspaceRule, context: EventContext): Decision {
       return { decision: 'run', reason: 'tagged', detail: event.tag }
     case 'pull-request': {
       if (event.pullRequest.isFork && !context.plansForks) return skip('from-fork')
+      if (context.conflicts !== null) return skip('merge-conflict', listed(context.conflicts))
       return { decision: 'plan', reason: 'pull-request', detail: `#${event.pullRequest.number}` }
     }
   }
+}
+
+/** Whether the decision depends on the changed files. */
+export function dependsOnFiles(rule: WorkspaceRule) {
+  return fileFilter(rule) !== EVERY_FILE
+}
+
+const MAX_LISTED = 5
+
+function listed(paths: readonly string[]) {
+  const rest = paths.length - MAX_LISTED
+  return `${paths.slice(0, MAX_LISTED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
 }
 
 function skip(reason: DecisionReason, detail: string | null = null): Decision {

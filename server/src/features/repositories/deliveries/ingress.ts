@@ -2,19 +2,27 @@ import type { Insertable } from 'kysely'
 import type { Ctx } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
-import type { DeliveryRow, RepositoryRow } from './store.ts'
+import type { RepositoryRow } from '../git/store.ts'
+import type { DeliveryRow } from './store.ts'
 
 /** Longest texts of a commit and of a pull request that are kept, in characters. */
 const MAX_MESSAGE = 4000
 const MAX_BODY = 20_000
 
-type Happened = { delivery: Pick<DeliveryRow, 'id'>; event: HostEvent; repository: RepositoryRow }
+type Happened = {
+  delivery: Pick<DeliveryRow, 'id'>
+  event: HostEvent
+  repository: RepositoryRow
+  changedFiles: readonly string[] | null
+  /** Of a pull request: the tip of the base, and the tree of the result. */
+  merge: { base: string; tree: string } | null
+}
 
 /**
  * The commit of the runs that a delivery starts; its id is that of the delivery, so that a job that runs again finds it. Undefined for an
  * event without a commit, which starts none.
  */
-export function ingressRow(ctx: Ctx, { delivery, event, repository }: Happened) {
+export function ingressRow(ctx: Ctx, { delivery, event, repository, changedFiles, merge }: Happened) {
   const parts = partsOf(event)
   if (!parts) return undefined
   const { commit, ...rest } = parts
@@ -31,7 +39,9 @@ export function ingressRow(ctx: Ctx, { delivery, event, repository }: Happened) 
     sender_username: sender.username,
     sender_avatar_url: sender.avatarUrl,
     sender_html_url: sender.pageUrl,
-    is_fork: event.kind === 'pull-request' && event.pullRequest.isFork,
+    changed_files: [...(changedFiles ?? [])],
+    base_sha: merge?.base ?? null,
+    tree_sha: merge?.tree ?? null,
     created_at: ctx.now(),
     ...rest,
   } satisfies Insertable<Schema['ingress_attributes']>
@@ -42,24 +52,31 @@ const NO_PULL_REQUEST = {
   pull_request_url: null,
   pull_request_title: null,
   pull_request_body: null,
+  is_fork: false,
 } as const
 
 function partsOf(event: HostEvent) {
   if (event.kind === 'pull-request') {
-    const { number, url, title, body, head, base } = event.pullRequest
+    const { number, url, title, body, head, base, headRef, isFork } = event.pullRequest
     return {
       commit: head,
       branch: base.branch,
+      commit_ref: headRef,
       tag: null,
       compare_url: url,
       pull_request_number: number,
       pull_request_url: url,
       pull_request_title: title.slice(0, MAX_MESSAGE),
       pull_request_body: body.slice(0, MAX_BODY),
+      is_fork: isFork,
     }
   }
   if (event.commit === null) return undefined
   const { commit } = event
-  if (event.kind === 'tag') return { commit, branch: '', tag: event.tag, compare_url: '', ...NO_PULL_REQUEST }
-  return { commit, branch: event.branch, tag: null, compare_url: event.compareUrl, ...NO_PULL_REQUEST }
+  if (event.kind === 'tag') {
+    const { tag } = event
+    return { commit, branch: '', commit_ref: `refs/tags/${tag}`, tag, compare_url: '', ...NO_PULL_REQUEST }
+  }
+  const { branch, compareUrl } = event
+  return { commit, branch, commit_ref: `refs/heads/${branch}`, tag: null, compare_url: compareUrl, ...NO_PULL_REQUEST }
 }

@@ -7,6 +7,7 @@ import { invalid, notFound, unauthorized } from '../../../errors.ts'
 import type { HostEvent, HostWebhooks, ParsedWebhook, WebhookRequest } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
 import { webhookContext } from '../../vcs/repositories/service.ts'
+import type { RepositoryRow } from '../git/store.ts'
 import { recordVcsEvent } from '../vcs-events/record.ts'
 import { decideLater } from './decide-delivery.ts'
 import * as store from './store.ts'
@@ -35,7 +36,7 @@ function keyOf(webhooks: HostWebhooks, request: WebhookRequest) {
   return webhooks.deliveryId(request) ?? createHash('sha256').update(request.body).digest('hex')
 }
 
-type Reported = { repository: store.RepositoryRow; parsed: ParsedWebhook; problem: string | undefined; key: string }
+type Reported = { repository: RepositoryRow; parsed: ParsedWebhook; problem: string | undefined; key: string }
 
 async function storeDelivery(ctx: Ctx, { repository, parsed, problem, key }: Reported) {
   const common = { repository, key, source: 'webhook' as const }
@@ -65,13 +66,13 @@ function parse(webhooks: HostWebhooks, request: WebhookRequest): ParsedWebhook {
   }
 }
 
-function problemOf({ identifier }: store.RepositoryRow, parsed: ParsedWebhook) {
+function problemOf({ identifier }: RepositoryRow, parsed: ParsedWebhook) {
   if (parsed.identifier === undefined || parsed.identifier.toLowerCase() === identifier.toLowerCase()) return undefined
   return `the webhook of ${identifier} reported the repository ${parsed.identifier}: remove it there, or connect that repository`
 }
 
 type Received = {
-  repository: Pick<store.RepositoryRow, 'id' | 'organization_id' | 'identifier'>
+  repository: Pick<RepositoryRow, 'id' | 'organization_id' | 'identifier'>
   /** Unique in the repository. */
   key: string
   source: 'webhook' | 'polling' | 'replay'

@@ -3,6 +3,8 @@ import { audited } from '../../../audit/record.ts'
 import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
 import type { Page } from '../../../db/db.ts'
 import { conflict, notFound } from '../../../errors.ts'
+import { scheduledJob } from '../../../handlers.ts'
+import { dueBefore, expireInBatches } from '../../../jobs/expire.ts'
 import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { insertEvents } from './receive.ts'
@@ -68,3 +70,20 @@ export async function replayDelivery(ctx: Ctx, id: string) {
     }),
   )
 }
+
+const EXPIRY_BATCH = 200
+
+/** Deletes old deliveries with their decisions. Pending ones are kept. */
+export async function expireVcsDeliveries(ctx: Ctx, signal: AbortSignal) {
+  const before = dueBefore(ctx.now(), ctx.config.deliveryRetentionDays)
+  if (!before) return
+  await expireInBatches<true>(ctx, 'deliveries', {
+    signal,
+    batch: async () => {
+      const deleted = await store.deleteDeliveries(ctx.db, { before, limit: EXPIRY_BATCH })
+      return { deleted, next: deleted < EXPIRY_BATCH ? undefined : true }
+    },
+  })
+}
+
+export const vcsDeliveryExpiryJobs = [scheduledJob('vcs-deliveries.expire', '47 4 * * *', expireVcsDeliveries)]

@@ -1,6 +1,5 @@
-import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
 import type { DELIVERY_STATUSES } from '@groundstate/contract/vcs-deliveries'
-import { type Insertable, type Selectable, sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
@@ -8,6 +7,7 @@ import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { type NewRow, insertRows } from '../../../db/sql.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
+import { type RepositoryRow, selectRepositories } from '../git/store.ts'
 
 type Decided = Pick<Selectable<Schema['vcs_decisions']>, 'workspace_id' | 'decision' | 'reason' | 'detail'>
 
@@ -84,43 +84,49 @@ export async function setCommitRun(tx: Tx, { workspaceId, sha, kind }: CommitKey
     .execute()
 }
 
-export async function finishDelivery(db: Db, id: string, now: Date) {
-  await db.updateTable('vcs_deliveries').set({ status: 'decided', decided_at: now }).where('id', '=', id).execute()
+/** Ends a pending delivery: decided, or failed for the reason of the message. */
+export async function endDelivery(tx: Tx, id: string, { message, now }: { message: string | null; now: Date }) {
+  await tx
+    .updateTable('vcs_deliveries')
+    .set({ status: message === null ? 'decided' : 'failed', message, decided_at: now })
+    .where('id', '=', id)
+    .execute()
 }
 
-export type RepositoryRow = Selectable<Schema['repositories']> & {
-  service_provider: ServiceProvider
-  /** Null for an installation of the GitHub App. */
-  oauth_client_id: string | null
+/** Why a pending delivery is not decided yet. */
+export async function setPendingMessage(db: Db, id: string, message: string) {
+  const pending = db.updateTable('vcs_deliveries').where('id', '=', id).where('status', '=', 'pending')
+  await pending.set({ message }).execute()
 }
 
-function selectRepositories(db: Db) {
-  return db
-    .selectFrom('repositories as r')
-    .leftJoin('oauth_tokens as t', 't.id', 'r.oauth_token_id')
-    .leftJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
-    .leftJoin('github_app_installations as i', 'i.id', 'r.github_app_installation_id')
-    .selectAll('r')
-    .select('t.oauth_client_id')
-    .select(sql<ServiceProvider>`coalesce(c.service_provider, i.service_provider)`.as('service_provider'))
+/** Completes an event with what the host says about it. */
+export async function setEvent(db: Db, id: string, event: HostEvent) {
+  await db
+    .updateTable('vcs_deliveries')
+    .set({ event: JSON.stringify(event) })
+    .where('id', '=', id)
+    .execute()
+}
+
+/**
+ * The first pending delivery about the same branch, tag or pull request as `id`: they are decided in order, since the run of an older commit
+ * must not follow that of a newer one.
+ */
+export async function findFirstPending(db: Db, id: string): Promise<string | undefined> {
+  const subject = (row: string) =>
+    sql.raw(
+      `(${row}.event->>'kind', coalesce(${row}.event->>'branch', ${row}.event->>'tag', ${row}.event#>>'{pullRequest,number}'))`,
+    )
+  const { rows } = await sql<{ id: string }>`
+    select d.id from vcs_deliveries d join vcs_deliveries own on own.id = ${id} and own.repository_id = d.repository_id
+     where d.status = 'pending' and ${subject('d')} = ${subject('own')}
+     order by d.received_at, d.id limit 1`.execute(db)
+  return rows[0]?.id
 }
 
 /** The repository of a webhook's URL, with its kind of host. */
 export async function findWebhookRepository(db: Db, webhookPath: string): Promise<RepositoryRow | undefined> {
   return selectRepositories(db).where('r.webhook_path', '=', webhookPath).executeTakeFirst()
-}
-
-export async function findRepository(db: Db, id: string): Promise<RepositoryRow | undefined> {
-  return selectRepositories(db).where('r.id', '=', id).executeTakeFirst()
-}
-
-/** Inserts the commit of a delivery, unless an earlier attempt has. */
-export async function insertIngressAttributes(db: Db, row: Insertable<Schema['ingress_attributes']>) {
-  await db
-    .insertInto('ingress_attributes')
-    .values(row)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
 }
 
 /** Inserts deliveries; returns the ids of the new ones: a host that got no response sends the same one again. */
@@ -215,4 +221,12 @@ export async function listWorkspaceDecisions(db: Db, { workspaceId, page }: { wo
     .orderBy('d.received_at', 'desc')
     .orderBy('d.id', 'desc')
   return readPaged(page, list, all)
+}
+
+export async function deleteDeliveries(db: Db, { before, limit }: { before: Date; limit: number }) {
+  const { numAffectedRows } = await sql`
+    delete from vcs_deliveries where id in (
+      select id from vcs_deliveries where received_at < ${before} and status <> 'pending'
+       order by received_at, id limit ${limit} for update skip locked)`.execute(db)
+  return Number(numAffectedRows ?? 0)
 }

@@ -10,8 +10,9 @@ import type { GitOperation, GitOperationOf, GitRemote, GitResult } from '@ground
 import type { Selectable } from 'kysely'
 import type { Ctx } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { runGitThroughPool } from '../../tasks/task-requests/run-git.ts'
 import { tokenContext } from '../../vcs/oauth-clients/service.ts'
-import { type Connection, openConnectionOf, recordAccepted, recordRefused } from '../connections/connection.ts'
+import { type Connection, openConnectionOf, poolOf, recordAccepted, recordRefused } from '../connections/connection.ts'
 
 type RepositoryRow = Pick<
   Selectable<Schema['repositories']>,
@@ -19,7 +20,7 @@ type RepositoryRow = Pick<
 >
 
 /**
- * Executes an operation of git in a repository, through its connection. A refused token or key marks the connection as failed. Throws a
+ * Executes an operation of git in a repository through its connection: here, or on an agent of the connection's pool. A refused token or key marks the connection as failed. Throws a
  * `GitError`, and `not-found` if the connection was deleted.
  */
 export async function runGit<Kind extends Exclude<GitOperation['kind'], 'archive'>>(
@@ -28,7 +29,12 @@ export async function runGit<Kind extends Exclude<GitOperation['kind'], 'archive
   operation: GitOperationOf<Kind>,
   options: { signal?: AbortSignal } = {},
 ): Promise<GitResult<Kind>> {
-  return through(ctx, repository, async (connection) => runHere(ctx, { connection, repository, operation, ...options }))
+  return through(ctx, repository, async (connection) => {
+    const remote = remoteOf(ctx, connection, repository)
+    const pool = poolOf(connection.row)
+    if (pool) return runGitThroughPool<Kind>(ctx, pool, { remote, operation }, options)
+    return runHere(ctx, { remote, operation, ...options })
+  })
 }
 
 type Archiving = { operation: GitOperationOf<'archive'>; blobKey: string; signal?: AbortSignal }
@@ -37,13 +43,16 @@ type Archiving = { operation: GitOperationOf<'archive'>; blobKey: string; signal
 export async function fetchArchive(
   ctx: Ctx,
   repository: RepositoryRow,
-  { blobKey, ...rest }: Archiving,
+  { operation, blobKey, ...options }: Archiving,
 ): Promise<GitResult<'archive'>> {
   return through(ctx, repository, async (connection) => {
+    const remote = remoteOf(ctx, connection, repository)
+    const pool = poolOf(connection.row)
+    if (pool) return runGitThroughPool(ctx, pool, { remote, operation, blobKey }, options)
     const directory = await mkdtemp(join(tmpdir(), 'groundstate-archive-'))
     try {
       const file = join(directory, 'archive.tar.gz')
-      const result = await runHere(ctx, { connection, repository, file, ...rest })
+      const result = await runHere(ctx, { remote, operation, file, ...options })
       await ctx.blobs.put(blobKey, createReadStream(file), { compress: false })
       return result
     } finally {
@@ -65,8 +74,7 @@ async function through<Result>(ctx: Ctx, repository: RepositoryRow, work: (conne
 }
 
 type Execution<Kind extends GitOperation['kind']> = {
-  connection: Connection
-  repository: RepositoryRow
+  remote: GitRemote
   operation: GitOperationOf<Kind>
   file?: string
   signal?: AbortSignal
@@ -75,11 +83,8 @@ type Execution<Kind extends GitOperation['kind']> = {
 const NEVER = new AbortController().signal
 
 async function runHere<Kind extends GitOperation['kind']>(ctx: Ctx, execution: Execution<Kind>) {
-  const { connection, repository, operation, file, signal = NEVER } = execution
-  if (connection.row.agent_pool_id !== null)
-    throw new GitError('unreachable', 'the repository can be read through the agents of a pool only')
+  const { remote, operation, file, signal = NEVER } = execution
   const cacheDir = ctx.config.gitCacheDir ?? join(ctx.config.dataDir, 'git')
-  const remote = remoteOf(ctx, connection, repository)
   const network = await networkOf(ctx, cacheDir)
   return runGitOperation({ remote, operation, cacheDir, network, signal, ...(file !== undefined && { file }) })
 }

@@ -1,6 +1,6 @@
 import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
 import { type Selectable, type Updateable, sql } from 'kysely'
-import type { Db, Page } from '../../../db/db.ts'
+import type { Db, Page, Tx } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -51,7 +51,9 @@ export async function listUsedRepositories(db: Db, clientId: string, page: Page)
 }
 
 /** Deletes a repository that no workspace uses; undefined if one does. */
-export async function deleteUnusedRepository(db: Db, id: string): Promise<RepositoryRow | undefined> {
+export async function deleteUnusedRepository(db: Tx, id: string): Promise<RepositoryRow | undefined> {
+  // Only a statement after the lock sees a workspace that is being connected.
+  await db.selectFrom('repositories').select('id').where('id', '=', id).forUpdate().execute()
   return db
     .deleteFrom('repositories')
     .where('id', '=', id)

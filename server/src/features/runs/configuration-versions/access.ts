@@ -64,5 +64,8 @@ export function configurationVersionAudit(organizationId: string, action: string
   }
 }
 
+/** A run needs a version that is to be fetched from the repository of its workspace, at the tip of its branch. Raised in its transaction. */
+export const configurationWanted = domainEvent<{ versionId: string }>('configuration.wanted')
+
 /** The actor, who may plan in the workspace, uploaded a configuration with `auto_queue_runs`. Raised in that transaction. */
 export const configurationUploaded = domainEvent<{ workspace: Workspace; versionId: string }>('configuration.uploaded')

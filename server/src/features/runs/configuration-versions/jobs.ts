@@ -1,11 +1,12 @@
 import type { Ctx } from '../../../app.ts'
-import { blobOwner, deleteBlobs, sweepBlobs } from '../../../blobs/sweep.ts'
+import { blobOwner, sweepBlobs } from '../../../blobs/sweep.ts'
 import { transact } from '../../../db/db.ts'
 import { scheduledJob } from '../../../handlers.ts'
 import { dueBefore, expireInBatches } from '../../../jobs/expire.ts'
 import { listDeletingWorkspaces } from '../../states/data-retention/store.ts'
+import { deleteArchives } from './service.ts'
 import * as store from './store.ts'
-import { ARCHIVE_PREFIX, abandonedBefore } from './urls.ts'
+import { ARCHIVE_PREFIX, SHARED_PREFIX, abandonedBefore } from './urls.ts'
 
 export const configurationVersionJobs = [
   scheduledJob('configuration-versions.sweep', '27 3 * * *', sweepArchives, { timeLimitMs: 3_600_000 }),
@@ -80,8 +81,10 @@ async function archiveAll(ctx: Ctx, archives: Archives, before: Date) {
     const workspaceIds = await store.lockFreeWorkspaces(ctx.db, [...workspaces])
     return store.archiveUnused(ctx.db, { ids, workspaceIds, before, now: ctx.now() })
   })
-  const keys = archived.flatMap(({ key }) => key ?? [])
-  await deleteBlobs(ctx.blobs, keys)
+  await deleteArchives(
+    ctx,
+    archived.map(({ key }) => key),
+  )
   return archived.length
 }
 
@@ -89,7 +92,9 @@ async function archiveAll(ctx: Ctx, archives: Archives, before: Date) {
 export async function sweepArchives(ctx: Ctx, signal: AbortSignal) {
   const ownerOf = (key: string) => blobOwner(key, ARCHIVE_PREFIX)
   const findUsed = async (keys: readonly string[]) => store.findArchiveKeys(ctx.db, keys.map(ownerOf))
-  const swept = await sweepBlobs(ctx, ARCHIVE_PREFIX, findUsed, signal)
+  const own = await sweepBlobs(ctx, ARCHIVE_PREFIX, findUsed, signal)
+  const findShared = async (keys: readonly string[]) => store.findSharedKeys(ctx.db, keys)
+  const swept = own + (await sweepBlobs(ctx, SHARED_PREFIX, findShared, signal))
   if (swept > 0) ctx.log.info({ swept }, 'deleted archives without a configuration version')
   return swept
 }

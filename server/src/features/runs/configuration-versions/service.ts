@@ -4,6 +4,7 @@ import { findReadme } from '../../../archives/readme.ts'
 import { auditedStatement, recordAudit } from '../../../audit/record.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { BlobNotFoundError } from '../../../blobs/errors.ts'
+import { deleteBlobs } from '../../../blobs/sweep.ts'
 import { type Page, transact } from '../../../db/db.ts'
 import { badRequest, conflict, notFound } from '../../../errors.ts'
 import { requireOrganizationById } from '../../organizations/organizations/access.ts'
@@ -11,6 +12,7 @@ import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 import { configurationVersionAudit, requireConfigurationVersion } from './access.ts'
 import * as store from './store.ts'
+import { SHARED_PREFIX } from './urls.ts'
 
 type NewVersion = { input: CreateConfigurationVersion; source: store.ConfigurationVersionRow['source'] }
 
@@ -96,7 +98,13 @@ export async function archiveConfigurationVersion(ctx: Ctx, id: string) {
     if (!row) throw conflict('transition not allowed: the configuration version has just changed')
     await recordAudit(ctx, configurationVersionAudit(version.organization_id, 'archive', version))
   })
-  if (version.blob_key !== null) await ctx.blobs.delete(version.blob_key)
+  await deleteArchives(ctx, [version.blob_key])
+}
+
+/** Deletes the archives of versions that no longer name them; the sweep deletes shared ones. */
+export async function deleteArchives(ctx: Ctx, keys: readonly (string | null)[]) {
+  const own = keys.filter((key) => key !== null).filter((key) => !key.startsWith(SHARED_PREFIX))
+  await deleteBlobs(ctx.blobs, own)
 }
 
 const NO_ARCHIVE = { blob_key: null, size: null }
@@ -133,7 +141,7 @@ export async function changeBackingData(ctx: Ctx, id: string, action: keyof type
     return row
   })
   if (!row) throw badRequest(`transition not allowed: the configuration version is ${version.status}, not ${from}`)
-  if (isPermanent && version.blob_key !== null) await ctx.blobs.delete(version.blob_key)
+  if (isPermanent) await deleteArchives(ctx, [version.blob_key])
   return row
 }
 

@@ -117,6 +117,15 @@ export async function setCurrentConfiguration(db: Db, { id, workspaceId }: { id:
   await update.where('id', '=', workspaceId).where(isNewer).execute()
 }
 
+/** As `setCurrentConfiguration`, unless the workspace uses another repository by now. */
+export async function setFetchedConfiguration(db: Db, { id, workspaceId }: { id: string; workspaceId: string }) {
+  const isNewer = isNewerConfiguration({ id: sql`${id}`, currentId: sql.ref('current_configuration_version_id') })
+  const isOwn = sql<boolean>`repository_id = (select ia.repository_id from configuration_versions cv
+    join ingress_attributes ia on ia.id = cv.ingress_attributes_id where cv.id = ${id})`
+  const update = db.updateTable('workspaces').set({ current_configuration_version_id: id })
+  await update.where('id', '=', workspaceId).where(isNewer).where(isOwn).execute()
+}
+
 /** Whether a version was created after the current one, or there is none; by number, because of clock skew. */
 export function isNewerConfiguration({ id, currentId }: { id: RawBuilder<unknown>; currentId: RawBuilder<unknown> }) {
   const seqOf = (id: RawBuilder<unknown>) => sql`(select seq from configuration_versions where id = ${id})`
@@ -148,6 +157,28 @@ export async function findRunOf(db: Db, id: string) {
     .limit(1)
     .executeTakeFirst()
   return row?.id
+}
+
+/** Unfinished runs that wait for a version, in the order of their creation. */
+export async function listFetchingRuns(db: Db, versionId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('configuration_version_id', '=', versionId)
+    .where('fetches', '=', true)
+    .where('status', 'not in', ENDED_STATUSES)
+    .orderBy('seq')
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Those of the keys that versions name. */
+export async function findSharedKeys(db: Db, keys: readonly string[]): Promise<ReadonlySet<string>> {
+  const isShared = sql<boolean>`blob_key like 'repository-archives/%'`
+  const isListed = sql<boolean>`blob_key = any(${keys})`
+  const versions = db.selectFrom('configuration_versions').select('blob_key').distinct()
+  const rows = await versions.where(isShared).where(isListed).execute()
+  return new Set(rows.flatMap((row) => row.blob_key ?? []))
 }
 
 export async function findArchiveKeys(db: Db, ids: readonly string[]): Promise<ReadonlySet<string>> {

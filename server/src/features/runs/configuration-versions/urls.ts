@@ -30,6 +30,12 @@ export function abandonedBefore(now: Date) {
 /** Archives are stored as `configurations/<version>/<attempt>`. */
 export const ARCHIVE_PREFIX = 'configurations/'
 
+/**
+ * Archives of commits are stored as `repository-archives/<commit>/<attempt>`. They belong to the versions of many workspaces, so only the
+ * sweep deletes them, once no version names them.
+ */
+export const SHARED_PREFIX = 'repository-archives/'
+
 /** The client of a request, as a source of the public API. `backend "remote"` is recognised by the version of its engine only. */
 export function clientSource(header: (name: string) => string | undefined) {
   if (header('x-terraform-integration') === 'cloud') return 'terraform+cloud'

@@ -1,3 +1,4 @@
+import { SERVICE_PROVIDERS } from '@groundstate/contract/oauth-clients'
 import type { CreateRun } from '@groundstate/contract/runs'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { announceEvent, auditRow } from '../../../audit/record.ts'
@@ -5,12 +6,14 @@ import { dependsOnGrants, listedAccess, seesEveryWorkspace } from '../../../auth
 import { actorUserId } from '../../../auth/actor.ts'
 import { type Page, transact } from '../../../db/db.ts'
 import { conflict, forbidden, invalid, notFound } from '../../../errors.ts'
+import { raise } from '../../../events.ts'
 import type { Query } from '../../../http/query.ts'
 import { type Organization, requirePoolFor } from '../../organizations/organizations/access.ts'
+import type { WorkspaceRepository } from '../../vcs/repositories/store.ts'
 import { type Workspace, requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { effectiveExecution } from '../../workspaces/workspaces/settings.ts'
-import { requireConfigurationVersion } from '../configuration-versions/access.ts'
-import { openArchive } from '../configuration-versions/service.ts'
+import { configurationWanted, requireConfigurationVersion } from '../configuration-versions/access.ts'
+import { insertConfigurationVersion, openArchive } from '../configuration-versions/service.ts'
 import { requireConfigurationOfRun, runWithAccess } from './access.ts'
 import { startEffects } from './advance.ts'
 import { runCreationAudit } from './audit.ts'
@@ -49,11 +52,26 @@ export async function insertRun(ctx: Ctx, workspace: Workspace, { input, origin 
     const { workspace: locked, ...row } = await lockForNewRun(ctx.db, workspace.id, origin.configurationVersionId)
     if (!locked) throw conflict(`the workspace ${workspace.name} has just been deleted`)
     const versionId = origin.configurationVersionId ?? locked.current_configuration_version_id
-    const version = requireConfiguration(versionId, row.version, origin.awaitsConfiguration)
+    const version =
+      versionId === null && workspace.repository
+        ? await fetchedVersion(ctx, workspace, workspace.repository)
+        : requireConfiguration(versionId, row.version, origin.awaitsConfiguration)
     await checkPool(ctx, workspace)
     const run = newRun(ctx, workspace, { input, origin, version, number: locked.run_count + 1 })
     return insert(ctx, locked, { ...run, stages: await stages() })
   })
+}
+
+/** The first configuration of a workspace with a repository, which is fetched after the transaction. */
+async function fetchedVersion(ctx: TransactionCtx, workspace: Workspace, repository: WorkspaceRepository) {
+  const version = await insertConfigurationVersion(ctx, workspace, {
+    input: {},
+    source: SERVICE_PROVIDERS[repository.service_provider].source,
+    status: 'fetching',
+    ingressAttributesId: null,
+  })
+  await raise(ctx, configurationWanted, { versionId: version.id })
+  return { ...version, is_fork: false }
 }
 
 /** Checks that the workspace may use its pool: default pools and scopes of pools change. */

@@ -19,8 +19,6 @@ type PhaseUpdate = Updateable<Schema['phases']>
 export type Change = {
   job?: JobOutcome
   requested?: RunConditions['requested']
-  /** The configuration could not be fetched. */
-  fetch?: 'failed'
   run?: Partial<Omit<RunRow, 'status_timestamps' | 'variables'>>
   plan?: PhaseUpdate
   apply?: PhaseUpdate
@@ -81,7 +79,8 @@ export function transitionOf(
   }
   const conditions: RunConditions = {
     canStart: canStart(locked),
-    configuration: change.fetch === 'failed' ? 'failed' : before.fetches ? 'fetching' : 'ready',
+    // A run that still waits for its turn ends with the error when it gets it.
+    configuration: !before.fetches ? 'ready' : before.error === null ? 'fetching' : 'failed',
     job: change.job ?? jobOutcome(locked, now),
     stages,
     stale: before.save_plan && before.base_state_version_id !== locked.workspace.current_state_version_id,

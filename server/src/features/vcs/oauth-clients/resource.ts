@@ -3,6 +3,7 @@ import {
   type OAuthTokenResource,
   SERVICE_PROVIDERS,
 } from '@groundstate/contract/oauth-clients'
+import { hostOf } from '../../../vcs-hosts/list.ts'
 import type { AffectedWorkspaces, OAuthClientRow, OAuthTokenRow } from './store.ts'
 
 type Shown = { baseUrl: string; affected?: AffectedWorkspaces | undefined }
@@ -11,6 +12,7 @@ export function oauthClientResource(row: OAuthClientRow, { baseUrl, affected }: 
   const provider = row.service_provider
   const authorization = `/auth/${row.uuid}`
   const isConnected = row.token_ids.length > 0
+  const { name, oauth } = hostOf(provider)
   return {
     id: row.id,
     type: 'oauth-clients',
@@ -23,7 +25,7 @@ export function oauthClientResource(row: OAuthClientRow, { baseUrl, affected }: 
       'http-url': row.http_url,
       'api-url': row.api_url,
       'callback-url': `${baseUrl}${authorization}/callback`,
-      'connect-path': row.key === null || (isConnected && row.failure === null) ? null : authorization,
+      'connect-path': !oauth || row.key === null || (isConnected && row.failure === null) ? null : authorization,
       key: row.key,
       secret: null,
       'rsa-public-key': row.rsa_public_key,
@@ -38,7 +40,8 @@ export function oauthClientResource(row: OAuthClientRow, { baseUrl, affected }: 
       'fork-plans-enabled': row.fork_plans_enabled,
       'polling-enabled': row.polling_enabled,
       status: isConnected ? (row.failure === null ? 'connected' : 'failed') : 'pending',
-      'status-message': row.failure,
+      'status-message':
+        isConnected || oauth ? row.failure : `${name} is connected by an access token: set oauth-token-string`,
       'blocked-until': row.blocked_until,
     },
     relationships: {
@@ -57,7 +60,6 @@ export function oauthTokenResource(row: OAuthTokenRow): OAuthTokenResource {
     id: row.id,
     type: 'oauth-tokens',
     attributes: {
-      uid: row.id,
       'created-at': row.created_at,
       'service-provider-user': row.service_provider_user,
       'has-ssh-key': row.has_ssh_key,

@@ -92,6 +92,47 @@ test.each<[string, object, string, RegExp]>([
   expect(refused.json().errors[0].detail).toMatch(detail)
 })
 
+test('clients send empty texts instead of nothing', async () => {
+  const unused = { name: '', key: '', secret: '', 'rsa-public-key': '', 'private-key': '' }
+
+  const { attributes } = await createClient({ ...GITHUB, ...unused })
+
+  expect(attributes).toMatchObject({ name: null, status: 'connected' })
+})
+
+test('a key pair of a host without OAuth waits for an access token', async () => {
+  const pair = { key: 'consumer', secret: 'private', 'rsa-public-key': 'public' }
+  const host = { 'service-provider': 'bitbucket_data_center', 'http-url': 'https://bitbucket.example.com' }
+  const client = await createClient({ ...host, ...pair })
+  const update = async (attributes: object) =>
+    send('PATCH', `oauth-clients/${client.id}`, { type: 'oauth-clients', attributes })
+
+  const without = await update({ key: '' })
+  const connected = await update({ 'oauth-token-username': 'ci', 'oauth-token-string': 'token' })
+
+  expect(client.attributes).toMatchObject({
+    status: 'pending',
+    'connect-path': null,
+    'status-message': 'Bitbucket Data Center is connected by an access token: set oauth-token-string',
+    'rsa-public-key': 'public',
+  })
+  expect(without.status).toBe(422)
+  expect(connected.json().data.attributes).toMatchObject({ status: 'connected', 'status-message': null })
+})
+
+test('a response to an invalid SSH key does not have it', async () => {
+  const client = await createClient()
+
+  const refused = await send('PATCH', `oauth-tokens/${tokenOf(client)}`, {
+    type: 'oauth-tokens',
+    attributes: { 'ssh-key': 'a private text' },
+  })
+
+  expect(refused.status).toBe(422)
+  expect(refused.json().errors[0].detail).toMatch(/^Ssh key is invalid: it must be a private key/)
+  expect(refused.text).not.toContain('a private text')
+})
+
 test('a new token replaces the old one under its id', async () => {
   const client = await createClient()
   const id = tokenOf(client)
@@ -149,6 +190,21 @@ test('members see connections but change none, and strangers see nothing', async
   const hidden = await send('GET', `oauth-tokens/${tokenOf(client)}`, undefined, stranger.token)
 
   expect([read.status, changed.status, hidden.status]).toEqual([200, 403, 404])
+})
+
+test('workspaces that are connected at the same time share the repository', async () => {
+  const token = tokenOf(await createClient())
+  const connect = async (index: number) =>
+    send('POST', `organizations/${acme.name}/workspaces`, {
+      type: 'workspaces',
+      attributes: { name: `shared-${index}`, 'vcs-repo': { identifier: 'acme/shared', 'oauth-token-id': token } },
+    })
+
+  const responses = await Promise.all([1, 2, 3, 4, 5, 6].map(connect))
+
+  expect(responses.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201, 201])
+  const urls = responses.map((response) => response.json().data.attributes['vcs-repo']['webhook-url'])
+  expect(new Set(urls).size).toBe(1)
 })
 
 test('a workspace loses its repository with the connection', async () => {

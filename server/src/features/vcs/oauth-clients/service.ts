@@ -5,7 +5,7 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
 import { type Page, transact } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { invalid } from '../../../errors.ts'
+import { AppError, invalid } from '../../../errors.ts'
 import { domainEvent, raise } from '../../../events.ts'
 import type { Host, OAuthGrant } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
@@ -29,7 +29,7 @@ export async function createOAuthClient(ctx: Ctx, organization: { id: string }, 
   const { attributes, relationships } = input
   const host = hostOf(attributes['service-provider'])
   const poolId = relationships['agent-pool']?.data?.id
-  if (poolId !== undefined) await requireOrganizationPool(ctx, organization.id, poolId, POOL_POINTER)
+  if (poolId !== undefined) await requirePool(ctx, organization.id, poolId)
   const addresses = addressesOf(ctx, host, { attributes, isDirect: poolId === undefined })
   checkCredentials(host, attributes)
   const id = ctx.newId('oc')
@@ -75,8 +75,10 @@ export async function updateOAuthClient(
 ) {
   const host = hostOf(client.service_provider)
   const pool = relationships['agent-pool']
-  if (pool?.data) await requireOrganizationPool(ctx, client.organization_id, pool.data.id, POOL_POINTER)
+  if (pool?.data) await requirePool(ctx, client.organization_id, pool.data.id)
   if (hasCredentials(attributes)) checkCredentials(host, attributes)
+  if (attributes.key === '' && client.key)
+    throw invalid("key can't be blank: it is the id of the application or consumer", '/data/attributes/key')
   const columns = {
     ...columnsOf(ctx, client.id, attributes),
     ...(pool && { agent_pool_id: pool.data?.id ?? null }),
@@ -139,6 +141,15 @@ async function requireProjects(
   return ids
 }
 
+async function requirePool(ctx: Ctx, organizationId: string, poolId: string) {
+  await requireOrganizationPool(ctx, organizationId, poolId, POOL_POINTER).catch((error: unknown) => {
+    if (!(error instanceof AppError) || error.kind !== 'invalid') throw error
+    // Clients match this text, which the public API has in lower case here.
+    const text = 'the provided agent pool does not exist or you are not authorized to use it'
+    throw invalid(`${text}: ${poolId} is not a pool of the organization`, POOL_POINTER)
+  })
+}
+
 type Addressed = { attributes: Attributes; isDirect: boolean }
 
 /** The host's addresses. Through an agent, addresses of its network are allowed. */
@@ -166,13 +177,16 @@ function hasCredentials(attributes: Credentials) {
 }
 
 /** Throws `invalid` for credentials that the host cannot use, and for none at all. */
-function checkCredentials({ name, capabilities }: Host, attributes: Credentials & Pick<Changes, 'key' | 'secret'>) {
+function checkCredentials(
+  { name, capabilities, api }: Host,
+  attributes: Credentials & Pick<Changes, 'key' | 'secret'>,
+) {
   const at = (attribute: string) => `/data/attributes/${attribute}`
   const ways = capabilities.connectsBy
-  if (attributes['private-key'] && !ways.includes('ssh-key'))
+  if (attributes['private-key'] && !attributes['oauth-token-string'] && !ways.includes('ssh-key'))
     throw invalid(
-      `private-key must be absent: ${name} is not used through ssh with a key of the connection`,
-      at('private-key'),
+      `oauth-token-string can't be blank: the API of ${name} needs an access token, the private key is for git`,
+      at('oauth-token-string'),
     )
   if (attributes['oauth-token-string'] && capabilities.needsUsername && !attributes['oauth-token-username'])
     throw invalid(
@@ -180,8 +194,10 @@ function checkCredentials({ name, capabilities }: Host, attributes: Credentials 
       at('oauth-token-username'),
     )
   if (hasCredentials(attributes)) return
+  // The connection is pending until it gets an access token: the public API has key pairs for such hosts.
+  if (!ways.includes('oauth') && api) return
   if (!ways.includes('oauth'))
-    throw invalid(`oauth-token-string can't be blank: create an access token in ${name}`, at('oauth-token-string'))
+    throw invalid(`oauth-token-string can't be blank: it is the password for ${name}`, at('oauth-token-string'))
   for (const attribute of ['key', 'secret'] as const) {
     if (!attributes[attribute]) throw invalid(`${attribute} can't be blank without oauth-token-string`, at(attribute))
   }

@@ -54,25 +54,28 @@ export async function findConnectionFor(db: Db, { organizationId, projectId }: S
     .executeTakeFirst()
 }
 
-/** Returns the id of the repository of this connection, which is inserted if it is the first workspace's. */
+/**
+ * Returns the id of the repository of this connection, which is inserted if it is the first workspace's. It is locked, so that it is not
+ * deleted before the workspace uses it.
+ */
 export async function putRepository(tx: Tx, row: Insertable<Schema['repositories']>): Promise<string> {
-  const inserted = await tx
-    .insertInto('repositories')
-    .values(row)
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('id')
-    .executeTakeFirst()
-  if (inserted) return inserted.id
-  const [column, connection] = row.oauth_token_id
-    ? (['oauth_token_id', row.oauth_token_id] as const)
-    : (['github_app_installation_id', row.github_app_installation_id ?? null] as const)
-  // A statement of its own sees the row of a transaction that the insertion has waited for. The lock keeps it until the commit.
-  const { id } = await tx
-    .selectFrom('repositories')
-    .select('id')
-    .where(column, '=', connection)
-    .where('identifier', '=', row.identifier)
-    .forKeyShare()
-    .executeTakeFirstOrThrow()
-  return id
+  const column = row.oauth_token_id ? 'oauth_token_id' : 'github_app_installation_id'
+  // A conflict with a concurrent transaction waits for its end; then its row is found, or it is gone.
+  for (;;) {
+    const found = await tx
+      .selectFrom('repositories')
+      .select('id')
+      .where(column, '=', row.oauth_token_id ?? row.github_app_installation_id ?? '')
+      .where('identifier', '=', row.identifier)
+      .forKeyShare()
+      .executeTakeFirst()
+    if (found) return found.id
+    const inserted = await tx
+      .insertInto('repositories')
+      .values(row)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('id')
+      .executeTakeFirst()
+    if (inserted) return inserted.id
+  }
 }

@@ -48,7 +48,8 @@ test('a key is created, listed, renamed and deleted, and its value is never show
 })
 
 test.each([
-  ['no key', '/data/attributes/value', { name: 'x', value: 'ssh-ed25519 AAAA' }, /private key/],
+  ['no key', '/data/attributes/value', { name: 'x', value: 'ssh-ed25519 AAAA' }, /public key, not the private key/],
+  ['a part of a key', '/data/attributes/value', { name: 'x', value: '-----BEGIN PRIVATE KEY-----' }, /private key/],
   ['no value', '/data/attributes/value', { name: 'x' }, /value/],
   ['a blank name', '/data/attributes/name', { name: ' ', value: newPrivateKey() }, /can't be blank/],
 ])('%s is rejected', async (_, pointer, attributes, detail) => {

@@ -22,6 +22,9 @@ export const workspaceCreating = domainEvent<{ organization: Pick<OrganizationRo
   'workspace.creating',
 )
 
+/** Raised in the transaction in which a workspace starts to follow a repository, or another one or its branch. */
+export const repositoryChosen = domainEvent<{ workspaceId: string }>('workspace.repository-chosen')
+
 /** A user or team is about to lock a workspace on which an earlier lock holder has left something. The payload is its locked row. */
 export const workspaceLocking = domainEvent<WorkspaceRow>('workspace.locking')
 

@@ -21,7 +21,7 @@ import {
   requireWorkspaceBy,
   requireWorkspaces,
 } from './access.ts'
-import { workspaceAudit, workspaceCreating } from './audit.ts'
+import { repositoryChosen, workspaceAudit, workspaceCreating } from './audit.ts'
 import { listWaitingReasons } from './list.ts'
 import { workspaceResource } from './resource.ts'
 import { changeExecution, changeRepository, defaultsOf, workspaceSettingColumns } from './settings.ts'
@@ -74,6 +74,7 @@ export async function createWorkspace(
     await changeTags(ctx, { organizationId, workspaceId: id }, input)
     const meta = { name, project: project.id, changes: { ...input.attributes, ...changedTags(input) } }
     await recordAudit(ctx, workspaceAudit({ id, organization_id: organizationId }, 'create', meta))
+    if (repository) await raise(ctx, repositoryChosen, { workspaceId: id })
     return requireWorkspace(ctx, id, 'workspace:read')
   })
 }
@@ -135,17 +136,29 @@ export async function updateWorkspace(
       ...settingColumns,
       ...(repository && { repository_id: await putRepository(ctx, { ...scope, ...repository }) }),
     }
+    // The current configuration is not the one that the workspace follows now.
+    const outdated = followsOther(workspace, columns) ? { current_configuration_version_id: null } : {}
     await rejectTakenWorkspaceName(input.attributes.name ?? workspace.name, () =>
-      store.updateWorkspace(ctx.db, workspace, columns),
+      store.updateWorkspace(ctx.db, workspace, { ...columns, ...outdated }),
     )
     await changeTags(ctx, { organizationId, workspaceId }, input)
     if (columns.repository_id !== undefined) await leaveRepository(ctx, workspace, columns.repository_id)
+    if (followsOther(workspace, columns)) await raise(ctx, repositoryChosen, { workspaceId })
     const changes = { ...input.attributes, project: project?.id, ...changedTags(input) }
     const settings = { before: workspace, columns }
     const event = { ...workspaceAudit(workspace, 'update', { name: workspace.name, changes }), settings }
     await recordAudits(ctx, moves ? await withMoves(ctx, [workspace], () => event) : [event])
     return requireWorkspace(ctx, workspaceId, 'workspace:read')
   })
+}
+
+/** Whether a change makes the workspace follow another repository or branch. */
+function followsOther(
+  before: Workspace,
+  { repository_id: id, vcs_branch: branch }: { repository_id?: string | null; vcs_branch?: string | null },
+) {
+  if (!id) return false
+  return id !== before.repository_id || (branch !== undefined && branch !== before.vcs_branch)
 }
 
 /** A repository that a workspace no longer uses may be the last one's. */

@@ -13,7 +13,9 @@ import { insertRun } from '../../../runs/runs/service.ts'
 import { listReadableWorkspaces } from '../../../workspaces/workspaces/access.ts'
 import { deliveryDecided } from '../../deliveries/decide-delivery.ts'
 import { ingressRow } from '../../deliveries/ingress.ts'
+import { statedFacts } from '../../deliveries/inspect.ts'
 import * as deliveries from '../../deliveries/store.ts'
+import { findRepository, insertIngressAttributes } from '../../git/store.ts'
 
 const mona = { username: 'mona', avatarUrl: 'https://git.example/a', pageUrl: 'https://git.example/mona' }
 export const SHA = { head: '1'.repeat(40), base: '2'.repeat(40), merge: '3'.repeat(40), other: '4'.repeat(40) }
@@ -96,13 +98,13 @@ export async function connectRepository(app: TestApp, routes: HostRoutes = gitea
     return workspace
   }
 
-  const findRepository = async () => {
+  const requireRepository = async () => {
     const { id } = await app.db
       .selectFrom('repositories')
       .select('id')
       .where('oauth_token_id', '=', tokenId)
       .executeTakeFirstOrThrow()
-    const row = await deliveries.findRepository(app.db, id)
+    const row = await findRepository(app.db, id)
     if (!row) throw new Error('the repository is gone')
     return row
   }
@@ -110,7 +112,7 @@ export async function connectRepository(app: TestApp, routes: HostRoutes = gitea
   let received = 0
   /** Stores a delivery with decisions, as if it had been decided. */
   const report = async (event: HostEvent, decisions: Parameters<typeof deliveries.insertDecisions>[2] = []) => {
-    const repository = await findRepository()
+    const repository = await requireRepository()
     const ctx = app.as(SYSTEM)
     const id = ctx.newId('vd')
     await transact(ctx, async (ctx) => {
@@ -139,9 +141,9 @@ export async function connectRepository(app: TestApp, routes: HostRoutes = gitea
   const startRun = async (workspaceId: string, event: HostEvent, { treeSha = null }: Partial<Reported> = {}) => {
     const { id: deliveryId, repository } = await report(event)
     const ctx = app.as(SYSTEM)
-    const ingress = ingressRow(ctx, { delivery: { id: deliveryId }, event, repository })
+    const ingress = ingressRow(ctx, { delivery: { id: deliveryId }, repository, ...statedFacts(event) })
     if (!ingress) throw new Error('the event has no commit')
-    await deliveries.insertIngressAttributes(ctx.db, { ...ingress, tree_sha: treeSha })
+    await insertIngressAttributes(ctx.db, { ...ingress, tree_sha: treeSha })
     const [workspace] = await listReadableWorkspaces(ctx, [workspaceId])
     if (!workspace) throw new Error('there is no workspace')
     const version = await insertConfigurationVersion(ctx, workspace, {

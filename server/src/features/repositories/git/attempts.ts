@@ -1,0 +1,81 @@
+import { GitError } from '@groundstate/agent/git/errors'
+import { z } from 'zod'
+import type { Ctx } from '../../../app.ts'
+import { AppError } from '../../../errors.ts'
+import { HostError } from '../../../vcs-hosts/host.ts'
+
+/** Attempts of a job that asks git or a host: their number, and the time of the first one in ms. */
+export const attemptsSchema = z.object({ count: z.int(), since: z.int() })
+export type Attempts = z.infer<typeof attemptsSchema>
+
+/** An attempt: its result, when to make the next one, or why it failed for good, for users. `failure` says why, unless it had to wait. */
+export type Attempt<Result> =
+  | { kind: 'done'; result: Result }
+  | { kind: 'retry'; at: Date; attempts: Attempts; failure?: string }
+  | { kind: 'failed'; failure: string }
+
+const HOUR_MS = 3_600_000
+/** Hosts report commits and pull requests some seconds before git can fetch them. */
+const APPEARANCE_MS = 5 * 60_000
+const FIRST_DELAY_MS = 2000
+const MAX_DELAY_MS = 5 * 60_000
+/** Time until the next attempt while other operations of the repository or its connection are in progress, in ms. */
+const BUSY_MS = 1000
+
+/** Operations of one connection at the same time in this process: a slow host must leave workers to the others. */
+const MAX_PER_CONNECTION = 4
+const busy = new Map<string, number>()
+
+type Repository = { id: string; oauth_token_id: string | null; github_app_installation_id: string | null }
+
+/**
+ * Runs `work`, one at a time for each repository in this process, and a few for each connection. Failures that may pass are repeated for an
+ * hour, with backoff. Throws what is neither a failure of git nor of the host.
+ */
+export async function attempt<Result>(
+  ctx: Pick<Ctx, 'now'>,
+  { repository, attempts }: { repository: Repository; attempts: Attempts | undefined },
+  work: () => Promise<Result>,
+): Promise<Attempt<Result>> {
+  const { count, since } = attempts ?? { count: 0, since: ctx.now().getTime() }
+  const connection = repository.oauth_token_id ?? repository.github_app_installation_id ?? ''
+  if (busy.has(repository.id) || (busy.get(connection) ?? 0) >= MAX_PER_CONNECTION)
+    return { kind: 'retry', at: new Date(ctx.now().getTime() + BUSY_MS), attempts: { count, since } }
+  occupy(repository.id, 1)
+  occupy(connection, 1)
+  try {
+    return { kind: 'done', result: await work() }
+  } catch (error) {
+    const patienceMs = patienceFor(error)
+    if (patienceMs === undefined || !(error instanceof Error)) throw error
+    const now = ctx.now().getTime()
+    const failure = error.message
+    if (now - since >= patienceMs) return { kind: 'failed', failure }
+    const retryAfterMs = (error instanceof HostError && error.retryAfterMs) || 0
+    const delayMs = Math.max(Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** count), retryAfterMs)
+    return { kind: 'retry', at: new Date(now + delayMs), attempts: { count: count + 1, since }, failure }
+  } finally {
+    occupy(repository.id, -1)
+    occupy(connection, -1)
+  }
+}
+
+function occupy(key: string, change: number) {
+  const count = (busy.get(key) ?? 0) + change
+  if (count === 0) busy.delete(key)
+  else busy.set(key, count)
+}
+
+/** How long a failure is retried, in ms; undefined for an error of another kind. */
+function patienceFor(error: unknown): number | undefined {
+  if (error instanceof GitError) return PATIENCE[error.kind] ?? 0
+  if (error instanceof HostError) return error.kind === 'unavailable' || error.kind === 'rate-limited' ? HOUR_MS : 0
+  // The connection was deleted.
+  return error instanceof AppError && error.kind === 'not-found' ? 0 : undefined
+}
+
+const PATIENCE: Partial<Record<GitError['kind'], number>> = {
+  unreachable: HOUR_MS,
+  'timed-out': HOUR_MS,
+  'not-found': APPEARANCE_MS,
+}

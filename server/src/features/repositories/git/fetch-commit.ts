@@ -1,0 +1,79 @@
+import type { GitSource } from '@groundstate/contract/git-operations'
+import { z } from 'zod'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { SYSTEM } from '../../../auth/actor.ts'
+import { jobHandler } from '../../../handlers.ts'
+import { jobKind } from '../../../jobs/jobs.ts'
+import { SHARED_PREFIX } from '../../runs/configuration-versions/urls.ts'
+import { endFetches } from '../../runs/runs/fetched.ts'
+import { type Attempts, attempt, attemptsSchema } from './attempts.ts'
+import { fetchArchive } from './run.ts'
+import * as store from './store.ts'
+
+/** Maximum size of the files of a configuration, in bytes; agents unpack no more. */
+const MAX_FILES_BYTES = 1024 ** 3
+
+/** Jobs wait for the network most of the time. */
+export const FETCHING = { concurrency: 12, retryLimit: 14, timeLimitMs: 3_600_000 }
+const fetchCommitJob = jobKind(
+  'configurations.fetch',
+  z.object({ ingressId: z.string(), attempts: attemptsSchema.optional() }),
+  FETCHING,
+)
+
+/** Has the archive of a commit fetched for all versions that wait for it, after the transaction of `ctx`. */
+export async function fetchCommitLater(ctx: TransactionCtx, ingressId: string) {
+  await ctx.jobs.enqueue(ctx.db, fetchCommitJob, { ingressId }, { singletonKey: ingressId })
+}
+
+export const fetchCommitJobs = [
+  jobHandler(fetchCommitJob, async (ctx, { ingressId, attempts }, signal) =>
+    fetchCommit({ ...ctx, actor: SYSTEM }, ingressId, { attempts, signal }),
+  ),
+]
+
+type Options = { attempts: Attempts | undefined; signal: AbortSignal }
+
+/**
+ * Makes one archive of a commit for all versions that wait for it, or two if only some of their workspaces want submodules. A job that runs
+ * again makes one for those that are left.
+ */
+async function fetchCommit(ctx: Ctx, ingressId: string, { attempts, signal }: Options) {
+  const versions = await store.listFetching(ctx.db, ingressId)
+  const ingress = await store.findIngress(ctx.db, ingressId)
+  const [first] = versions
+  if (!first || !ingress) return
+  const fetching = versions.filter(({ submodules }) => submodules === first.submodules)
+  const repository = await store.findRepository(ctx.db, ingress.repository_id)
+  if (!repository) return endFetches(ctx, fetching, { message: REPOSITORY_LEFT })
+  const blobKey = `${SHARED_PREFIX}${ingressId}/${ctx.newId('fetch')}`
+  const archive = { kind: 'archive', submodules: first.submodules, maxBytes: MAX_FILES_BYTES } as const
+  const operation = { ...archive, source: sourceOf(ingress) }
+  const outcome = await attempt(ctx, { repository, attempts }, async () =>
+    fetchArchive(ctx, repository, { operation, blobKey, signal }),
+  )
+  if (outcome.kind === 'retry') {
+    const data = { ingressId, attempts: outcome.attempts }
+    return ctx.jobs.enqueue(ctx.db, fetchCommitJob, data, { startAfter: outcome.at })
+  }
+  if (outcome.kind === 'failed') {
+    await endFetches(ctx, fetching, { message: fetchFailure(repository, outcome.failure) })
+  } else {
+    const { tree, size } = outcome.result
+    await store.setTree(ctx.db, ingressId, tree)
+    await endFetches(ctx, fetching, { key: blobKey, size })
+  }
+  if (fetching.length < versions.length) await ctx.jobs.enqueue(ctx.db, fetchCommitJob, { ingressId })
+}
+
+export const REPOSITORY_LEFT = 'the repository of the configuration is no longer connected'
+
+export function fetchFailure({ identifier }: Pick<store.RepositoryRow, 'identifier'>, failure: string) {
+  return `the configuration cannot be fetched from ${identifier}: ${failure}`
+}
+
+/** A pull request is planned as merged into its base. */
+function sourceOf({ commit_sha: sha, commit_ref: ref, base_sha: base, branch }: store.IngressRow): GitSource {
+  const commit = { sha, ref }
+  return base === null ? { commit } : { merge: { base: { sha: base, ref: `refs/heads/${branch}` }, head: commit } }
+}

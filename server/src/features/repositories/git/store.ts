@@ -1,0 +1,84 @@
+import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
+import { type Insertable, type Selectable, sql } from 'kysely'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+
+export type RepositoryRow = Selectable<Schema['repositories']> & {
+  service_provider: ServiceProvider
+  /** Null for an installation of the GitHub App. */
+  oauth_client_id: string | null
+}
+
+/** Repositories, with their kind of host. */
+export function selectRepositories(db: Db) {
+  return db
+    .selectFrom('repositories as r')
+    .leftJoin('oauth_tokens as t', 't.id', 'r.oauth_token_id')
+    .leftJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
+    .leftJoin('github_app_installations as i', 'i.id', 'r.github_app_installation_id')
+    .selectAll('r')
+    .select('t.oauth_client_id')
+    .select(sql<ServiceProvider>`coalesce(c.service_provider, i.service_provider)`.as('service_provider'))
+}
+
+export async function findRepository(db: Db, id: string | null): Promise<RepositoryRow | undefined> {
+  return id === null ? undefined : selectRepositories(db).where('r.id', '=', id).executeTakeFirst()
+}
+
+export type IngressRow = Selectable<Schema['ingress_attributes']>
+
+export async function findIngress(db: Db, id: string): Promise<IngressRow | undefined> {
+  return db.selectFrom('ingress_attributes').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** Inserts the commit of versions, unless an earlier attempt has. */
+export async function insertIngressAttributes(db: Db, row: Insertable<Schema['ingress_attributes']>) {
+  await db
+    .insertInto('ingress_attributes')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+export async function setTree(db: Db, ingressId: string, tree: string) {
+  await db.updateTable('ingress_attributes').set({ tree_sha: tree }).where('id', '=', ingressId).execute()
+}
+
+/** Versions of a commit that wait for an archive, and whether their workspaces want submodules. */
+export async function listFetching(db: Db, ingressId: string) {
+  return db
+    .selectFrom('configuration_versions as cv')
+    .innerJoin('workspaces as w', 'w.id', 'cv.workspace_id')
+    .select(['cv.id', 'cv.workspace_id', 'w.vcs_submodules as submodules'])
+    .where('cv.ingress_attributes_id', '=', ingressId)
+    .where('cv.status', '=', 'fetching')
+    .orderBy('cv.seq')
+    .execute()
+}
+
+/** A version whose commit is not known yet, with the repository and branch of its workspace; undefined after that. */
+export async function findUnresolved(db: Db, versionId: string) {
+  return db
+    .selectFrom('configuration_versions as cv')
+    .innerJoin('workspaces as w', 'w.id', 'cv.workspace_id')
+    .select(['cv.id', 'cv.workspace_id', 'w.repository_id', 'w.vcs_branch'])
+    .where('cv.id', '=', versionId)
+    .where('cv.status', '=', 'fetching')
+    .where('cv.ingress_attributes_id', 'is', null)
+    .executeTakeFirst()
+}
+
+/** Records that a commit has its run in the workspace of a version, for pushes of it. */
+export async function recordCommitRun(tx: Tx, versionId: string, sha: string) {
+  await sql`insert into vcs_commit_runs (workspace_id, commit_sha, kind, run_id)
+    select r.workspace_id, ${sha}, 'run', r.id from runs r where r.configuration_version_id = ${versionId} and not r.plan_only
+    order by r.seq limit 1 on conflict do nothing`.execute(tx)
+}
+
+export async function setIngress(tx: Tx, versionId: string, ingressId: string) {
+  await tx
+    .updateTable('configuration_versions')
+    .set({ ingress_attributes_id: ingressId })
+    .where('id', '=', versionId)
+    .execute()
+}
