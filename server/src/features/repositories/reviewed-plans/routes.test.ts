@@ -4,7 +4,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { actOnRun, createRun, createRunSetting } from '../../../testing/runs.ts'
-import { SHA, TREE, connectRepository, pullRequestOf, pushOf } from '../commit-statuses/testing/commits.ts'
+import { SHA, TREE, connectHost, pullRequestOf, pushOf } from '../commit-statuses/testing/commits.ts'
 
 const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' })
 const agent = await createFakeAgent(app)
@@ -20,7 +20,7 @@ async function plan(name: string | null = 'update') {
 
 /** A workspace, and the plan of a pull request in it. */
 async function review(settings: object, { treeSha = TREE.merged, ...options } = {}) {
-  const connected = await connectRepository(app)
+  const connected = await connectHost(app)
   const { id } = await connected.addWorkspace({ ...settings })
   const reviewedId = await connected.startRun(id, pullRequestOf('opened'), { treeSha })
   await plan('update')
