@@ -144,6 +144,7 @@ const EXCEPTIONS: Record<string, string> = {
   'POST /tags/:id/relationships/workspaces': 'admin+ member org | member+ run',
   // Only versions from version control have them.
   'GET /configuration-versions/:id/ingress-attributes': 'nobody',
+  'GET /runs/:runId/reviewed-plan': 'nobody',
   // There is no sample yet.
   'GET /organizations/:organization/sample': 'nobody',
   'DELETE /organizations/:organization/sample': 'nobody',

@@ -13,6 +13,7 @@ import { type RepositoryRow, findRepository } from '../git/store.ts'
 import { type Decision, type WorkspaceRule, decide, dependsOnFiles } from './decide.ts'
 import { ingressRow } from './ingress.ts'
 import { type Facts, inspectEvent, statedFacts } from './inspect.ts'
+import { cancelStalePlans } from './stale-plans.ts'
 import { decisionRow, startRuns } from './start-runs.ts'
 import * as store from './store.ts'
 
@@ -133,9 +134,12 @@ async function decideWith(ctx: Ctx, { delivery, repository, rules }: Pending, fa
     decided.filter(({ decision }) => decision === 'skip'),
     decided.filter(({ decision }) => decision !== 'skip'),
   ]
+  const happened = { delivery, repository, event: facts.event }
+  const skippedIds = skipped.map(({ workspaceId }) => workspaceId)
+  await cancelStalePlans(ctx, happened, skippedIds)
   await store.insertDecisions(ctx.db, delivery.id, skipped.map(decisionRow))
-  const ingress = ingressRow(ctx, { delivery, repository, ...facts })
-  if (ingress && started.length > 0) await startRuns(ctx, { delivery, repository, ingress }, started)
+  const ingress = ingressRow({ ...happened, ...facts })
+  if (ingress && started.length > 0) await startRuns(ctx, { ...happened, ingress }, started)
   await transact(ctx, async (ctx) => {
     if (ingress && (started.length > 0 || delivery.run_count > 0)) await fetchCommitLater(ctx, ingress.id)
     await endDelivery(ctx, delivery, null)

@@ -1,10 +1,12 @@
 import { MAX_DIFFERENCES } from '@groundstate/contract/reviewed-plans'
 import { isEnded } from '@groundstate/contract/run-status'
 import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { announce, runNotice } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
 import { domainEvent, raise } from '../../../events.ts'
 import { applyChange } from '../../runs/runs/advance.ts'
+import { runAudit } from '../../runs/runs/audit.ts'
 import { type LockedRun, lockRun } from '../../runs/runs/locked-run-store.ts'
 import type { Change } from '../../runs/runs/transition.ts'
 import { callHost, openConnectionOf } from '../connections/connection.ts'
@@ -97,7 +99,11 @@ async function settleRun(ctx: Ctx, run: store.PlannedRun, review: store.Review |
     const locked = await lockRun(ctx.db, { id: run.id, workspaceId: run.workspace_id })
     if (!locked) return
     if (review && !(await store.insertReview(ctx.db, review, ctx.now()))) return
-    if (locked.run.awaits_review) await applyChange(ctx, locked, reviewChange(locked, review))
+    if (locked.run.awaits_review) {
+      const change = reviewChange(locked, review)
+      await applyChange(ctx, locked, change)
+      if (change.run?.auto_apply === true) await recordAudit(ctx, runAudit(locked.run, 'apply'))
+    }
     await raise(ctx, planReviewed, { runId: run.id, pullRequestNumber: review?.pullRequest?.number ?? null })
     announce(ctx, runNotice(locked.run))
   })

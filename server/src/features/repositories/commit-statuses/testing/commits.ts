@@ -141,7 +141,11 @@ export async function connectHost(app: TestApp, routes: HostRoutes = giteaRoutes
   const startRun = async (workspaceId: string, event: HostEvent, { treeSha = null }: Partial<Reported> = {}) => {
     const { id: deliveryId, repository } = await report(event)
     const ctx = app.as(SYSTEM)
-    const ingress = ingressRow(ctx, { delivery: { id: deliveryId }, repository, ...statedFacts(event) })
+    const ingress = ingressRow({
+      delivery: { id: deliveryId, received_at: ctx.now() },
+      repository,
+      ...statedFacts(event),
+    })
     if (!ingress) throw new Error('the event has no commit')
     await insertIngressAttributes(ctx.db, { ...ingress, tree_sha: treeSha })
     const [workspace] = await listReadableWorkspaces(ctx, [workspaceId])
