@@ -75,7 +75,7 @@ export async function recordCommitRun(tx: Tx, versionId: string, sha: string) {
     order by r.seq limit 1 on conflict do nothing`.execute(tx)
 }
 
-/** The commit of a version and its runs. */
+/** Sets the commit of a version, and of the runs that wait for it. */
 export async function setIngress(tx: Tx, versionId: string, ingressId: string) {
   const commit = { ingress_attributes_id: ingressId }
   await tx.updateTable('configuration_versions').set(commit).where('id', '=', versionId).execute()
