@@ -36,7 +36,6 @@ async function open(path: string, title: string) {
 /** Violations and overflow of the page as it is. */
 async function layoutFaults(shown = page) {
   const found = await accessFaults(shown)
-  if (process.env['SHOTS']) await shoot(shown) // SHOTS
   await shown.setViewportSize(PHONE)
   if ((await overflowOf(shown)) > 0) found.push('it is wider than a phone')
   await shown.setViewportSize({ width: 1440, height: 900 })
@@ -284,22 +283,3 @@ const KEY = `-----BEGIN OPENSSH PRIVATE KEY-----
 b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW
 QyNTUxOQAAACBsmMZhwrHzSBRUQRtWNDaVTBx4JSxHeS1Yy8MvVpCZcA==
 -----END OPENSSH PRIVATE KEY-----`
-
-let shots = 0 // SHOTS
-async function shoot(shown: Page) {
-  // SHOTS
-  for (const [theme, width] of [
-    ['light', 1280],
-    ['dark', 1280],
-    ['light', 390],
-  ] as const) {
-    // SHOTS
-    await shown.setViewportSize({ width, height: 900 }) // SHOTS
-    await shown.evaluate(`document.documentElement.dataset.theme = '${theme}'`) // SHOTS
-    await shown.screenshot({
-      path: `${process.env['SHOTS']}/${String(shots).padStart(2, '0')}-${width}-${theme}.png`,
-      fullPage: true,
-    }) // SHOTS
-  } // SHOTS
-  shots += 1 // SHOTS
-} // SHOTS
