@@ -161,7 +161,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     expect(connection).toMatch(/^oc-/)
     expect(JSON.stringify(await server.api('GET', `/oauth-clients/${connection}`))).not.toContain('gta_secret')
     expect(faults).toEqual([])
-  })
+  }, 300_000)
 
   test('a connection is replaced and deleted, and its workspaces lose their repository', async () => {
     await open('/connections', 'Connections')
