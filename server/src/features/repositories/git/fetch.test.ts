@@ -203,3 +203,21 @@ test('no token is left in the copy of a repository', async () => {
 
   expect(found).toMatchObject({ status: 1, stdout: '' })
 })
+
+test('a commit without a message in the webhook has that of git, and so have its runs', async () => {
+  const { repository, addWorkspace, deliver, openPullRequest, request, runsOf } = await connectRepository(app, owner)
+  repository.commit({ 'main.tf': '' })
+  const { id } = await addWorkspace(FIRST_RUN)
+  await app.runJobs()
+
+  await deliver('pull_request', openPullRequest({ 'database.tf': '' }))
+  await app.runJobs()
+
+  const [run] = await runsOf(id)
+  const found = (await request('GET', `workspaces/${id}/runs?search[basic]=Change`)).json().data
+  const version = `configuration-versions/${run.relationships['configuration-version'].data.id}`
+  const commit = (await request('GET', `${version}/ingress-attributes`)).json().data.attributes
+  expect(run.attributes).toMatchObject({ message: 'Change', 'plan-only': true })
+  expect(found.map((one: { id: string }) => one.id)).toContain(run.id)
+  expect(commit['commit-message']).toBe('Change')
+})
