@@ -197,7 +197,23 @@ export const githubAppInstallationSchema = resource('github-app-installations', 
     'icon-url': nullable.string,
     'installation-type': nullable.string,
     'installation-url': nullable.string,
+    'status-message': nullable.string.describe('our own: why GitHub refuses the installation'),
   },
+})
+export type GithubAppInstallationResource = Written<typeof githubAppInstallationSchema>
+
+/** A repository that an installation may read, for choosing one. */
+export const githubAppRepoSchema = resource('github-app-repos', {
+  attributes: {
+    name: nullable.string,
+    identifier: nullable.string,
+    'installation-id': nullable.string,
+    private: z.null().describe('always null'),
+  },
+})
+export const githubAppReposSchema = z.strictObject({
+  data: z.array(githubAppRepoSchema),
+  meta: z.strictObject({ 'next-page': z.int().nullable() }),
 })
 
 /** The repository of a workspace: null removes it, absent members keep their values. */

@@ -216,6 +216,60 @@ test('a running request counts as work', async () => {
   await agent.ended
 })
 
+test('a request to a host has its method and no body, and its long response is uploaded whole', async () => {
+  const server = await startServer()
+  await startAgent(server)
+  const content = Buffer.alloc(3_000_000, 'host ')
+  const receiver = await startReceiver((_, response) => response.writeHead(200, { link: '<next>' }).end(content))
+  const host = { kind: 'repository', method: 'GET', body: undefined, maxBytes: 16 * 1024 * 1024 } as const
+
+  const report = await server.tasks.submit({ url: receiver.url, headers: { authorization: 'Bearer key' }, ...host })
+
+  expect(receiver.received[0]).toMatchObject({ method: 'GET', headers: { authorization: 'Bearer key' } })
+  expect(receiver.received[0]?.headers).not.toHaveProperty('content-length')
+  expect(report).toMatchObject({ status: 200, headers: { link: '<next>' }, isUploaded: true, isTruncated: false })
+  expect('body' in report && content.equals(Buffer.from(report.body, 'base64'))).toBe(true)
+})
+
+test('an interrupted response of a host is not complete', async () => {
+  const server = await startServer()
+  await startAgent(server)
+  const receiver = await startReceiver((_, response) => {
+    response.writeHead(200, { 'content-length': '1000' }).write('half', () => response.destroy())
+  })
+
+  const report = await server.tasks.submit({ url: receiver.url, kind: 'repository', method: 'GET' })
+
+  expect(report).toMatchObject({ isTruncated: true })
+})
+
+test('an agent claims only the kinds of requests that it accepts', async () => {
+  const server = await startServer()
+  await startAgent(server, { accepts: ['repository'] })
+  await expect.poll(() => server.tasks.claims()).toBe(1)
+  const tasks = await startServer()
+  await startAgent(tasks, { accepts: ['plan', 'task'] })
+  await expect.poll(() => tasks.tasks.claims()).toBe(1)
+
+  expect(server.tasks.accepted()).toEqual(['repository'])
+  expect(server.git.claims()).toBe(2)
+  expect(tasks.tasks.accepted()).toEqual(['task'])
+  expect(tasks.git.claims()).toBe(0)
+})
+
+test('requests to hosts do not end an agent for a single job', async () => {
+  const server = await startServer()
+  const agent = await startAgent(server, { accepts: ['task', 'repository'], single: true })
+  const receiver = await startReceiver()
+
+  await server.tasks.submit({ url: receiver.url, kind: 'repository', method: 'GET' })
+  const task = await server.tasks.submit({ url: receiver.url })
+
+  expect(task).toMatchObject({ status: 200 })
+  expect(receiver.received).toHaveLength(2)
+  await agent.ended
+})
+
 test('an agent that does not accept tasks claims none', async () => {
   const server = await startServer()
   await startAgent(server, { accepts: ['plan', 'apply'] })

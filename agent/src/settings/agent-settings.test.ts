@@ -75,7 +75,9 @@ test('the variables of another agent are sufficient', () => {
 test('an empty kind of work is rejected from another agent as well', () => {
   const problems = problemsOf({ ...NEEDED, TFC_AGENT_ACCEPT: 'plan,,policy' })
 
-  expect(problems).toEqual(['TFC_AGENT_ACCEPT "plan,,policy": it must be a comma-separated list of plan, apply, task'])
+  expect(problems).toEqual([
+    'TFC_AGENT_ACCEPT "plan,,policy": it must be a comma-separated list of plan, apply, task, repository',
+  ])
 })
 
 test('a switch needs no value', () => {
@@ -86,10 +88,16 @@ test.for([
   [['--concurrency', 'many'], '--concurrency "many": it must be a whole number'],
   [['--concurrency', '0'], '--concurrency "0": it must be a whole number from 1 to 256'],
   [['--concurrency'], '--concurrency: it needs <number>'],
-  [['--accept', 'plan,lunch'], '--accept "plan,lunch": it must be a comma-separated list of plan, apply, task'],
-  [['--accept', ','], '--accept ",": it must be a comma-separated list of plan, apply, task'],
-  [['--accept', 'plan,,apply'], '--accept "plan,,apply": it must be a comma-separated list of plan, apply, task'],
-  [['--accept', 'plan,'], '--accept "plan,": it must be a comma-separated list of plan, apply, task'],
+  [
+    ['--accept', 'plan,lunch'],
+    '--accept "plan,lunch": it must be a comma-separated list of plan, apply, task, repository',
+  ],
+  [['--accept', ','], '--accept ",": it must be a comma-separated list of plan, apply, task, repository'],
+  [
+    ['--accept', 'plan,,apply'],
+    '--accept "plan,,apply": it must be a comma-separated list of plan, apply, task, repository',
+  ],
+  [['--accept', 'plan,'], '--accept "plan,": it must be a comma-separated list of plan, apply, task, repository'],
   [['--url', 'ftp://x'], '--url "ftp://x": it must be an address such as https://groundstate.example.com'],
   [['--url', 'https://me:pw@x'], 'it must be an address'],
   [['--log-level', 'loud'], '--log-level "loud": it must be debug, info, warn or error'],
@@ -112,7 +120,7 @@ test('each invalid setting is one line, and none shows the token', () => {
 
   expect(problems).toEqual([
     'GROUNDSTATE_URL: it must be set, here or by --url: address of the server; https by default',
-    'GROUNDSTATE_AGENT_ACCEPT "x": it must be a comma-separated list of plan, apply, task',
+    'GROUNDSTATE_AGENT_ACCEPT "x": it must be a comma-separated list of plan, apply, task, repository',
     'GROUNDSTATE_AGENT_CONCURENCY: there is no such setting',
     'GROUNDSTATE_AGENT_TOKEN: it must contain a token and nothing else',
   ])

@@ -5,7 +5,11 @@ import { onTestFinished } from 'vitest'
 import { AGENT_TOKEN, type ProtocolServer } from './protocol-server.ts'
 
 /** Starts a standalone agent process, stopped with the test; `env` adds settings. */
-export function spawnAgent(server: ProtocolServer, workDir: string, env: Record<string, string> = {}): ChildProcess {
+export function spawnAgent(
+  server: Pick<ProtocolServer, 'url'>,
+  workDir: string,
+  env: Record<string, string> = {},
+): ChildProcess {
   const agent = spawn(process.execPath, [join(import.meta.dirname, '../../bin/groundstate-agent.mjs')], {
     env: {
       PATH: process.env['PATH'],

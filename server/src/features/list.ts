@@ -85,6 +85,7 @@ import { taskRequestReactions } from './tasks/task-requests/service.ts'
 import { taskResultJobs } from './tasks/task-results/jobs.ts'
 import { taskResultLoaders, taskResultRoutes } from './tasks/task-results/routes.ts'
 import { workspaceTaskLoaders, workspaceTaskRoutes } from './tasks/workspace-tasks/routes.ts'
+import { githubAppInstallationRoutes } from './vcs/github-app-installations/routes.ts'
 import { oauthClientLoaders, oauthClientRoutes, oauthTokenRoutes } from './vcs/oauth-clients/routes.ts'
 import { sshKeyRoutes } from './vcs/ssh-keys/routes.ts'
 import { teamAccessRoutes } from './workspaces/team-access/routes.ts'
@@ -120,6 +121,7 @@ export const ROUTES: readonly Routes[] = [
   workspaces.consumerRoutes,
   dataRetentionRoutes,
   gitRequestRoutes,
+  githubAppInstallationRoutes,
   hostRepositoryRoutes,
   memberships.membershipRoutes,
   invitationRoutes,

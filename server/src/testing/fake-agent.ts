@@ -47,7 +47,7 @@ export type FakeAgent = {
 
 export type FakeTaskRequest = TaskRequest & {
   body: string
-  /** Of a run task. */
+  /** The parsed body, if it is of a run task. */
   payload: TaskPayload
   /** Uploads the body of a long response. */
   upload: (body: Buffer) => Promise<TestResponse>

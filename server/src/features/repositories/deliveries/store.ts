@@ -4,6 +4,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
+import { deferWrite } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { type NewRow, insertRows } from '../../../db/sql.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
@@ -75,14 +76,10 @@ export async function reserveCommit(tx: Tx, { workspaceId, sha, kind }: CommitKe
   return numInsertedOrUpdatedRows === 1n
 }
 
+/** Names the run of a reserved commit, with the next statement. */
 export async function setCommitRun(tx: Tx, { workspaceId, sha, kind }: CommitKey, runId: string) {
-  await tx
-    .updateTable('vcs_commit_runs')
-    .set({ run_id: runId })
-    .where('workspace_id', '=', workspaceId)
-    .where('commit_sha', '=', sha)
-    .where('kind', '=', kind)
-    .execute()
+  const commit = tx.updateTable('vcs_commit_runs').set({ run_id: runId }).where('workspace_id', '=', workspaceId)
+  await deferWrite(tx, commit.where('commit_sha', '=', sha).where('kind', '=', kind))
 }
 
 /** Ends a pending delivery: decided, or failed for the reason of the message. */
@@ -148,6 +145,19 @@ export async function findFirstPending(db: Db, id: string): Promise<string | und
 /** The repository of a webhook's URL, with its kind of host. */
 export async function findWebhookRepository(db: Db, webhookPath: string): Promise<RepositoryRow | undefined> {
   return selectRepositories(db).where('r.webhook_path', '=', webhookPath).executeTakeFirst()
+}
+
+/** The repositories of all organizations that use one through an installation of the GitHub App. */
+export async function listInstallationRepositories(
+  db: Db,
+  { installationId, httpUrl, identifier }: { installationId: number; httpUrl: string; identifier: string },
+): Promise<RepositoryRow[]> {
+  return selectRepositories(db)
+    .where('i.installation_id', '=', installationId)
+    .where('i.http_url', '=', httpUrl)
+    .where(sql<boolean>`lower(r.identifier) = lower(${identifier})`)
+    .orderBy('r.id')
+    .execute()
 }
 
 /** Inserts deliveries; returns the ids of the new ones: a host that got no response sends the same one again. */

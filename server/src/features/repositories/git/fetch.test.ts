@@ -150,10 +150,8 @@ test('a host that is down delays the fetch; after an hour the run ends with the 
 
   await app.runJobs()
   const [waiting] = await runsOf(id)
-  for (let minutes = 0; minutes < 70; minutes += 6) {
-    app.clock.advance(6 * 60_000)
-    await app.runJobs()
-  }
+  app.clock.advance(61 * 60_000)
+  await app.runJobs()
   const [ended] = await runsOf(id)
 
   expect(waiting.attributes.status).toBe('fetching')
