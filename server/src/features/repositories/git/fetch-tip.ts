@@ -72,9 +72,6 @@ async function readTip(
   return { ...commit, branch: name, isDefault: name === defaultBranch, message, author: author.name }
 }
 
-/** Longest text of a commit that is kept, in characters. */
-const MAX_MESSAGE = 4000
-
 function tipRow(
   ctx: Ctx,
   { versionId, repository, tip }: { versionId: string; repository: store.RepositoryRow; tip: Tip },
@@ -87,7 +84,7 @@ function tipRow(
     clone_url: repository.clone_url,
     commit_sha: tip.sha,
     commit_ref: tip.ref,
-    commit_message: tip.message.slice(0, MAX_MESSAGE),
+    commit_message: tip.message.slice(0, store.MAX_MESSAGE),
     commit_url: commitPage(repository, tip.sha),
     compare_url: '',
     on_default_branch: tip.isDefault,
