@@ -61,6 +61,7 @@ export function permittedActions(subjects: Subjects) {
     Projects: [['GET', `${ORGANIZATION}/projects`]],
     'Variable sets': [['GET', `${ORGANIZATION}/varsets`]],
     'Run tasks': [['GET', `${ORGANIZATION}/tasks`]],
+    Connections: [['GET', `${ORGANIZATION}/oauth-clients`]],
     Agents: [['GET', `${ORGANIZATION}/agent-pools`]],
     Members: [['GET', `${ORGANIZATION}/organization-memberships`]],
     Teams: [['GET', `${ORGANIZATION}/teams`]],
@@ -89,6 +90,17 @@ export function permittedActions(subjects: Subjects) {
       { 'New run task': [named('tasks', 'tasks', 'scanner', { url: 'http://127.0.0.1:9', category: 'task' })] },
     ],
     ['run-triggers', ['GET', ORGANIZATION], { 'New run trigger': [trigger(ledger.id), trigger(other.id)] }],
+    [
+      'connections',
+      ['GET', ORGANIZATION],
+      { 'link:New connection': [['POST', `${ORGANIZATION}/oauth-clients`, { data: document('oauth-clients', {}) }]] },
+    ],
+    [
+      'settings/ssh-keys',
+      ['GET', ORGANIZATION],
+      { 'New SSH key': [['POST', `${ORGANIZATION}/ssh-keys`, { data: document('ssh-keys', {}) }]] },
+    ],
+    ['workspaces/ledger/deliveries', ['GET', `/workspaces/${ledger.id}/runs`], {}],
     ['agents', ['GET', ORGANIZATION], { 'New agent pool': [named('agent-pools', 'agent-pools', 'pool')] }],
     [
       'members',

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -5,7 +6,8 @@ import { expect, test } from 'vitest'
 import { makeRepository, serveGit, USER } from '../agent/src/testing/git-server.ts'
 import { makeHostKey, makeSshKey, serveSsh } from '../agent/src/testing/ssh-server.ts'
 import { IDENTIFIER, PULL_REQUEST, startGitea } from './gitea.ts'
-import { logOf, readRun, until } from './run-progress.ts'
+import { remoteWorkspace, startRun } from './remote-workspaces.ts'
+import { ENDED, logOf, readRun, until } from './run-progress.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { supervise } from './supervisor.ts'
 import { hasTerraform } from './terraform.ts'
@@ -106,7 +108,7 @@ test.skipIf(!hasTerraform)(
   'pushes and pull requests survive kills, and what was reviewed is applied',
   { timeout: 400_000 },
   async () => {
-    const server = await bootServer()
+    const server = await bootServer({ GROUNDSTATE_LEASE: '3000' })
     const gitea = await startGitea()
     const first = gitea.repository.commit({ 'main.tf': resource('network', 'a-first-value') }, 'First')
     const stopWatching = watchCommandLines([USER.password])
@@ -189,32 +191,77 @@ test.skipIf(!hasTerraform)(
   },
 )
 
+/** Reports a push with the example hook, as a git server does. */
+function report(directory: string, webhook: { url: string; secret: string }, refs: { before: string; after: string }) {
+  const run = (command: string, args: string[], input = '') =>
+    execFileSync(command, args, { cwd: directory, input, stdio: ['pipe', 'ignore', 'inherit'] })
+  run('git', ['config', 'groundstate.url', webhook.url])
+  run('git', ['config', 'groundstate.secret', webhook.secret])
+  const hook = join(import.meta.dirname, '../server/src/vcs-hosts/git/post-receive.sh')
+  run('sh', [hook], `${refs.before} ${refs.after} refs/heads/main\n`)
+}
+
 test.skipIf(!hasTerraform)(
-  'a git server is read over ssh, by polling and by its own webhook',
+  'a git server is read over ssh, and reports pushes with a hook',
   { timeout: 300_000 },
   async () => {
-    const server = await bootServer({ GROUNDSTATE_POLL_INTERVAL: '1000' })
+    const server = await bootServer({ GROUNDSTATE_LEASE: '3000' })
     const { root } = await serveGit()
     const repository = makeRepository(root, 'network')
     const first = repository.commit({ 'main.tf': resource('network', 'a-first-value') }, 'First')
     const key = await makeSshKey()
     const { port } = await serveSsh(root, { publicKey: key.publicKey, hostKey: await makeHostKey() })
-    const { id } = await connect(
+    const { id, clientId } = await connect(
       server,
       { 'service-provider': 'git', 'http-url': `ssh://git@127.0.0.1:${port}`, 'private-key': key.privateKey },
       { name: 'network', 'auto-apply': true, 'vcs-repo': { identifier: 'network' } },
     )
+    await using supervised = supervise(server)
     const run = async (sha: string, ...wanted: string[]) => runOf(server, id, { sha, wanted })
     await run(first, 'applied')
 
+    const { data } = await server.api('GET', `/oauth-clients/${clientId}/vcs-repositories`)
+    const rotated = await server.api('POST', `/vcs-repositories/${data[0].id}/actions/rotate-webhook-secret`)
+    const { secret, 'webhook-url': url } = rotated.data.attributes
     const second = repository.commit({ 'main.tf': resource('network', 'a-second-value') }, 'Second')
-    await using supervised = supervise(server)
+    report(repository.directory, { url, secret }, { before: first, after: second })
     supervised.kill()
-    const found = await run(second, 'applied')
+    const pushed = await run(second, 'applied')
 
-    expect(found.attributes.message).toBe('Second')
-    const secret = key.privateKey.split('\n')[1] ?? ''
-    expect(server.output()).not.toContain(secret)
-    expect(await filesWith(server.dataDir, [secret])).toEqual([])
+    expect(pushed.attributes.message).toBe('Second')
+    const secrets = [secret, key.privateKey.split('\n')[1] ?? '']
+    expect(secrets.filter((text) => server.output().includes(text))).toEqual([])
+    expect(await filesWith(server.dataDir, secrets)).toEqual([])
   },
 )
+
+test.skipIf(!hasTerraform)('modules are fetched over ssh with the key of the workspace', async () => {
+  const server = await bootServer()
+  const { root } = await serveGit()
+  makeRepository(root, 'module').commit({ 'main.tf': resource('inner', 'a-value') })
+  const key = await makeSshKey()
+  const { port } = await serveSsh(root, { publicKey: key.publicKey, hostKey: await makeHostKey() })
+  const configuration = `module "inner" {\n  source = "git::ssh://git@127.0.0.1:${port}/module"\n}\n`
+  const workspace = await remoteWorkspace(server, { name: 'modules', configuration })
+  const start = async () => {
+    const id = await startRun(server, workspace)
+    return until(async () => {
+      const run = await readRun(server, id)
+      return ENDED.has(run.attributes.status) ? run : undefined
+    })
+  }
+
+  const without = await start()
+  const created = await server.api('POST', '/organizations/main/ssh-keys', {
+    data: { type: 'ssh-keys', attributes: { name: 'modules', value: key.privateKey } },
+  })
+  await server.api('PATCH', `/workspaces/${workspace.id}/relationships/ssh-key`, {
+    data: { type: 'workspaces', attributes: { id: created.data.id } },
+  })
+  const applied = await start()
+
+  expect([without.attributes.status, applied.attributes.status]).toEqual(['errored', 'applied'])
+  const secrets = [key.privateKey.split('\n')[1] ?? '']
+  expect(secrets.filter((text) => server.output().includes(text))).toEqual([])
+  expect(await filesWith(server.dataDir, secrets)).toEqual([])
+})

@@ -56,6 +56,7 @@ const EFFECTIVE = [
   'manage-teams',
   'manage-organization-access',
   'manage-agent-pools',
+  'manage-vcs-settings',
   'manage-policy-overrides',
   'access-secret-teams',
   'read-workspaces',

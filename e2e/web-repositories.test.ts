@@ -1,10 +1,14 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { USER } from '../agent/src/testing/git-server.ts'
 import { SHA, mona, push, repository } from '../server/src/vcs-hosts/gitea/testing/bodies.ts'
 import { startFakeHost } from '../server/src/vcs-hosts/testing/fake-host.ts'
 import { hasBrowser } from './browser.ts'
+import { IDENTIFIER, startGitea as startGit } from './gitea.ts'
+import { until } from './run-progress.ts'
 import type { BootedServer } from './server.ts'
+import { hasTerraform } from './terraform.ts'
 import {
   accessFaults,
   bootWebServer,
@@ -36,7 +40,6 @@ async function open(path: string, title: string) {
 /** Violations and overflow of the page as it is. */
 async function layoutFaults(shown = page) {
   const found = await accessFaults(shown)
-  if (process.env['SHOTS']) await shoot(shown) // SHOTS
   await shown.setViewportSize(PHONE)
   if ((await overflowOf(shown)) > 0) found.push('it is wider than a phone')
   await shown.setViewportSize({ width: 1440, height: 900 })
@@ -115,9 +118,9 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await page.getByRole('option', { name: 'acme/storage' }).waitFor()
     await page.getByPlaceholder('acme/network').fill('netw')
     await page.getByRole('option', { name: 'acme/network' }).click()
-    await page.getByLabel('Branch').fill('stable')
+    await page.getByRole('textbox', { name: 'Branch' }).fill('stable')
     await page.getByLabel('Only when files in directories change').check()
-    await page.getByLabel('Directories').fill('modules')
+    await page.getByRole('textbox', { name: 'Directories' }).fill('modules')
     const settings = await layoutFaults()
     await region(page, 'Repository').getByRole('button', { name: 'Save' }).click()
     await page.getByRole('link', { name: 'acme/network' }).waitFor()
@@ -162,12 +165,12 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     expect(connection).toMatch(/^oc-/)
     expect(JSON.stringify(await server.api('GET', `/oauth-clients/${connection}`))).not.toContain('gta_secret')
     expect(faults).toEqual([])
-  })
+  }, 300_000)
 
   test('a connection is replaced and deleted, and its workspaces lose their repository', async () => {
     await open('/connections', 'Connections')
     await page.getByRole('link', { name: 'Gitea and Forgejo' }).click()
-    await page.getByRole('link', { name: 'Settings', exact: true }).last().click()
+    await page.getByRole('navigation', { name: 'Connection' }).getByRole('link', { name: 'Settings' }).click()
     await page.getByLabel('Name (optional)').fill('Work')
     await region(page, 'General').getByRole('button', { name: 'Save' }).click()
     await page.getByRole('heading', { name: 'Work', level: 1 }).waitFor()
@@ -192,7 +195,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await button(page, 'Connect Any git server').click()
     await page.getByRole('heading', { name: 'Git server at git.example.com/srv', level: 1 }).waitFor()
     await openTab(page, server, 'network', '/settings/repository')
-    await page.getByLabel('Connection').selectOption({ index: 1 })
+    await page.getByLabel('Connection').selectOption({ label: 'Git server at git.example.com/srv' })
     await page.getByRole('textbox', { name: 'Repository' }).fill('acme/network.git')
     await region(page, 'Repository').getByRole('button', { name: 'Save' }).click()
     const url = await region(page, 'the webhook URL').textContent()
@@ -223,7 +226,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await button(page, 'New SSH key').first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('modules')
-    await dialog.getByLabel('Private key').fill('not a key')
+    await dialog.getByLabel('Private key').fill('ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGyYxm')
     await dialog.getByRole('button', { name: 'Create SSH key' }).click()
     const refusal = await dialog.getByRole('alert').textContent()
     await dialog.getByLabel('Private key').fill(KEY)
@@ -237,7 +240,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     const listed = await layoutFaults()
 
     await openTab(page, server, 'network', '/settings/repository')
-    await page.getByLabel('SSH key').selectOption({ label: 'shared modules' })
+    await page.getByRole('combobox', { name: 'SSH key' }).selectOption({ label: 'shared modules' })
     await region(page, 'SSH key').getByRole('button', { name: 'Save' }).click()
     await page.getByText('SSH key saved').waitFor()
     const { data: workspace } = await server.api('GET', '/organizations/main/workspaces/network')
@@ -247,7 +250,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await button(page, 'Delete shared modules').click()
     await page.getByRole('heading', { name: 'No SSH keys yet' }).waitFor()
 
-    expect(refusal).toContain('private key')
+    expect(refusal).toContain('it is a public key')
     expect(workspace.relationships['ssh-key'].data).not.toBeNull()
     expect([...empty, ...listed]).toEqual([])
     expect(faults).toEqual([])
@@ -264,12 +267,85 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await member.getByText('acme/network.git').first().waitFor()
     const buttons = await member.getByRole('button', { name: /Test|Actions for/ }).count()
     await member.goto(`${server.url}/app/main/connections/new`)
-    await member.getByText('requires the permission to manage VCS settings').waitFor()
+    await member.getByText('requires the permission to manage connections').waitFor()
 
     expect([mayCreate, buttons]).toEqual([0, 0])
     expect(await layoutFaults(member)).toEqual([])
     expect(memberFaults).toEqual([])
   })
+
+  test.skipIf(!hasTerraform)(
+    'a new workspace follows a repository, and a run says that its plan is the reviewed one',
+    async () => {
+      const gitea = await startGit()
+      const first = gitea.repository.commit(
+        { 'main.tf': 'resource "terraform_data" "network" {}\n' },
+        'Add the network',
+      )
+      await server.api('POST', '/organizations/main/oauth-clients', {
+        data: {
+          type: 'oauth-clients',
+          attributes: {
+            name: 'Team Gitea',
+            'service-provider': 'gitea',
+            'http-url': gitea.url,
+            'oauth-token-username': USER.username,
+            'oauth-token-string': USER.password,
+          },
+        },
+      })
+
+      await open('/workspaces?new=true', 'Workspaces')
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Connection').selectOption({ label: 'Team Gitea' })
+      await dialog.getByRole('button', { name: 'Select repository' }).click()
+      await page.getByPlaceholder('acme/network').fill(IDENTIFIER)
+      await page.getByRole('option', { name: IDENTIFIER }).click()
+      await dialog.getByLabel('Working directory').focus()
+      const form = await layoutFaults()
+      await dialog.getByLabel('Name', { exact: true }).fill('reviewed')
+      await dialog.getByRole('button', { name: 'Create workspace' }).click()
+      await dialog.getByText(`It follows ${IDENTIFIER}`).waitFor()
+      const id = await idOf('reviewed')
+      const runOf = async (message: string, status: string) =>
+        until(async () => {
+          const { data } = await server.api('GET', `/workspaces/${id}/runs`)
+          return data.find(
+            ({ attributes }: any) => attributes.message.startsWith(message) && attributes.status === status,
+          )
+        })
+      const network = await runOf('Add the network', 'planned')
+      await server.api('POST', `/runs/${network.id}/actions/apply`, {})
+      await runOf('Add the network', 'applied')
+      gitea.repository.git('checkout', '--quiet', '-b', 'database')
+      gitea.repository.commit({ 'database.tf': 'resource "terraform_data" "database" {}\n' }, 'Add a database')
+      gitea.repository.git('checkout', '--quiet', 'main')
+      await gitea.report('opened', 'database')
+      const plan = await runOf('Add a database', 'planned_and_finished')
+      gitea.repository.git('merge', '--quiet', '--no-ff', '--message', 'Merge the database', 'database')
+      const merge = gitea.repository.git('rev-parse', 'main')
+      const merged = { state: 'closed', merged: true, merge_commit_sha: merge, merged_at: '2026-11-20T10:20:33Z' }
+      await gitea.report('closed', 'database', merged)
+      await gitea.push(first)
+      const run = await runOf('Merge the database', 'planned')
+
+      await page.goto(`${server.url}/app/main/workspaces/reviewed/runs/${plan.id}`)
+      await page.getByText('via pull request #7').waitFor()
+      await page.getByRole('link', { name: '#7 Add a subnet for the database' }).waitFor()
+      const planned = await layoutFaults()
+      await page.goto(`${server.url}/app/main/workspaces/reviewed/runs/${run.id}`)
+      await page.getByText('As reviewed').waitFor()
+      await page.getByRole('link', { name: 'Reviewed run' }).waitFor()
+      const reviewed = await layoutFaults()
+      await openTab(page, server, 'reviewed', '/runs')
+      await page.getByText('push to main').first().waitFor()
+      const listed = await layoutFaults()
+
+      expect([form, planned, reviewed, listed].flat()).toEqual([])
+      expect(faults).toEqual([])
+    },
+    300_000,
+  )
 })
 
 async function idOf(name: string): Promise<string> {
@@ -284,22 +360,3 @@ const KEY = `-----BEGIN OPENSSH PRIVATE KEY-----
 b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW
 QyNTUxOQAAACBsmMZhwrHzSBRUQRtWNDaVTBx4JSxHeS1Yy8MvVpCZcA==
 -----END OPENSSH PRIVATE KEY-----`
-
-let shots = 0 // SHOTS
-async function shoot(shown: Page) {
-  // SHOTS
-  for (const [theme, width] of [
-    ['light', 1280],
-    ['dark', 1280],
-    ['light', 390],
-  ] as const) {
-    // SHOTS
-    await shown.setViewportSize({ width, height: 900 }) // SHOTS
-    await shown.evaluate(`document.documentElement.dataset.theme = '${theme}'`) // SHOTS
-    await shown.screenshot({
-      path: `${process.env['SHOTS']}/${String(shots).padStart(2, '0')}-${width}-${theme}.png`,
-      fullPage: true,
-    }) // SHOTS
-  } // SHOTS
-  shots += 1 // SHOTS
-} // SHOTS

@@ -187,8 +187,10 @@ export const vcsRepoCheckSchema = resource('vcs-repo-check', {
   attributes: { exists: z.boolean(), identifier: z.string() },
 })
 
-/** A directory of a repository; its id is the path. */
-export const vcsTreeSchema = resource('vcs-tree', {})
+/** A directory of a repository. */
+export const vcsTreeSchema = resource('vcs-tree', {
+  attributes: { path: z.string().describe('our own: the same as the id') },
+})
 
 export const githubAppInstallationSchema = resource('github-app-installations', {
   attributes: {
@@ -197,7 +199,23 @@ export const githubAppInstallationSchema = resource('github-app-installations', 
     'icon-url': nullable.string,
     'installation-type': nullable.string,
     'installation-url': nullable.string,
+    'status-message': nullable.string.describe('our own: why GitHub refuses the installation'),
   },
+})
+export type GithubAppInstallationResource = Written<typeof githubAppInstallationSchema>
+
+/** A repository that an installation may read, for choosing one. */
+export const githubAppRepoSchema = resource('github-app-repos', {
+  attributes: {
+    name: nullable.string,
+    identifier: nullable.string,
+    'installation-id': nullable.string,
+    private: z.null().describe('always null'),
+  },
+})
+export const githubAppReposSchema = z.strictObject({
+  data: z.array(githubAppRepoSchema),
+  meta: z.strictObject({ 'next-page': z.int().nullable() }),
 })
 
 /** The repository of a workspace: null removes it, absent members keep their values. */

@@ -129,7 +129,9 @@ export const organizationSchema = resource('organizations', {
     'allow-force-delete-workspaces': z.boolean(),
     'send-passing-statuses-for-untriggered-speculative-plans': stored,
     'aggregated-commit-status-enabled': stored,
-    'speculative-plan-management-enabled': stored,
+    'speculative-plan-management-enabled': z
+      .boolean()
+      .describe('whether plans of outdated commits of pull requests are canceled'),
     'fair-run-queuing-enabled': z.boolean().describe('always true'),
     'saml-enabled': z.boolean().describe('always false: single sign-on is configured for the whole server'),
     'owners-team-saml-role-id': z.string().nullable(),

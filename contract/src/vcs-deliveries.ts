@@ -69,14 +69,3 @@ export const vcsDecisionSchema = resource('vcs-decisions', {
   relationships: { delivery: hasOne('vcs-deliveries'), workspace: hasOne('workspaces'), run: hasOne('runs') },
 })
 export type VcsDecisionResource = Written<typeof vcsDecisionSchema>
-
-export const vcsEventSchema = resource('vcs-events', {
-  attributes: {
-    'created-at': timestamp,
-    level: z.enum(['info', 'error']),
-    message: nullable.string,
-    'organization-id': z.int().optional().describe('never present: organizations have no numbers here'),
-    'suggested-action': nullable.string,
-  },
-  relationships: { 'oauth-client': hasOne('oauth-clients'), 'oauth-token': hasOne('oauth-tokens') },
-})

@@ -144,6 +144,10 @@ export const SETTINGS = {
     doc: 'whether the serial and lineage of a new state version must equal those inside the raw state',
   },
   runTaskTimeout: { schema: milliseconds.default(600_000), doc: "time for a run task's callback, in ms" },
+  pollingInterval: {
+    schema: wholeNumber(60, 86_400).default(60),
+    doc: 'time between polls of a repository without webhooks, or of a connection with `polling-enabled`, in s',
+  },
   planTimeout: { schema: milliseconds.default(7_200_000), doc: 'time limit of a plan, in ms' },
   applyTimeout: { schema: milliseconds.default(86_400_000), doc: 'time limit of an apply, in ms' },
   triggerDelay: {

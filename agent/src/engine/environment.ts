@@ -90,7 +90,10 @@ function gitOverSsh({ sshKey }: AgentJob, directory: RunDirectory): Record<strin
     `UserKnownHostsFile="${knownHosts}"`,
   ]
   const args = ['-F', '/dev/null', '-i', directory.sshKey, ...options.flatMap((option) => ['-o', option])]
-  return { GIT_SSH_COMMAND: `ssh ${args.map((text) => `'${text.replaceAll("'", `'\\''`)}'`).join(' ')}` }
+  const ssh = `ssh ${args.map((text) => `'${text.replaceAll("'", `'\\''`)}'`).join(' ')}`
+  // ssh requires a user with a name. A user reserved for a run has none; in a user namespace it is root, with no more access.
+  const named = '$(id -un > /dev/null 2>&1 || echo unshare --user --map-root-user)'
+  return { GIT_SSH_COMMAND: `${named} ${ssh}`, GIT_SSH_VARIANT: 'ssh' }
 }
 
 function isRefused(key: string, controls: Record<string, string>): boolean {

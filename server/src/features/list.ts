@@ -35,6 +35,7 @@ import { fetchCommitJobs } from './repositories/git/fetch-commit.ts'
 import { fetchTipJobs, fetchTipReactions } from './repositories/git/fetch-tip.ts'
 import { firstRunJobs, firstRunReactions } from './repositories/git/first-run.ts'
 import { hostRepositoryRoutes } from './repositories/host-repositories/routes.ts'
+import { pollingJobs } from './repositories/polling/jobs.ts'
 import { reviewedPlanJobs, reviewedPlanReactions } from './repositories/reviewed-plans/jobs.ts'
 import { reviewedPlanRoutes } from './repositories/reviewed-plans/routes.ts'
 import { vcsEventJobs, vcsEventRoutes } from './repositories/vcs-events/routes.ts'
@@ -84,6 +85,7 @@ import { taskRequestReactions } from './tasks/task-requests/service.ts'
 import { taskResultJobs } from './tasks/task-results/jobs.ts'
 import { taskResultLoaders, taskResultRoutes } from './tasks/task-results/routes.ts'
 import { workspaceTaskLoaders, workspaceTaskRoutes } from './tasks/workspace-tasks/routes.ts'
+import { githubAppInstallationRoutes } from './vcs/github-app-installations/routes.ts'
 import { oauthClientLoaders, oauthClientRoutes, oauthTokenRoutes } from './vcs/oauth-clients/routes.ts'
 import { sshKeyRoutes } from './vcs/ssh-keys/routes.ts'
 import { teamAccessRoutes } from './workspaces/team-access/routes.ts'
@@ -119,6 +121,7 @@ export const ROUTES: readonly Routes[] = [
   workspaces.consumerRoutes,
   dataRetentionRoutes,
   gitRequestRoutes,
+  githubAppInstallationRoutes,
   hostRepositoryRoutes,
   memberships.membershipRoutes,
   invitationRoutes,
@@ -238,6 +241,7 @@ export const JOBS: readonly JobHandler[] = [
   ...oauthJobs,
   ...passwordResetJobs,
   ...planJobs,
+  ...pollingJobs,
   ...reviewedPlanJobs,
   ...runJobs,
   ...runTriggerJobs,

@@ -3,7 +3,17 @@ import { ForbiddenAddressError } from './connect.ts'
 const CLOSED = 'the connection was closed before a response arrived'
 const TIMED_OUT = 'the connection timed out'
 const NO_TLS = 'the host does not use TLS on this port: use its TLS port, or an http URL'
-const UNKNOWN_AUTHORITY = 'the certificate was issued by an unknown authority: set the ca-certificate of the task'
+const UNKNOWN_AUTHORITY = 'the certificate was issued by an unknown authority'
+
+/** How a user makes a certificate trusted: for run tasks, and for all other requests. */
+export const TASK_TRUST = 'set the ca-certificate of the task'
+const TRUST = 'trust its authority with NODE_EXTRA_CA_CERTS'
+const UNTRUSTED: ReadonlySet<string | undefined> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])
 
 /** Error codes of the system, the TLS library and the HTTP client. */
 const REASONS: Record<string, string> = {
@@ -18,7 +28,7 @@ const REASONS: Record<string, string> = {
   ETIMEDOUT: TIMED_OUT,
   UND_ERR_CONNECT_TIMEOUT: TIMED_OUT,
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the response are too large',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed: set the ca-certificate of the task',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
@@ -28,13 +38,14 @@ const REASONS: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
 }
 
-/** The reason why a request failed, for the user. */
-export function failureReason(error: unknown): string {
+/** The reason why a request failed, for the user; `trust` says how to have a certificate trusted. */
+export function failureReason(error: unknown, trust: string = TRUST): string {
   const cause = innermostError(error)
   if (cause instanceof ForbiddenAddressError) return cause.message
   if (!(cause instanceof Error)) return String(cause)
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined
-  if (code !== undefined && code in REASONS) return `${REASONS[code]} (${code})`
+  const advice = UNTRUSTED.has(code) ? `: ${trust}` : ''
+  if (code !== undefined && code in REASONS) return `${REASONS[code]}${advice} (${code})`
   if (cause.name === 'HTTPParserError') return `the response is not HTTP (${cause.message})`
   if (code?.startsWith('ERR_SSL')) return `the TLS handshake failed: ${tlsReason(cause)} (${code})`
   return code === undefined ? cause.message : `${cause.message} (${code})`

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { type Dispatcher, EnvHttpProxyAgent } from 'undici'
 import { type AddressRule, addressProblem, unbracketed, urlProblem } from './addresses.ts'
 import { ForbiddenAddressError, type Resolve, allowedAddresses, guardedConnector } from './connect.ts'
-import { failureReason, innermostError } from './failure.ts'
+import { TASK_TRUST, failureReason, innermostError } from './failure.ts'
 import type { LoopbackServer } from './loopback-server.ts'
 
 export type OutboundRequest = {
@@ -101,7 +101,7 @@ export function createOutbound(options: OutboundOptions) {
 
   async function exchange(
     { url, headers, body, timeoutMs, ca, signal }: Omit<OutboundRequest, 'body'> & { body: Buffer | string | null },
-    { method, maxBytes }: { method: Method; maxBytes: number },
+    { method, maxBytes, trust }: { method: Method; maxBytes: number; trust?: string },
   ): Promise<Exchange> {
     const startedAt = Date.now()
     const started = performance.now()
@@ -129,7 +129,7 @@ export function createOutbound(options: OutboundOptions) {
         if (isForbidden(error) && options.allowPrivate && !isPrivate) return send(true)
         if (signal?.aborted) return { ...measure(), error: 'the server was stopped before it received a response' }
         if (timeout.aborted) return { ...measure(), error: `no response within ${timeoutMs / 1000} s` }
-        return { ...measure(), error: failureReason(error) }
+        return { ...measure(), error: failureReason(error, trust) }
       }
     }
     // A proxy would also connect to a private address in the URL. Responses of this server reveal nothing about its network.
@@ -141,7 +141,8 @@ export function createOutbound(options: OutboundOptions) {
     problem: (url: string) => (options.loopbackServer?.receiverAt(url) ? undefined : urlProblem(url, options)),
 
     /** Sends a POST request without following redirects. Never throws. */
-    post: async (request: OutboundRequest) => exchange(request, { method: 'POST', maxBytes: MAX_BODY_BYTES }),
+    post: async (request: OutboundRequest) =>
+      exchange(request, { method: 'POST', maxBytes: MAX_BODY_BYTES, trust: TASK_TRUST }),
 
     /** As the global `fetch`, for documents. Follows no redirects, and throws an `OutboundError` for the user. */
     async fetch(

@@ -135,6 +135,12 @@ test('a host that is down for a while says until when', async () => {
   await expect(requestJson(host, input)).rejects.toMatchObject({ kind: 'unavailable', retryAfterMs: 30_000 })
 })
 
+test('a short secret is hidden as a word, and does not mangle others', async () => {
+  const { host, input } = await setUp({ status: 400, body: { message: 'not e, but the' } })
+
+  await expect(requestJson(host, { ...input, secrets: ['e'] })).rejects.toThrow('(not ***, but the)')
+})
+
 test('messages of the host never show the token or the secret of a webhook', async () => {
   const { host, input } = await setUp({ status: 400, body: { message: 'the-token, s3cret' } })
 

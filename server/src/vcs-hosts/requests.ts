@@ -182,9 +182,17 @@ type Fail = (kind: HostError['kind'], reason: string, options?: ConstructorParam
 function failures({ name, connection }: ApiHost, { task, secrets = [] }: Task): Fail {
   return (kind, reason, options) => {
     const hidden = [connection.token ?? '', ...secrets].filter((value) => value !== '')
-    const text = hidden.reduce((shown, value) => shown.replaceAll(value, '***'), reason)
+    const text = hidden.reduce(withoutSecret, reason)
     return new HostError(kind, `could not ${task}: ${name} (${new URL(connection.apiUrl).host}) ${text}`, options)
   }
+}
+
+/** Below it, only whole words are hidden: a short token is part of other words. */
+const MIN_SECRET_LENGTH = 8
+
+function withoutSecret(text: string, secret: string) {
+  if (secret.length >= MIN_SECRET_LENGTH) return text.replaceAll(secret, '***')
+  return text.replaceAll(/[^\s"'(),:;]+/g, (word) => (word === secret ? '***' : word))
 }
 
 function statusError(fail: Fail, { status, headers }: Response, detail: string): HostError {

@@ -21,6 +21,12 @@ export const repositorySchema = z.looseObject({
 /** The part of `repository` that every event has, even one that is ignored. */
 export const anyHookSchema = z.looseObject({ repository: z.looseObject({ full_name: z.string() }).optional() })
 
+/** Webhooks of a GitHub App name the installation. */
+export const appHookSchema = z.looseObject({
+  action: z.string().optional(),
+  installation: z.looseObject({ id: z.int() }).optional(),
+})
+
 export const pullRequestSchema = z.looseObject({
   number: z.int(),
   title: z.string(),

@@ -2,6 +2,7 @@ import { headerOf, isNoCommit, isSignedBody, parseBody, parseRef } from '../bodi
 import type { HostWebhooks, ParsedWebhook, PullRequest, PullRequestEvent, Sender, WebhookRequest } from '../host.ts'
 import {
   anyHookSchema,
+  appHookSchema,
   type GithubAccount,
   type GithubPullRequest,
   type GithubPush,
@@ -37,6 +38,13 @@ export const githubWebhooks: HostWebhooks = {
     const ignored = event === 'ping' ? 'the webhook was created' : `the event "${event.slice(0, 50)}" starts no runs`
     return { identifier, ignored }
   },
+}
+
+/** The installation of a webhook of a GitHub App, and what happened to it, if that is what the webhook reports. */
+export function parseAppWebhook(request: WebhookRequest): { installationId: number | undefined; change?: string } {
+  const { installation, action } = parseBody(appHookSchema, request)
+  const isAboutInstallation = headerOf(request, 'x-github-event') === 'installation'
+  return { installationId: installation?.id, ...(isAboutInstallation && action !== undefined && { change: action }) }
 }
 
 function parsePush(request: WebhookRequest): ParsedWebhook {

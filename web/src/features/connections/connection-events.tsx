@@ -16,7 +16,7 @@ export function ConnectionEvents({ organization, connectionId }: { organization:
       <EmptyState
         icon={ListChecks}
         title="No events"
-        text="Refused tokens, webhooks that could not be created and limits of the host are listed here for 30 days."
+        text="Refused tokens, webhooks that could not be created and limits of the host in the last 10 days are listed here."
       />
     )
   return (

@@ -2,6 +2,7 @@ import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { CODE_INPUT, CheckField, RadioField, SelectField, TextArea, TextField } from '../../components/form.tsx'
 import { ExternalLink } from '../../components/links.tsx'
+import { capitalized } from '../../components/numbers.ts'
 import { errorAt, type useDraft } from '../../components/settings-form.tsx'
 import { useAgentPools } from '../workspaces/new-workspace.ts'
 import type { ConnectionValues } from './connection-form.ts'
@@ -67,7 +68,11 @@ function TokenFields({ provider, httpUrl, draft, isReplacement }: Required<Acces
         type="password"
         hint={
           <>
-            {page === undefined ? `A ${token.name}` : <ExternalLink href={page}>Create a {token.name}</ExternalLink>}
+            {page === undefined ? (
+              capitalized(token.name)
+            ) : (
+              <ExternalLink href={page}>Create {token.name}</ExternalLink>
+            )}
             {token.permits.length > 0 && (
               <>
                 {' with '}
@@ -167,7 +172,9 @@ export function ReportingFields({ provider, draft }: { provider: ServiceProvider
         hint={
           <>
             For hosts that can’t reach this server: it asks for new commits instead of waiting for webhooks.{' '}
-            <DocsLink page="repositories">Repositories</DocsLink>
+            <DocsLink page="repositories" anchor="hosts-that-cannot-reach-the-server">
+              How it works
+            </DocsLink>
           </>
         }
         {...draft.check('polling')}

@@ -1,5 +1,6 @@
 import { SERVICE_PROVIDERS, type ServiceProvider, createOAuthClientBody } from '@groundstate/contract/oauth-clients'
 import { expect, test } from 'vitest'
+import { documentOfPage } from '../documentation/documents.ts'
 import { NEW_CONNECTION, newConnectionBody } from './connection-form.ts'
 import { PROVIDERS, connectionName, hostPage } from './providers.ts'
 
@@ -21,6 +22,10 @@ test.each(Object.keys(SERVICE_PROVIDERS) as ServiceProvider[])('the server accep
   expect(attributes['oauth-token-username']).toBe(PROVIDERS[provider].username === undefined ? undefined : 'deploy')
   expect(attributes['http-url']).toBe(PROVIDERS[provider].address === null ? undefined : 'https://git.example.com')
   expect(attributes.key).toBeUndefined()
+})
+
+test('each host has a guide', () => {
+  expect(Object.values(PROVIDERS).filter(({ guide }) => documentOfPage(guide) === undefined)).toEqual([])
 })
 
 test('only the credentials of the chosen way are sent', () => {

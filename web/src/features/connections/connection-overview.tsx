@@ -26,23 +26,17 @@ export function ConnectionOverview({ organization, shown, mayManage }: OverviewP
   )
 }
 
-/** The path that starts the authorization in a browser; undefined for other ways of access. */
-function authorizationPath({ connection: { attributes } }: ShownConnection) {
-  if (attributes['connect-path'] !== null && attributes.key !== null) return attributes['connect-path']
-  return attributes.key === null ? undefined : `/auth/${attributes.uuid}`
-}
-
 /** What keeps the connection from working, and what to do. */
 function Problem({ organization, shown, mayManage }: OverviewProps) {
   const { connection } = shown
   const { status, 'status-message': message, 'blocked-until': blockedUntil } = connection.attributes
   const { text } = PROVIDERS[connection.attributes['service-provider']]
   const isLimited = useIsLimited(connection)
-  const path = authorizationPath(shown)
+  const path = connection.attributes['connect-path']
   if (status === 'pending')
     return (
       <Notice tone="warn">
-        {path === undefined
+        {path === null
           ? 'The connection has no token. Add one in its settings.'
           : `One step is left: register the callback URL below with ${text}, then connect.`}
       </Notice>
@@ -51,7 +45,7 @@ function Problem({ organization, shown, mayManage }: OverviewProps) {
     return (
       <Notice tone="bad">
         {message ?? `${text} refuses the token.`} Until then no push starts a run.{' '}
-        {mayManage && path === undefined && (
+        {mayManage && path === null && (
           <TargetLink
             leadsTo={{
               to: '/app/$organization/connections/$connection',
@@ -80,7 +74,8 @@ function Access({ organization, shown, mayManage }: OverviewProps) {
   const test = useTestConnection(connection.id)
   const poolId = relationships['agent-pool'].data?.id
   const pool = useAgentPools(organization).data?.find(({ id }) => id === poolId)
-  const path = authorizationPath(shown)
+  const path = attributes['connect-path']
+  const isOAuth = attributes.key !== null
   const count = attributes['affected-workspaces-count'] ?? 0
   const isPending = attributes.status === 'pending'
   return (
@@ -96,7 +91,7 @@ function Access({ organization, shown, mayManage }: OverviewProps) {
               reason={isPending ? 'it has no token yet' : undefined}
               onClick={() => test.mutate()}
             />
-            {path !== undefined && attributes.status !== 'connected' && (
+            {path !== null && attributes.key !== null && (
               <a href={serverPath(path)} className={buttonClass({ kind: 'primary' })}>
                 <LogIn size={16} />
                 {isPending ? 'Connect' : 'Connect again'}
@@ -116,13 +111,9 @@ function Access({ organization, shown, mayManage }: OverviewProps) {
             ['User', token?.attributes['service-provider-user']],
             [
               'Through',
-              path !== undefined
-                ? 'OAuth application'
-                : attributes['http-url']?.startsWith('ssh:')
-                  ? 'SSH key'
-                  : 'Access token',
+              isOAuth ? 'OAuth application' : attributes['http-url']?.startsWith('ssh:') ? 'SSH key' : 'Access token',
             ],
-            ['SSH key', token?.attributes['has-ssh-key'] && path !== undefined ? 'set, for submodules' : undefined],
+            ['SSH key', token?.attributes['has-ssh-key'] && isOAuth ? 'set, for submodules' : undefined],
             [
               'API',
               attributes['api-url'] !== attributes['http-url'] ? (
@@ -145,7 +136,7 @@ function Access({ organization, shown, mayManage }: OverviewProps) {
             ['Created', exactTime(attributes['created-at'])],
           ]}
         />
-        {path !== undefined && mayManage && attributes['callback-url'] !== null && (
+        {isOAuth && mayManage && attributes['callback-url'] !== null && (
           <div>
             <p className="mb-1 font-medium">Callback URL</p>
             <CodeBlock label="the callback URL" code={attributes['callback-url']} />

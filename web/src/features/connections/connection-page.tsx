@@ -41,10 +41,12 @@ function OpenConnection({ shown }: { shown: ShownConnection }) {
       documentTitle={`${name} · ${TABS[open].toLowerCase()}`}
       badge={<ConnectionStatus connection={connection} isBadge />}
       about={
-        <>
-          {PROVIDERS[attributes['service-provider']].text} at{' '}
-          <span className="font-mono text-[0.9285em] break-all">{attributes['http-url']}</span>
-        </>
+        attributes.name !== null && (
+          <>
+            {PROVIDERS[attributes['service-provider']].text} at{' '}
+            <span className="font-mono text-[0.9285em] break-all">{attributes['http-url']}</span>
+          </>
+        )
       }
       actions={<CopyCurl path={paths[open]} />}
     >

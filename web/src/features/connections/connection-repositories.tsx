@@ -69,7 +69,7 @@ function RepositoryRow({ connection, repository, mayManage }: RowProps) {
   const name = attributes['display-identifier']
   const isOurs = PROVIDERS[connection.attributes['service-provider']].createsWebhooks
   const url = attributes['webhook-url']
-  const needsHand = status === 'by-hand' || (status === 'failed' && isOurs)
+  const needsHand = status === 'by-hand' || status === 'failed'
   return (
     <li className="space-y-2 px-4 py-2.5">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
@@ -149,7 +149,7 @@ function HookExample() {
         <p className="text-dim">
           A hook sends each push to the webhook URL, signed with its secret: create one with <i>New webhook secret</i>.
           Without a hook, turn on <i>Poll for changes</i> in the settings.{' '}
-          <DocsLink page="repositories">Repositories</DocsLink>
+          <DocsLink page="git">Any git server</DocsLink>
         </p>
         <CodeBlock label="the post-receive hook" code={POST_RECEIVE} />
       </div>

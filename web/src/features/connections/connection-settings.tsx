@@ -25,7 +25,7 @@ export function ConnectionSettings({ organization, shown, mayManage }: SettingsP
   if (!mayManage)
     return (
       <Card title="Settings">
-        <p className="text-dim">Changing them requires the permission to manage VCS settings.</p>
+        <p className="text-dim">Changing them requires the permission to manage connections.</p>
       </Card>
     )
   return (

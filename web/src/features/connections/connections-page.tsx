@@ -12,6 +12,7 @@ import { RelativeTime } from '../../components/time.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { ConnectionStatus } from './connection-status.tsx'
 import { type Connection, useConnections } from './connections.ts'
+import { InstallationsCard } from './installations-card.tsx'
 import { PROVIDERS, connectionName } from './providers.ts'
 
 const route = getRouteApi('/frame/app/$organization/connections')
@@ -50,12 +51,15 @@ export function ConnectionsPage() {
             Connect GitHub, GitLab, Bitbucket, Azure DevOps, Gitea or any git server, then choose the repository of a
             workspace in its settings. <DocsLink page="repositories">Repositories</DocsLink>
           </p>
-          {!mayManage && <p>Connecting a host requires the permission to manage VCS settings: ask an owner.</p>}
+          {!mayManage && <p>Connecting a host requires the permission to manage connections: ask an owner.</p>}
         </EmptyState>
       )}
       {data && data.data.length > 0 && (
         <Table label={`Connections of ${organization}`} rows={data.data} columns={columnsOf(organization)} />
       )}
+      <div className="mt-4 empty:hidden">
+        <InstallationsCard organization={organization} mayManage={mayManage} />
+      </div>
       <Pager
         pagination={data?.meta.pagination}
         onPage={(page) => void navigate({ search: { page: page === 1 ? undefined : page } })}

@@ -1,19 +1,22 @@
 import type {
   CreateOAuthClient,
+  ServiceProvider,
   UpdateOAuthClient,
   connectionTestSchema,
+  githubAppInstallationSchema,
   oauthClientSchema,
   oauthTokenSchema,
 } from '@groundstate/contract/oauth-clients'
 import type { projectSchema } from '@groundstate/contract/projects'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
-import type { vcsEventSchema } from '@groundstate/contract/vcs-deliveries'
+import type { vcsEventSchema } from '@groundstate/contract/vcs-events'
 import type { vcsRepositorySchema, webhookSecretSchema } from '@groundstate/contract/vcs-repositories'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { get, getData, queryString, request } from '../../api/client.ts'
 import { includedOf, invalidate, keepWithin, useChange } from '../../api/queries.ts'
 import type { Choice } from '../../components/picker.tsx'
+import { connectionName } from './providers.ts'
 
 export type Connection = Wire<typeof oauthClientSchema>
 export type VcsRepository = Wire<typeof vcsRepositorySchema>
@@ -138,8 +141,53 @@ export function useVcsEvents(organization: string, connectionId: string, page: n
   })
 }
 
-/** Connections that workspaces of the project may use, with the token that names each in a workspace's repository. */
+/** What a workspace's repository names as its connection: a token, or an installation of the GitHub App. */
+export type UsableConnection = {
+  id: string
+  /** The id of the token's connection; undefined for an installation. */
+  clientId: string | undefined
+  name: string
+  provider: ServiceProvider
+  /** Why the host refuses it. */
+  problem: string | undefined
+}
+
+/** Connections that workspaces of the project may use. */
 export function useUsableConnections(organization: string, projectId: string | undefined) {
+  const clients = useTokenConnections(organization, projectId)
+  const installations = useInstallations(organization)
+  const { data, error } = clients
+  return {
+    data: data && [
+      ...data,
+      ...(installations.data ?? []).map(({ id, attributes }) => ({
+        id,
+        clientId: undefined,
+        name: `GitHub App in ${attributes.name ?? id}`,
+        provider: 'github' as const,
+        problem: attributes['status-message'] ?? undefined,
+      })),
+    ],
+    error,
+    refetch: clients.refetch,
+  }
+}
+
+export type Installation = Wire<typeof githubAppInstallationSchema>
+
+/** The installations of the GitHub App that are linked to the organization. */
+export function useInstallations(organization: string) {
+  return useQuery({
+    queryKey: ['github-app-installations', organization],
+    queryFn: async ({ signal }) =>
+      getData<PageOnWire<typeof githubAppInstallationSchema>>(
+        `/organizations/${organization}/github-app-installations?page[size]=100`,
+        signal,
+      ),
+  })
+}
+
+function useTokenConnections(organization: string, projectId: string | undefined) {
   return useQuery({
     queryKey: [CONNECTIONS, organization, 'usable'],
     queryFn: async ({ signal }) =>
@@ -153,11 +201,28 @@ export function useUsableConnections(organization: string, projectId: string | u
         const isOpen =
           connection.attributes['organization-scoped'] || projects.data.some((project) => project.id === projectId)
         const tokenId = tokens.data.at(-1)?.id
-        return isOpen && tokenId !== undefined ? [{ connection, tokenId }] : []
+        if (!isOpen || tokenId === undefined) return []
+        const { status, 'status-message': message, 'service-provider': provider } = connection.attributes
+        const problem = status === 'failed' ? (message ?? 'The host refuses the token of the connection.') : undefined
+        return [{ id: tokenId, clientId: connection.id, name: connectionName(connection), provider, problem }]
       }),
   })
 }
-export type UsableConnection = NonNullable<ReturnType<typeof useUsableConnections>['data']>[number]
+
+/** The default branch of a repository in use, once the host has been asked. */
+export function useDefaultBranch(clientId: string | undefined, identifier: string) {
+  return useQuery({
+    queryKey: [CONNECTIONS, clientId, 'repositories', 'default branches'],
+    enabled: clientId !== undefined && identifier !== '',
+    queryFn: async ({ signal }) =>
+      getData<PageOnWire<typeof vcsRepositorySchema>>(
+        `/oauth-clients/${clientId}/vcs-repositories?page[size]=100`,
+        signal,
+      ),
+    select: (repositories) =>
+      repositories.find(({ attributes }) => attributes.identifier === identifier)?.attributes['default-branch'],
+  }).data
+}
 
 /** A picker's search for repositories of a connection. */
 export function findConnectionRepositories(id: string) {

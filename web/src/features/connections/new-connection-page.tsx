@@ -6,7 +6,7 @@ import { Card } from '../../components/card.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { NotFoundPage, Skeleton } from '../../components/feedback.tsx'
 import { CODE_INPUT, FormErrors, TextField } from '../../components/form.tsx'
-import { ListLink, useGo } from '../../components/links.tsx'
+import { ListLink, TargetLink, useGo } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { useDraft } from '../../components/settings-form.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
@@ -22,6 +22,7 @@ import {
 } from './connection-fields.tsx'
 import { NEW_CONNECTION, newConnectionBody } from './connection-form.ts'
 import { useCreateConnection } from './connections.ts'
+import { appPath } from './installations-card.tsx'
 import { OFFERED, PROVIDERS } from './providers.ts'
 
 const route = getRouteApi('/frame/app/$organization/connections/new')
@@ -39,8 +40,8 @@ export function NewConnectionPage() {
   if (!permissions['can-update-oauth'])
     return (
       <NotFoundPage title="You can’t connect hosts">
-        Connecting a host requires the permission to manage VCS settings: an owner of {organization} can grant it to
-        your team.{' '}
+        Connecting a host requires the permission to manage connections: an owner of {organization} can grant it to your
+        team.{' '}
         <ListLink list="connections" className="text-accent underline">
           All connections
         </ListLink>
@@ -111,8 +112,27 @@ function ConnectionForm({ organization, provider }: { organization: string; prov
   }
   return (
     <form ref={form} noValidate onSubmit={submit} className="space-y-4">
-      <Card title={text}>
+      <Card
+        title={text}
+        actions={
+          <TargetLink
+            leadsTo={{ to: '/docs/$page', params: { page: PROVIDERS[provider].guide } }}
+            className="text-accent underline"
+          >
+            Guide
+          </TargetLink>
+        }
+      >
         <div className="max-w-xl space-y-4">
+          {provider === 'github' && (
+            <p className="text-dim">
+              If this server has a GitHub App, you can{' '}
+              <a href={appPath(organization)} className="text-accent underline">
+                install it on GitHub
+              </a>{' '}
+              instead: it belongs to no person. <DocsLink page="github-app">GitHub App</DocsLink>
+            </p>
+          )}
           {address !== null && (
             <TextField
               label="Address"

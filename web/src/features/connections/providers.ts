@@ -14,13 +14,15 @@ type Provider = {
   ways: readonly AccessWay[]
   /** An example of the address that the user has to enter; null if there is only one. */
   address: string | null
-  /** What the token is called on the host, and what it has to permit there. */
+  /** What the token is called on the host, with an article, and what it has to permit there. */
   token: { name: string; permits: readonly string[]; note?: string; path: string | null }
   /** What the host calls the user of the token, where it needs one. */
   username?: string
   oauth?: { path: string; scopes?: string }
   /** What identifies a repository. */
   identifier: string
+  /** The page of the documentation. */
+  guide: string
   /** Created by this server through the API. */
   createsWebhooks: boolean
 }
@@ -30,13 +32,14 @@ const GITHUB: Provider = {
   ways: ['token', 'oauth'],
   address: null,
   token: {
-    name: 'personal access token',
+    name: 'a personal access token',
     permits: ['repo', 'admin:repo_hook', 'read:org'],
     note: 'A fine-grained token needs Contents and Metadata (read), and Webhooks, Commit statuses and Pull requests (read and write).',
     path: '/settings/tokens/new?description=Groundstate&scopes=repo,admin:repo_hook,read:org',
   },
   oauth: { path: '/settings/applications/new' },
   identifier: 'acme/network',
+  guide: 'github',
   createsWebhooks: true,
 }
 const GITLAB: Provider = {
@@ -44,13 +47,14 @@ const GITLAB: Provider = {
   ways: ['token', 'oauth'],
   address: null,
   token: {
-    name: 'access token',
+    name: 'an access token',
     permits: ['api'],
     note: 'Its user needs the role Maintainer, to create webhooks.',
     path: '/-/user_settings/personal_access_tokens?name=Groundstate&scopes=api',
   },
   oauth: { path: '/-/user_settings/applications', scopes: 'api' },
   identifier: 'acme/platform/network',
+  guide: 'gitlab',
   createsWebhooks: true,
 }
 const GITLAB_SELF_MANAGED: Provider = { ...GITLAB, text: 'GitLab self-managed', address: 'https://gitlab.example.com' }
@@ -59,13 +63,14 @@ const BITBUCKET_DATA_CENTER: Provider = {
   ways: ['token'],
   address: 'https://bitbucket.example.com',
   token: {
-    name: 'HTTP access token',
+    name: 'an HTTP access token',
     permits: ['Repository admin'],
     note: 'Administration of the repository is needed to create webhooks.',
     path: '/plugins/servlet/access-tokens/manage',
   },
   username: 'Username',
   identifier: 'ACME/network',
+  guide: 'bitbucket-data-center',
   createsWebhooks: true,
 }
 const AZURE_DEVOPS: Provider = {
@@ -73,12 +78,13 @@ const AZURE_DEVOPS: Provider = {
   ways: ['token'],
   address: null,
   token: {
-    name: 'personal access token',
+    name: 'a personal access token',
     permits: ['Code (read & write)', 'Code (status)', 'Project and team (read)'],
     note: 'Its user has to be an administrator of the project, to create service hooks.',
     path: null,
   },
   identifier: 'acme/platform/_git/network',
+  guide: 'azure-devops',
   createsWebhooks: true,
 }
 
@@ -94,7 +100,7 @@ export const PROVIDERS: Readonly<Record<ServiceProvider, Provider>> = {
     ways: ['token', 'oauth'],
     address: null,
     token: {
-      name: 'API token with scopes',
+      name: 'an API token with scopes',
       permits: [
         'read:user:bitbucket',
         'read:workspace:bitbucket',
@@ -112,6 +118,7 @@ export const PROVIDERS: Readonly<Record<ServiceProvider, Provider>> = {
     username: 'Email of the token’s user',
     oauth: { path: '/account/settings', scopes: 'Account, Repositories, Pull requests and Webhooks' },
     identifier: 'acme/network',
+    guide: 'bitbucket-cloud',
     createsWebhooks: true,
   },
   bitbucket_server: BITBUCKET_DATA_CENTER,
@@ -129,22 +136,24 @@ export const PROVIDERS: Readonly<Record<ServiceProvider, Provider>> = {
     ways: ['token', 'oauth'],
     address: 'https://gitea.example.com',
     token: {
-      name: 'access token',
+      name: 'an access token',
       permits: ['repository (read and write)', 'issue (read and write)', 'organization (read)', 'user (read)'],
       note: 'Its user has to be an administrator of the repository, to create webhooks.',
       path: '/user/settings/applications',
     },
     oauth: { path: '/user/settings/applications' },
     identifier: 'acme/network',
+    guide: 'gitea',
     createsWebhooks: true,
   },
   git: {
     text: 'Any git server',
     ways: ['token', 'ssh-key'],
     address: 'https://git.example.com',
-    token: { name: 'password or token', permits: [], path: null },
+    token: { name: 'the password or a token of the user', permits: [], path: null },
     username: 'Username',
     identifier: 'acme/network.git',
+    guide: 'git',
     createsWebhooks: false,
   },
 }

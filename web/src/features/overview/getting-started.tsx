@@ -1,10 +1,11 @@
 import { Link } from '@tanstack/react-router'
-import { ChevronDown, Circle, CircleCheck, FileInput, Plus, Upload } from 'lucide-react'
+import { Cable, ChevronDown, Circle, CircleCheck, FileInput, Plus, Upload } from 'lucide-react'
 import { type ReactNode, useId, useState } from 'react'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { CodeBlock } from '../../components/copy.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { ListLink } from '../../components/links.tsx'
+import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { cloudBlock, cliHost, firstRunLines, signInLines } from '../workspaces/connect-cli.tsx'
 import { useTargetReason } from '../workspaces/new-workspace.ts'
 import type { Overview } from './overview.ts'
@@ -24,6 +25,7 @@ export function GettingStarted({ organization, overview, mayCreate, mayManageTas
   const id = useId()
   const host = cliHost(document.baseURI)
   const mayUpload = useTargetReason(organization, 'can-queue-run') === undefined
+  const mayConnect = useOrganizationPermissions(organization)?.['can-update-oauth'] === true
   const mayImport = useTargetReason(organization, 'can-create-state-versions') === undefined
   const steps: readonly StepProps[] = [
     { title: 'Connect your CLI', isDone: overview['has-token'], children: <SignIn host={host} /> },
@@ -78,6 +80,15 @@ export function GettingStarted({ organization, overview, mayCreate, mayManageTas
               </ListLink>
             </p>
           )}
+          <p className="flex flex-wrap items-center gap-2">
+            {mayConnect ? 'Or by pushes to a repository:' : 'Or by pushes to a repository, once its host is connected.'}
+            {mayConnect && (
+              <ListLink list="connections/new" className={buttonClass({ size: 'small' })}>
+                <Cable size={16} />
+                Connect a repository
+              </ListLink>
+            )}
+          </p>
           {mayImport && (
             <p className="flex flex-wrap items-center gap-2">
               Or with resources that are managed elsewhere:

@@ -18,8 +18,8 @@ export function commitOrigin({ attributes: commit }: RunCommit) {
   return commit.tag === null ? `push to ${commit.branch}` : `tag ${commit.tag}`
 }
 
-/** The commit that a run plans, with what happened in the repository and links to its host. */
-export function CommitLine({ commit }: { commit: RunCommit }) {
+/** The commit that a run plans, with what happened in the repository and links to its host. `hasSender` if the page does not name it yet. */
+export function CommitLine({ commit, hasSender }: { commit: RunCommit; hasSender: boolean }) {
   const { attributes } = commit
   const isPullRequest = attributes['is-pull-request']
   const Icon = isPullRequest ? GitPullRequest : attributes.tag === null ? GitCommitHorizontal : Tag
@@ -46,7 +46,7 @@ export function CommitLine({ commit }: { commit: RunCommit }) {
         )}
         <span className="min-w-0 break-words">in {attributes.identifier}</span>
       </span>
-      {attributes['sender-username'] !== '' && <span>by {attributes['sender-username']}</span>}
+      {hasSender && attributes['sender-username'] !== '' && <span>by {attributes['sender-username']}</span>}
       {!isPullRequest && compareUrl !== '' && <ExternalLink href={compareUrl}>Compare</ExternalLink>}
     </p>
   )

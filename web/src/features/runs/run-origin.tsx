@@ -29,7 +29,7 @@ export function originText(run: Pick<Run['attributes'], 'source' | 'triggering-s
 }
 
 /** A repository starts runs with the source of an upload; people and triggers may later start others of the same commit. */
-function isOfRepository({ source }: { source: Source }) {
+export function isOfRepository({ source }: { source: Source }) {
   return source === 'tfe-configuration-version'
 }
 

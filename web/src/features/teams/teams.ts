@@ -67,6 +67,10 @@ export const ORGANIZATION_ACCESS = {
   'read-projects': { text: 'See all projects', about: 'With their workspaces.' },
   'manage-projects': { text: 'Manage all projects', about: 'Create, change and delete them, with their workspaces.' },
   'manage-run-tasks': { text: 'Manage run tasks', about: 'Create and change them for the organization.' },
+  'manage-vcs-settings': {
+    text: 'Manage connections',
+    about: 'Connect hosts of repositories, and create and change SSH keys.',
+  },
   'manage-agent-pools': { text: 'Manage agent pools', about: 'Create pools and their tokens.' },
   'manage-membership': { text: 'Manage members', about: 'Invite and remove people, and add them to teams.' },
   'manage-teams': { text: 'Manage teams', about: 'Create, change and delete teams, and manage members.' },

@@ -131,7 +131,7 @@ export function ReplayButton({ organization, delivery, mayManage }: ReplayProps)
       : status === 'pending'
         ? 'it has not been decided yet'
         : undefined
-    : 'requires the permission to manage VCS settings'
+    : 'requires the permission to manage connections'
   return (
     <>
       <Button

@@ -1,4 +1,5 @@
 import { FolderGit2 } from 'lucide-react'
+import { useId, useState } from 'react'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { Notice } from '../../components/feedback.tsx'
 import { CODE_INPUT, CheckField, RadioField, SelectField, TextArea, TextField } from '../../components/form.tsx'
@@ -6,9 +7,9 @@ import { FieldAlert } from '../../components/inline-form.tsx'
 import { ListLink } from '../../components/links.tsx'
 import { Picker } from '../../components/picker.tsx'
 import { errorAt, type useDraft } from '../../components/settings-form.tsx'
-import type { UsableConnection } from '../connections/connections.ts'
-import { PROVIDERS, connectionName } from '../connections/providers.ts'
-import { findHostRepositories } from './host-repositories.ts'
+import { type UsableConnection, useDefaultBranch } from '../connections/connections.ts'
+import { PROVIDERS } from '../connections/providers.ts'
+import { findHostRepositories, useDirectories } from './host-repositories.ts'
 import { type RepositoryValues, TRIGGERS, type Trigger } from './repository-form.ts'
 
 export type RepositoryDraft<Names extends keyof RepositoryValues = keyof RepositoryValues> = ReturnType<
@@ -24,16 +25,15 @@ type ChoiceProps = {
   draft: RepositoryDraft<ChoiceNames>
   connections: readonly UsableConnection[]
   workspaceId?: string | undefined
-  /** The repository's default branch, as far as it is known. */
-  defaultBranch?: string | undefined
   hasBranch?: boolean
 }
 
 /** A connection, a repository of its host and a branch. */
-export function RepositoryChoice({ draft, connections, workspaceId, defaultBranch, hasBranch = true }: ChoiceProps) {
+export function RepositoryChoice({ draft, connections, workspaceId, hasBranch = true }: ChoiceProps) {
   const { tokenId, identifier } = draft.values
-  const chosen = connections.find((each) => each.tokenId === tokenId)
-  const provider = chosen && PROVIDERS[chosen.connection.attributes['service-provider']]
+  const chosen = connections.find(({ id }) => id === tokenId)
+  const provider = chosen && PROVIDERS[chosen.provider]
+  const defaultBranch = useDefaultBranch(chosen?.clientId, identifier)
   const isUnknown = tokenId !== '' && chosen === undefined
   const error = errorAt(draft.error, `${AT}/identifier`)
   return (
@@ -45,15 +45,11 @@ export function RepositoryChoice({ draft, connections, workspaceId, defaultBranc
         options={[
           ...(tokenId === '' ? [['', 'Select a connection'] as const] : []),
           ...(isUnknown ? [[tokenId, 'A connection that you can’t select'] as const] : []),
-          ...connections.map((each) => [each.tokenId, connectionName(each.connection)] as const),
+          ...connections.map(({ id, name }) => [id, name] as const),
         ]}
         error={errorAt(draft.error, `${AT}/oauth-token-id`) ?? errorAt(draft.error, `${AT}/github-app-installation-id`)}
       />
-      {chosen?.connection.attributes.status === 'failed' && (
-        <Notice tone="bad">
-          {chosen.connection.attributes['status-message'] ?? 'The host refuses the token of the connection.'}
-        </Notice>
-      )}
+      {chosen?.problem !== undefined && <Notice tone="bad">{chosen.problem}</Notice>}
       {provider && !provider.createsWebhooks && (
         <TextField
           label="Repository"
@@ -115,26 +111,57 @@ export function NoConnections({ mayConnect }: { mayConnect: boolean }) {
             New connection
           </ListLink>
         ) : (
-          'Connecting a host requires the permission to manage VCS settings: ask an owner of the organization.'
+          'Connecting a host requires the permission to manage connections: ask an owner of the organization.'
         )}
       </p>
     </div>
   )
 }
 
+type DirectoryFieldProps = {
+  organization: string
+  draft: RepositoryDraft<ChoiceNames | 'directory'>
+  workspaceId?: string | undefined
+  label?: string
+  hint: string
+}
+
+/** The directory of the configuration, with those of the repository as suggestions once the field has the focus. */
+export function DirectoryField({ organization, draft, workspaceId, label, hint }: DirectoryFieldProps) {
+  const id = useId()
+  const [isNear, setIsNear] = useState(false)
+  const { tokenId: connectionId, identifier, branch } = draft.values
+  const directories = useDirectories(
+    organization,
+    { connectionId, identifier, branch, workspaceId },
+    { isEnabled: isNear },
+  )
+  return (
+    <>
+      <TextField
+        label={label ?? 'Working directory'}
+        hint={hint}
+        list={id}
+        onFocus={() => setIsNear(true)}
+        {...draft.text('directory', 'working-directory')}
+        {...CODE_INPUT}
+      />
+      <datalist id={id}>
+        {directories.map((path) => (
+          <option key={path} value={path} />
+        ))}
+      </datalist>
+    </>
+  )
+}
+
 type TriggerNames = 'trigger' | 'prefixes' | 'patterns' | 'tagsRegex' | 'directory'
 
-/** What starts runs, and the directory of the configuration. */
+/** What starts runs. */
 export function TriggerFields({ draft }: { draft: RepositoryDraft<TriggerNames> }) {
   const { trigger, directory } = draft.values
   return (
     <>
-      <TextField
-        label="Working directory"
-        hint="The directory of the configuration in the repository; the root if empty."
-        {...draft.text('directory', 'working-directory')}
-        {...CODE_INPUT}
-      />
       <RadioField
         label="Start runs"
         name="trigger"

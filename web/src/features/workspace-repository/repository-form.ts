@@ -1,5 +1,6 @@
 import type { CreateWorkspace } from '@groundstate/contract/workspaces'
 import type { WorkspaceAttributes } from '../workspaces/workspace.ts'
+import { isInstallation } from './host-repositories.ts'
 
 /** What starts runs: every push, pushes that change files, or tags. Each excludes the others. */
 export type Trigger = 'always' | 'prefixes' | 'patterns' | 'tags'
@@ -116,10 +117,6 @@ export function vcsRepo({ tokenId, identifier, branch, submodules, trigger, tags
     'ingress-submodules': submodules,
     'tags-regex': trigger === 'tags' ? tagsRegex.trim() : '',
   }
-}
-
-function isInstallation(id: string) {
-  return id.startsWith('ghain-')
 }
 
 function lines(text: string) {

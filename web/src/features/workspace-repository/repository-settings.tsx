@@ -13,7 +13,14 @@ import { PROVIDERS } from '../connections/providers.ts'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { useSshKeyChoices } from '../ssh-keys/ssh-keys.ts'
 import { type WorkspaceAttributes, useOpenWorkspace, useUpdateWorkspace } from '../workspaces/workspace.ts'
-import { NoConnections, REPOSITORY_POINTER, RepositoryChoice, RunFields, TriggerFields } from './repository-fields.tsx'
+import {
+  DirectoryField,
+  NoConnections,
+  REPOSITORY_POINTER,
+  RepositoryChoice,
+  RunFields,
+  TriggerFields,
+} from './repository-fields.tsx'
 import { TRIGGERS, repositoryAttributes, repositoryProblem, repositoryValues } from './repository-form.ts'
 
 /** The repository that a workspace follows, and the SSH key of its runs. */
@@ -119,6 +126,12 @@ function Repository() {
         connections={connections}
         workspaceId={workspace.id}
         hasBranch={draft.values.trigger !== 'tags'}
+      />
+      <DirectoryField
+        organization={organization}
+        draft={draft}
+        workspaceId={workspace.id}
+        hint="The directory of the configuration in the repository; the root if empty."
       />
       <TriggerFields draft={draft} />
       <RunFields draft={draft} />

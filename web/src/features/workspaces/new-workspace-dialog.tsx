@@ -13,6 +13,8 @@ import {
 } from '../../components/form.tsx'
 import { useLeaveDialog, WorkspaceLink } from '../../components/links.tsx'
 import { useDraft } from '../../components/settings-form.tsx'
+import { useNewRepository, NewRepositoryFields } from '../workspace-repository/new-repository.tsx'
+import { REPOSITORY_POINTER } from '../workspace-repository/repository-fields.tsx'
 import { ConnectCli } from './connect-cli.tsx'
 import { ExecutionFields, MODES } from './execution-fields.tsx'
 import { type NewWorkspace, nameProblem, useCreatableProjects, useCreateWorkspace } from './new-workspace.ts'
@@ -20,7 +22,7 @@ import { type NewWorkspace, nameProblem, useCreatableProjects, useCreateWorkspac
 type NewWorkspaceDialogProps = { organization: string; projectId: string | undefined; onClose: () => void }
 
 export default function NewWorkspaceDialog({ organization, projectId, onClose }: NewWorkspaceDialogProps) {
-  const [created, setCreated] = useState<{ name: string; isLocal: boolean }>()
+  const [created, setCreated] = useState<{ name: string; isLocal: boolean; repository: string | undefined }>()
   const form = useId()
   const create = useCreateWorkspace(organization)
   const projects = useCreatableProjects(organization)
@@ -49,7 +51,11 @@ export default function NewWorkspaceDialog({ organization, projectId, onClose }:
           onSubmit={(values) =>
             create.mutate(values, {
               onSuccess: ({ data: { attributes } }) =>
-                setCreated({ name: attributes.name, isLocal: attributes['execution-mode'] === 'local' }),
+                setCreated({
+                  name: attributes.name,
+                  isLocal: attributes['execution-mode'] === 'local',
+                  repository: attributes['vcs-repo']?.['display-identifier'],
+                }),
             })
           }
         />
@@ -60,7 +66,15 @@ export default function NewWorkspaceDialog({ organization, projectId, onClose }:
   )
 }
 
-const NAMES = ['name', 'description', 'engine-version', 'execution-mode', 'agent-pool-id']
+const NAMES = [
+  'name',
+  'description',
+  'engine-version',
+  'execution-mode',
+  'agent-pool-id',
+  'working-directory',
+  REPOSITORY_POINTER,
+]
 
 type NewWorkspaceFormProps = {
   id: string
@@ -73,7 +87,7 @@ type NewWorkspaceFormProps = {
 
 function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit }: NewWorkspaceFormProps) {
   const defaultProject = projects.find(({ name }) => name === 'Default Project') ?? projects[0]
-  const { values, set, text, check } = useDraft<NewWorkspace>({
+  const { values, set, text, check } = useDraft<Omit<NewWorkspace, 'repository'>>({
     name: '',
     description: '',
     projectId: preset ?? defaultProject?.id,
@@ -83,7 +97,9 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
     isAutoApply: false,
   })
   const inherited = projects.find((project) => project.id === values.projectId)?.mode
-  const problem = nameProblem(values.name)
+  const repository = useNewRepository(organization, values.projectId)
+  const name = values.name || repository.suggestedName
+  const problem = nameProblem(name)
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => {
     if (error) form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
@@ -91,15 +107,17 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
 
   function submit(event: FormEvent) {
     event.preventDefault()
-    if (problem === undefined) onSubmit(values)
+    if (problem === undefined && repository.check()) onSubmit({ ...values, name, repository: repository.attributes })
   }
 
   return (
     <form ref={form} id={id} onSubmit={submit} className="space-y-4">
+      <NewRepositoryFields repository={repository} error={error} />
       <TextField
         label="Name"
         hint="Letters, numbers, underscores and hyphens. Appears in URLs and configurations."
         {...text('name')}
+        placeholder={repository.suggestedName}
         error={problem ?? fieldError(error, 'name')}
         autoFocus
         {...CODE_INPUT}
@@ -135,14 +153,25 @@ function NewWorkspaceForm({ id, organization, projects, preset, error, onSubmit 
   )
 }
 
-type CreatedDialogProps = { organization: string; name: string; isLocal: boolean; onClose: () => void }
+type CreatedDialogProps = {
+  organization: string
+  name: string
+  isLocal: boolean
+  /** The repository that it follows, if any. */
+  repository: string | undefined
+  onClose: () => void
+}
 
-function CreatedDialog({ organization, name, isLocal, onClose }: CreatedDialogProps) {
+function CreatedDialog({ organization, name, isLocal, repository, onClose }: CreatedDialogProps) {
   const leave = useLeaveDialog(onClose)
   return (
     <Dialog
       title={`${name} is ready`}
-      about="Create the first run from the CLI, or upload a configuration."
+      about={
+        repository === undefined
+          ? 'Create the first run from the CLI, or upload a configuration.'
+          : `It follows ${repository}. The next push starts a run.`
+      }
       isOpen
       onClose={onClose}
       width="max-w-2xl"
@@ -151,16 +180,29 @@ function CreatedDialog({ organization, name, isLocal, onClose }: CreatedDialogPr
           <WorkspaceLink workspace={name} tab="variables" onClick={leave} className={buttonClass()}>
             Set variables
           </WorkspaceLink>
-          <WorkspaceLink workspace={name} search={{ upload: true }} onClick={leave} className={buttonClass()}>
-            Upload configuration
-          </WorkspaceLink>
+          {repository === undefined && (
+            <WorkspaceLink workspace={name} search={{ upload: true }} onClick={leave} className={buttonClass()}>
+              Upload configuration
+            </WorkspaceLink>
+          )}
           <WorkspaceLink workspace={name} onClick={leave} className={buttonClass({ kind: 'primary' })}>
             Open {name}
           </WorkspaceLink>
         </>
       }
     >
-      <ConnectCli organization={organization} workspace={name} isLocal={isLocal} />
+      {repository === undefined ? (
+        <ConnectCli organization={organization} workspace={name} isLocal={isLocal} />
+      ) : (
+        <p>
+          Set its variables first if the configuration needs some. What starts runs, and what happens with pull
+          requests, is in its{' '}
+          <WorkspaceLink workspace={name} tab="settings/repository" onClick={leave} className="text-accent underline">
+            settings
+          </WorkspaceLink>
+          .
+        </p>
+      )}
     </Dialog>
   )
 }

@@ -18,6 +18,8 @@ export type NewWorkspace = {
   poolId: string
   engineVersion: string
   isAutoApply: boolean
+  /** Attributes of the repository that it follows, if any. */
+  repository?: Partial<CreateWorkspace['attributes']>
 }
 
 /** The error in a name, worded as by the server, if any. */
@@ -35,6 +37,7 @@ export function newWorkspaceBody(form: NewWorkspace): { data: CreateWorkspace } 
       attributes: {
         name: form.name,
         'auto-apply': form.isAutoApply,
+        ...form.repository,
         ...(form.description !== '' && { description: form.description }),
         ...(form.engineVersion.trim() !== '' && { 'engine-version': form.engineVersion.trim() }),
         ...(form.mode !== '' && { 'execution-mode': form.mode }),

@@ -2,7 +2,7 @@ import type { DocumentOnWire } from '@groundstate/contract/responses'
 import type { workspaceReadmeSchema } from '@groundstate/contract/workspace-resources'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { FileInput, Hand, Play, Terminal, Upload } from 'lucide-react'
+import { FileInput, FolderGit2, Hand, Play, Terminal, Upload } from 'lucide-react'
 import { Suspense, lazy } from 'react'
 import { get } from '../../api/client.ts'
 import { includedOf } from '../../api/queries.ts'
@@ -62,6 +62,12 @@ function FirstRun() {
       actions={
         <>
           {mayRun && hasConfiguration && <Button label="New run" icon={Play} onClick={() => open('start')} />}
+          {permissions['can-update'] && workspace.attributes['vcs-repo'] === null && (
+            <WorkspaceLink workspace={name} tab="settings/repository" className={buttonClass()}>
+              <FolderGit2 size={16} />
+              Choose repository
+            </WorkspaceLink>
+          )}
           {mayRun && <Button label="Upload configuration" icon={Upload} onClick={() => open('upload')} />}
           {permissions['can-create-state-versions'] && !hasState && (
             <Button label="Import state" icon={FileInput} onClick={() => open('import')} />

@@ -3,12 +3,13 @@ import { AppError, forbidden, unauthorized } from '../../../errors.ts'
 import { basePath } from '../../../http/base-path.ts'
 import { errorStatus } from '../../../http/errors.ts'
 import type { Request, Routes } from '../../../http/http.ts'
-import { exactText, text } from '../../../http/query.ts'
+import { exactText, requiredText, text } from '../../../http/query.ts'
 import { type ApiResponse, binary } from '../../../http/responses.ts'
 import { refusalPage, sentence } from '../../identity/oauth/pages.ts'
 import { redirectUnstored } from '../../identity/oauth/routes.ts'
 import { findBrowser } from '../../identity/oauth/service.ts'
 import { finishConnecting, startConnecting } from './authorization.ts'
+import { finishInstalling, startInstalling } from './installations.ts'
 
 /* Pages that a person's browser visits on the way to a host and back. */
 
@@ -41,6 +42,25 @@ export const browserRoutes: Routes = (http) => {
         const { organization_name: name, id } = await finishConnecting(ctx, req.params.uuid, req.query)
         return `/app/${name}/connections/${id}`
       }),
+  )
+  http.get(
+    '/github-app/connect',
+    { ...BROWSER, summary: 'Start the installation of the GitHub App', query: { organization: requiredText() } },
+    async (req) =>
+      inBrowser(req, async (ctx) => {
+        checkOwnLink(req)
+        return startInstalling(ctx, req.query.organization)
+      }),
+  )
+  http.get(
+    '/github-app/setup',
+    {
+      ...BROWSER,
+      summary: 'Finish the installation of the GitHub App',
+      audit: 'github_app_installation link',
+      query: { ...CALLBACK, installation_id: text(), setup_action: text() },
+    },
+    async (req) => inBrowser(req, async (ctx) => `/app/${(await finishInstalling(ctx, req.query)).name}/connections`),
   )
 }
 

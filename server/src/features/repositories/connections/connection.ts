@@ -59,7 +59,8 @@ function opened(ctx: Ctx, row: ConnectionRow) {
   return { row, host, access, api: host.api?.(access) ?? null }
 }
 
-async function openInstallation(ctx: Ctx, id: string): Promise<Connection> {
+/** As `loadConnection`, for an installation of the GitHub App: without a token for git. */
+export async function loadInstallation(ctx: Ctx, id: string) {
   const installation = await findInstallationConnection(ctx.db, id)
   if (!installation) throw notFound('GitHub App installation')
   const { installation_id: number, http_url: httpUrl, api_url: apiUrl } = installation
@@ -75,10 +76,15 @@ async function openInstallation(ctx: Ctx, id: string): Promise<Connection> {
   const fetch = hostFetch(ctx, undefined)
   const app = requireGithubApp(ctx, { httpUrl, fetch })
   const api = app.api(number)
-  const connection = { row, host, access: { httpUrl, apiUrl, token: '', username: null, fetch }, api }
+  const access: HostConnection = { httpUrl, apiUrl, token: '', username: null, fetch }
+  return { row, host, access, api, requestToken: async () => app.installationToken(number) }
+}
+
+async function openInstallation(ctx: Ctx, id: string): Promise<Connection> {
+  const { requestToken, ...connection } = await loadInstallation(ctx, id)
   checkUnblocked(ctx, connection)
   try {
-    const token = await app.installationToken(number)
+    const token = await requestToken()
     return { ...connection, access: { ...connection.access, token } }
   } catch (error) {
     if (error instanceof HostError) await record(ctx, connection, error)

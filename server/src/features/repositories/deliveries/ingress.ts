@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
-import type { Ctx } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
+import { commitPage } from '../../../vcs-hosts/list.ts'
 import type { RepositoryRow } from '../git/store.ts'
 import type { DeliveryRow } from './store.ts'
 
@@ -10,7 +10,7 @@ const MAX_MESSAGE = 4000
 const MAX_BODY = 20_000
 
 type Happened = {
-  delivery: Pick<DeliveryRow, 'id'>
+  delivery: Pick<DeliveryRow, 'id' | 'received_at'>
   event: HostEvent
   repository: RepositoryRow
   changedFiles: readonly string[] | null
@@ -22,7 +22,7 @@ type Happened = {
  * The commit of the runs that a delivery starts; its id is that of the delivery, so that a job that runs again finds it. Undefined for an
  * event without a commit, which starts none.
  */
-export function ingressRow(ctx: Ctx, { delivery, event, repository, changedFiles, merge }: Happened) {
+export function ingressRow({ delivery, event, repository, changedFiles, merge }: Happened) {
   const parts = partsOf(event)
   if (!parts) return undefined
   const { commit, ...rest } = parts
@@ -34,7 +34,7 @@ export function ingressRow(ctx: Ctx, { delivery, event, repository, changedFiles
     clone_url: repository.clone_url,
     commit_sha: commit.sha,
     commit_message: commit.message.slice(0, MAX_MESSAGE),
-    commit_url: commit.url,
+    commit_url: commit.url || commitPage(repository, commit.sha),
     on_default_branch: rest.branch === repository.default_branch,
     sender_username: sender.username,
     sender_avatar_url: sender.avatarUrl,
@@ -42,7 +42,7 @@ export function ingressRow(ctx: Ctx, { delivery, event, repository, changedFiles
     changed_files: [...(changedFiles ?? [])],
     base_sha: merge?.base ?? null,
     tree_sha: merge?.tree ?? null,
-    created_at: ctx.now(),
+    created_at: delivery.received_at,
     ...rest,
   } satisfies Insertable<Schema['ingress_attributes']>
 }

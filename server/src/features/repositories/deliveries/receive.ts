@@ -4,11 +4,14 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { announce } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
 import { invalid, notFound, unauthorized } from '../../../errors.ts'
+import { parseAppWebhook } from '../../../vcs-hosts/github/webhooks.ts'
 import type { HostEvent, HostWebhooks, ParsedWebhook, WebhookRequest } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
 import { webhookContext } from '../../vcs/repositories/service.ts'
+import { githubAppSettings } from '../connections/github-app.ts'
+import { recordInstallation } from '../connections/installations.ts'
 import type { RepositoryRow } from '../git/store.ts'
-import { recordVcsEvent } from '../vcs-events/record.ts'
+import { recordRepositoryProblem } from '../vcs-events/record.ts'
 import { decideLater } from './decide-delivery.ts'
 import * as store from './store.ts'
 
@@ -32,6 +35,28 @@ export async function receiveWebhook(ctx: Ctx, path: string, request: WebhookReq
   if (problem !== undefined) throw notFound(`repository ${parsed.identifier}`)
 }
 
+/**
+ * As `receiveWebhook`, for the webhook of the GitHub App. It reports all repositories of its installations: those that no workspace uses
+ * are ignored.
+ */
+export async function receiveAppWebhook(ctx: Ctx, request: WebhookRequest) {
+  const settings = githubAppSettings(ctx)
+  if (!settings) throw notFound('GitHub App')
+  const { httpUrl, webhookSecret } = settings
+  const { webhooks } = hostOf(settings.provider)
+  if (!webhooks.verify(request, webhookSecret))
+    throw unauthorized('the signature of the webhook does not match its secret')
+  const { installationId, change } = parsedOrInvalid(() => parseAppWebhook(request))
+  if (installationId === undefined) return
+  if (change !== undefined) return recordInstallation(ctx, installationId, change)
+  const parsed = parse(webhooks, request)
+  const { identifier } = parsed
+  if (identifier === undefined) return
+  const key = keyOf(webhooks, request)
+  for (const repository of await store.listInstallationRepositories(ctx.db, { installationId, httpUrl, identifier }))
+    await storeDelivery(ctx, { repository, parsed, problem: undefined, key })
+}
+
 function keyOf(webhooks: HostWebhooks, request: WebhookRequest) {
   return webhooks.deliveryId(request) ?? createHash('sha256').update(request.body).digest('hex')
 }
@@ -44,21 +69,19 @@ async function storeDelivery(ctx: Ctx, { repository, parsed, problem, key }: Rep
     if (problem !== undefined) {
       // A repetition is no news.
       if (!(await insertReceived(ctx, { ...common, status: 'failed', message: problem }))) return
-      await recordVcsEvent(ctx, {
-        organizationId: repository.organization_id,
-        clientId: repository.oauth_client_id,
-        tokenId: repository.oauth_token_id,
-        level: 'error',
-        message: problem,
-      })
+      await recordRepositoryProblem(ctx, repository, { message: problem })
     } else if (parsed.events) await insertEvents(ctx, { ...common, events: parsed.events })
     else await insertReceived(ctx, { ...common, status: 'ignored', message: parsed.ignored })
   })
 }
 
 function parse(webhooks: HostWebhooks, request: WebhookRequest): ParsedWebhook {
+  return parsedOrInvalid(() => webhooks.parse(request))
+}
+
+function parsedOrInvalid<Parsed>(parse: () => Parsed): Parsed {
   try {
-    return webhooks.parse(request)
+    return parse()
   } catch (error) {
     if (!(error instanceof ZodError)) throw error
     const [issue] = error.issues

@@ -3,33 +3,38 @@ import { buffer } from 'node:stream/consumers'
 import { vcsDecisionIncludes } from '@groundstate/contract/includes'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { DELIVERY_STATUSES, vcsDecisionSchema, vcsDeliverySchema } from '@groundstate/contract/vcs-deliveries'
+import type { FastifyRequest } from 'fastify'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { oneOf, text } from '../../../http/query.ts'
 import { accepted, ok } from '../../../http/responses.ts'
-import { MAX_WEBHOOK_BYTES, receiveWebhook } from './receive.ts'
+import { MAX_WEBHOOK_BYTES, receiveAppWebhook, receiveWebhook } from './receive.ts'
 import { decisionResource, deliveryResource } from './resource.ts'
 import * as service from './service.ts'
 
+const WEBHOOK = {
+  access: 'signed',
+  audit: { none: 'the delivery is in the log of deliveries' },
+  prefix: '',
+  // A stream, since the signature covers the bytes.
+  upload: true,
+  maxBytes: MAX_WEBHOOK_BYTES,
+  responses: { 202: null },
+} as const
+
 export const webhookRoutes: Routes = (http) => {
-  http.post(
-    '/webhooks/vcs/:path',
-    {
-      summary: 'Receive a webhook of a repository',
-      access: 'signed',
-      audit: { none: 'the delivery is in the log of deliveries' },
-      prefix: '',
-      // A stream, since the signature covers the bytes.
-      upload: true,
-      maxBytes: MAX_WEBHOOK_BYTES,
-      responses: { 202: null },
-    },
-    async (req) => {
-      const body = await buffer(req.raw.body as Readable)
-      await receiveWebhook(req.ctx, req.params.path, { headers: req.raw.headers, body })
-      return accepted()
-    },
-  )
+  http.post('/webhooks/vcs/:path', { ...WEBHOOK, summary: 'Receive a webhook of a repository' }, async (req) => {
+    await receiveWebhook(req.ctx, req.params.path, await webhookOf(req.raw))
+    return accepted()
+  })
+  http.post('/webhooks/github-app', { ...WEBHOOK, summary: 'Receive a webhook of the GitHub App' }, async (req) => {
+    await receiveAppWebhook(req.ctx, await webhookOf(req.raw))
+    return accepted()
+  })
+}
+
+async function webhookOf({ headers, body }: FastifyRequest) {
+  return { headers, body: await buffer(body as Readable) }
 }
 
 const READ = { access: { organization: 'vcs-settings:read' } } as const

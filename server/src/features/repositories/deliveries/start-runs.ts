@@ -3,12 +3,14 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { concurrencyLimit } from '../../../concurrency-limit.ts'
 import { transact } from '../../../db/db.ts'
 import { AppError } from '../../../errors.ts'
+import type { HostEvent } from '../../../vcs-hosts/host.ts'
 import { insertConfigurationVersion } from '../../runs/configuration-versions/service.ts'
 import { insertRun } from '../../runs/runs/service.ts'
 import { type Workspace, listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
 import { type RepositoryRow, insertIngressAttributes } from '../git/store.ts'
 import type { Decision } from './decide.ts'
 import type { ingressRow } from './ingress.ts'
+import { cancelOlderPlans } from './stale-plans.ts'
 import * as store from './store.ts'
 
 export type Decided = Decision & { workspaceId: string }
@@ -21,13 +23,15 @@ export function decisionRow({ workspaceId, decision, reason, detail }: Decided) 
 const CONCURRENT_RUNS = 8
 
 type Happened = {
-  delivery: Pick<store.DeliveryRow, 'id'>
+  delivery: Pick<store.DeliveryRow, 'id' | 'source'>
+  event: HostEvent
   repository: RepositoryRow
   ingress: NonNullable<ReturnType<typeof ingressRow>>
 }
 
 /** Creates a run in each of the workspaces, which waits for the archive of the commit. */
-export async function startRuns(ctx: Ctx, { delivery, repository, ingress }: Happened, decided: readonly Decided[]) {
+export async function startRuns(ctx: Ctx, happened: Happened, decided: readonly Decided[]) {
+  const { repository, ingress } = happened
   await insertIngressAttributes(ctx.db, ingress)
   const ids = decided.map(({ workspaceId }) => workspaceId)
   const workspaces = await listReadableWorkspaces(ctx, ids)
@@ -38,21 +42,22 @@ export async function startRuns(ctx: Ctx, { delivery, repository, ingress }: Hap
   await Promise.all(
     decided.map(async (decision) => {
       const workspace = byId.get(decision.workspaceId)
-      const start = { ...decision, deliveryId: delivery.id, commit, source }
+      const start = { ...decision, happened, commit, source }
       if (workspace) await limit(async () => startRun(ctx, workspace, start))
     }),
   )
 }
 
 type Start = Decided & {
-  deliveryId: string
+  happened: Happened
   commit: { id: string; sha: string; message: string }
   source: (typeof SERVICE_PROVIDERS)[ServiceProvider]['source']
 }
 
 /** Creates the run of a decision, unless the commit has one in the workspace. What prevents a run becomes the decision. */
 async function startRun(ctx: Ctx, workspace: Workspace, start: Start) {
-  const { deliveryId, commit } = start
+  const { happened, commit } = start
+  const deliveryId = happened.delivery.id
   try {
     await transact(ctx, async (ctx) => {
       const key = {
@@ -62,7 +67,10 @@ async function startRun(ctx: Ctx, workspace: Workspace, start: Start) {
       } as const
       const isFirst = await store.reserveCommit(ctx.db, key)
       const runId = isFirst ? await insertCommitRun(ctx, workspace, start) : undefined
-      if (runId !== undefined) await store.setCommitRun(ctx.db, key, runId)
+      if (runId !== undefined) {
+        await store.setCommitRun(ctx.db, key, runId)
+        await cancelOlderPlans(ctx, happened, { id: runId, workspaceId: workspace.id })
+      }
       const decision = isFirst ? start : { ...start, ...SAME_COMMIT, detail: commit.sha.slice(0, 7) }
       await store.insertDecisions(ctx.db, deliveryId, [
         { ...decisionRow(decision), ...(runId !== undefined && { run_id: runId }) },

@@ -4,9 +4,11 @@ import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
+import { deferWrite } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { type NewRow, insertRows } from '../../../db/sql.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
+import { isUnfinished } from '../../runs/runs/filter-store.ts'
 import { type RepositoryRow, selectRepositories } from '../git/store.ts'
 
 type Decided = Pick<Selectable<Schema['vcs_decisions']>, 'workspace_id' | 'decision' | 'reason' | 'detail'>
@@ -74,22 +76,40 @@ export async function reserveCommit(tx: Tx, { workspaceId, sha, kind }: CommitKe
   return numInsertedOrUpdatedRows === 1n
 }
 
+/** Names the run of a reserved commit, with the next statement. */
 export async function setCommitRun(tx: Tx, { workspaceId, sha, kind }: CommitKey, runId: string) {
-  await tx
-    .updateTable('vcs_commit_runs')
-    .set({ run_id: runId })
-    .where('workspace_id', '=', workspaceId)
-    .where('commit_sha', '=', sha)
-    .where('kind', '=', kind)
-    .execute()
+  const commit = tx.updateTable('vcs_commit_runs').set({ run_id: runId }).where('workspace_id', '=', workspaceId)
+  await deferWrite(tx, commit.where('commit_sha', '=', sha).where('kind', '=', kind))
 }
 
-/** Ends a pending delivery: decided, or failed for the reason of the message. */
+/** Ends a pending delivery: decided, or failed for the reason of the message. False if it is not pending. */
 export async function endDelivery(tx: Tx, id: string, { message, now }: { message: string | null; now: Date }) {
-  await tx
+  const { numUpdatedRows } = await tx
     .updateTable('vcs_deliveries')
     .set({ status: message === null ? 'decided' : 'failed', message, decided_at: now })
     .where('id', '=', id)
+    .where('status', '=', 'pending')
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
+type PullRequestKey = { repositoryId: string; number: number; workspaceIds: readonly string[] }
+
+/** Unfinished plans of a pull request that the server started, in organizations that have outdated ones canceled. */
+export async function listUnfinishedPlans(db: Db, { repositoryId, number, workspaceIds }: PullRequestKey) {
+  return db
+    .selectFrom('ingress_attributes as c')
+    .innerJoin('runs as r', 'r.ingress_attributes_id', 'c.id')
+    .innerJoin('organizations as o', 'o.id', 'r.organization_id')
+    .select('r.id')
+    .where('c.repository_id', '=', repositoryId)
+    .where('c.pull_request_number', '=', number)
+    .where(sql<boolean>`r.workspace_id = any(${workspaceIds})`)
+    .where('r.plan_only', '=', true)
+    .where('r.created_by_user_id', 'is', null)
+    .where(isUnfinished)
+    .where('o.speculative_plan_management_enabled', '=', true)
+    .orderBy('r.seq')
     .execute()
 }
 
@@ -127,6 +147,19 @@ export async function findFirstPending(db: Db, id: string): Promise<string | und
 /** The repository of a webhook's URL, with its kind of host. */
 export async function findWebhookRepository(db: Db, webhookPath: string): Promise<RepositoryRow | undefined> {
   return selectRepositories(db).where('r.webhook_path', '=', webhookPath).executeTakeFirst()
+}
+
+/** The repositories of all organizations that use one through an installation of the GitHub App. */
+export async function listInstallationRepositories(
+  db: Db,
+  { installationId, httpUrl, identifier }: { installationId: number; httpUrl: string; identifier: string },
+): Promise<RepositoryRow[]> {
+  return selectRepositories(db)
+    .where('i.installation_id', '=', installationId)
+    .where('i.http_url', '=', httpUrl)
+    .where(sql<boolean>`lower(r.identifier) = lower(${identifier})`)
+    .orderBy('r.id')
+    .execute()
 }
 
 /** Inserts deliveries; returns the ids of the new ones: a host that got no response sends the same one again. */

@@ -1,3 +1,4 @@
+import { makeRepository, serveGit, USER } from '@groundstate/agent/testing/git-server'
 import { expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
@@ -12,11 +13,11 @@ const acme = await createOrganization(app, owner)
 
 const get = async (path: string, token = owner.token) => app.request({ url: `/api/v2/${path}`, token })
 
-const USER: HostRoutes = { 'GET /api/v1/user': () => ({ body: { id: 1, login: 'mona' } }) }
+const ACCOUNT: HostRoutes = { 'GET /api/v1/user': () => ({ body: { id: 1, login: 'mona' } }) }
 const MISSING = { 'GET /api/v1/repos/acme/other': () => ({ status: 404, body: {} }) }
 
 async function connect(routes: HostRoutes, attributes: object = {}, relationships: object = {}) {
-  const host = await startFakeHost({ ...USER, ...routes })
+  const host = await startFakeHost({ ...ACCOUNT, ...routes })
   const created = await app.request({
     method: 'POST',
     url: `/api/v2/organizations/${acme.name}/oauth-clients`,
@@ -96,6 +97,34 @@ test('a repository is checked by its identifier', async () => {
     attributes: { exists: true, identifier: 'acme/network' },
   })
   expect(unknown.json().data.attributes.exists).toBe(false)
+})
+
+test('directories come from git', async () => {
+  const git = await serveGit()
+  const repository = makeRepository(git.root, 'network')
+  repository.commit({ 'main.tf': '', 'modules/subnet/main.tf': '', 'modules/vpc/main.tf': '' })
+  repository.git('checkout', '-q', '-b', 'other')
+  repository.commit({ 'later/main.tf': '' })
+  repository.git('checkout', '-q', 'main')
+  const { tokenId } = await connect(
+    {},
+    {
+      'service-provider': 'git',
+      'http-url': git.url,
+      'oauth-token-username': USER.username,
+      'oauth-token-string': USER.password,
+    },
+  )
+  const query = `oauth_token_id=${tokenId}&identifier=network`
+  const read = async (path: string) => get(`organizations/${acme.name}/vcs/${path}`)
+  const paths = async (path: string) => (await read(path)).json().data.map(({ id }: { id: string }) => id)
+
+  expect(await paths(`tree?${query}`)).toEqual(['modules', 'modules/subnet', 'modules/vpc'])
+  expect(await paths(`tree?${query}&branch=other`)).toContain('later')
+  expect((await read(`tree?${query}&branch=missing`)).status).toBe(404)
+  expect((await read(`repo?${query}`)).json().data.attributes.exists).toBe(true)
+  expect((await read(`repo?oauth_token_id=${tokenId}&identifier=missing`)).json().data.attributes.exists).toBe(false)
+  expect((await read('tree?identifier=network')).status).toBe(422)
 })
 
 test.each([

@@ -1,24 +1,28 @@
+import { GitError } from '@groundstate/agent/git/errors'
+import type { GitOperationOf, GitResult } from '@groundstate/contract/git-operations'
 import type { Ctx } from '../../../app.ts'
 import type { Page } from '../../../db/db.ts'
-import { invalid } from '../../../errors.ts'
+import { AppError, invalid, notFound } from '../../../errors.ts'
 import type { HostApi, HostPage, HostRepository } from '../../../vcs-hosts/host.ts'
-import { type Connection, callHost, openConnection, translateHostError } from '../connections/connection.ts'
+import { type Connection, callHost, openConnectionOf, translateHostError } from '../connections/connection.ts'
+import { runGit } from '../git/run.ts'
+import type { Chooser } from './chooser.ts'
 
 type ListRepositories = {
   /** Part of the name. */
   query: string
   /** The owner on the host; undefined for all. */
-  owner: string | undefined
+  owner?: string | undefined
   page: Page
 }
 
-/** Repositories that the host lists for the token. Throws `invalid` or `unavailable` with the words of the host. */
+/** Repositories that the host lists for the connection. Throws `invalid` or `unavailable` with the words of the host. */
 export async function listHostRepositories(
   ctx: Ctx,
-  tokenId: string,
+  chooser: Chooser,
   { query, owner, page }: ListRepositories,
 ): Promise<HostPage<HostRepository>> {
-  const connection = await openConnection(ctx, tokenId)
+  const connection = await open(ctx, chooser)
   const { name, capabilities } = connection.host
   if (!capabilities.listsRepositories)
     throw invalid(`${name} has no list of repositories: enter the identifier of the repository`)
@@ -29,16 +33,66 @@ export async function listHostRepositories(
 }
 
 /** Owners of repositories on the host; none for a host without an API. */
-export async function listHostOwners(ctx: Ctx, tokenId: string): Promise<string[]> {
-  const connection = await openConnection(ctx, tokenId)
-  if (!connection.host.api) return []
-  return ask(ctx, connection, async (api) => api.listOwners())
+export async function listHostOwners(ctx: Ctx, chooser: Chooser): Promise<string[]> {
+  const connection = await open(ctx, chooser)
+  return connection.api ? ask(ctx, connection, async (api) => api.listOwners()) : []
 }
 
-/** Whether the repository exists, and the token may read it. */
-export async function hasHostRepository(ctx: Ctx, tokenId: string, identifier: string) {
-  const connection = await openConnection(ctx, tokenId)
-  return (await ask(ctx, connection, async (api) => api.findRepository(identifier))) !== undefined
+/** Whether the repository exists, and the connection may read it. */
+export async function hasHostRepository(ctx: Ctx, chooser: Chooser, identifier: string) {
+  const urls = await findUrls(ctx, chooser, identifier)
+  if (!urls || urls.isConfirmed) return urls !== undefined
+  try {
+    await ofGit(ctx, { ...chooser, ...urls }, { kind: 'refs' })
+    return true
+  } catch (error) {
+    if (error instanceof AppError && error.kind === 'not-found') return false
+    throw error
+  }
+}
+
+/**
+ * Paths of the directories of a repository, at the branch or at the default branch (null). Throws `not-found` for a repository or branch that
+ * the connection cannot read.
+ */
+export async function listDirectories(
+  ctx: Ctx,
+  chooser: Chooser,
+  { identifier, branch }: { identifier: string; branch: string | null },
+) {
+  const urls = await findUrls(ctx, chooser, identifier)
+  if (!urls) throw notFound(`repository ${identifier}`)
+  const { paths } = await ofGit(ctx, { ...chooser, ...urls }, { kind: 'directories', branch })
+  return paths
+}
+
+/** The URLs of a repository for git, confirmed by the API of the host if it has one. */
+async function findUrls(ctx: Ctx, chooser: Chooser, identifier: string) {
+  const connection = await open(ctx, chooser)
+  const found = connection.api && (await ask(ctx, connection, async (api) => api.findRepository(identifier)))
+  if (connection.api && !found) return undefined
+  const urls = found ?? connection.host.repositoryUrls(connection.access, identifier)
+  return { clone_url: urls.clone, ssh_url: urls.ssh, isConfirmed: Boolean(found) }
+}
+
+type GitRepository = Omit<Parameters<typeof runGit>[1], 'id'>
+
+async function ofGit<Kind extends 'refs' | 'directories'>(
+  ctx: Ctx,
+  repository: GitRepository,
+  operation: GitOperationOf<Kind>,
+): Promise<GitResult<Kind>> {
+  return runGit<Kind>(ctx, { id: '', ...repository }, operation).catch((error: unknown) => {
+    if (!(error instanceof GitError)) return translateHostError(error)
+    const { kind, message } = error
+    const errorKind =
+      kind === 'not-found' ? kind : kind === 'unreachable' || kind === 'timed-out' ? 'unavailable' : 'invalid'
+    throw new AppError(errorKind, [{ detail: message }], { cause: error, retryAfterMs: 5000 })
+  })
+}
+
+async function open(ctx: Ctx, chooser: Chooser) {
+  return openConnectionOf(ctx, chooser).catch((error: unknown) => translateHostError(error))
 }
 
 async function ask<T>(ctx: Ctx, connection: Connection, work: (api: HostApi) => Promise<T>) {

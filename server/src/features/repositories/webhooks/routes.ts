@@ -85,7 +85,7 @@ function repositoryResource(
 
 function webhookStatus(row: UsedRepository) {
   if (row.oauth_token_id === null) return 'app'
+  if (!hostOf(row.service_provider).capabilities.createsWebhooks) return 'by-hand'
   if (row.webhook_error !== null) return 'failed'
-  if (row.webhook_id !== null) return 'created'
-  return hostOf(row.service_provider).capabilities.createsWebhooks ? 'pending' : 'by-hand'
+  return row.webhook_id === null ? 'pending' : 'created'
 }

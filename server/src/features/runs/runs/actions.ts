@@ -121,10 +121,24 @@ export async function forceExecuteRun(ctx: Ctx, run: Run, comment: string | unde
   })
 }
 
+/** Cancels a run for a reason other than a person's request, unless it has ended or is being canceled. */
+export async function cancelForServer(ctx: TransactionCtx, id: string, description: string) {
+  const locked = await lockRun(ctx.db, { id })
+  if (!locked || !isCancelable(locked.run)) return
+  await cancelLocked(ctx, locked, description)
+  await recordAudit(ctx, runAudit(locked.run, 'cancel'))
+}
+
+async function cancelLocked(ctx: TransactionCtx, locked: LockedRun, description: string) {
+  await interruptJob(ctx, locked.job)
+  const events = [{ action: 'canceled', description }]
+  await applyChange(ctx, locked, { requested: 'cancel', run: cancelColumns(ctx), events })
+}
+
 async function endForRun(ctx: TransactionCtx, id: string, favoured: LockedRun['run']) {
   const locked = await lockRun(ctx.db, { id, workspaceId: favoured.workspace_id })
   if (!locked || isEnded(locked.run.status)) return
-  const { run, job } = locked
+  const { run } = locked
   const description = `to let ${favoured.id} run first`
   if (isDiscardable(run)) {
     await applyChange(ctx, locked, { requested: 'discard', events: [{ action: 'discarded', description }] })
@@ -132,9 +146,7 @@ async function endForRun(ctx: TransactionCtx, id: string, favoured: LockedRun['r
   } else if (run.confirmed_at !== null || run.status === 'applying') {
     throw conflict(`${id} is ${run.status}: wait until it has ended, or cancel it`)
   } else if (isCancelable(run)) {
-    await interruptJob(ctx, job)
-    const events = [{ action: 'canceled', description }]
-    await applyChange(ctx, locked, { requested: 'cancel', run: cancelColumns(ctx), events })
+    await cancelLocked(ctx, locked, description)
     await recordAudit(ctx, runAudit({ ...run, favoured: favoured.id }, 'cancel'))
   }
 }

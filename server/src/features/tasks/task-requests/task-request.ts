@@ -5,7 +5,7 @@ import {
   type TaskRequest,
 } from '@groundstate/contract/agent-requests'
 import type { App } from '../../../app.ts'
-import { failureReason } from '../../../outbound/failure.ts'
+import { TASK_TRUST, failureReason } from '../../../outbound/failure.ts'
 import type { Exchange, OutboundRequest } from '../../../outbound/outbound.ts'
 
 /** Margin beyond the receiver's timeout for reporting a response, in ms. */
@@ -67,7 +67,10 @@ export function openResponse(
   const sent = { startedAt, durationMs: report.durationMs, isPrivate: false }
   if ('error' in report) {
     const { error, code } = report
-    return { ...sent, error: failureReason(Object.assign(new Error(error), code !== undefined && { code })) }
+    return {
+      ...sent,
+      error: failureReason(Object.assign(new Error(error), code !== undefined && { code }), TASK_TRUST),
+    }
   }
   const { status, headers, isTruncated } = report
   const body = content ? secrets.open(content, `${id}/content`) : Buffer.from(report.body, 'base64')

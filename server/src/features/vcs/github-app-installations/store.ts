@@ -32,12 +32,22 @@ export async function listInstallations(db: Db, { organizationIds, filter, page 
   return readPaged(page, all.selectAll().orderBy('name').orderBy('id'), all)
 }
 
+/** Ids of organizations with installations. */
+export async function listLinkingOrganizations(db: Db) {
+  const rows = await db.selectFrom('github_app_installations').select('organization_id').distinct().execute()
+  return rows.map((row) => row.organization_id)
+}
+
 /** The linked installations with the number that GitHub has given to one. */
-export async function listLinked(db: Db, installationId: number): Promise<InstallationRow[]> {
+export async function listLinked(
+  db: Db,
+  { installationId, httpUrl }: { installationId: number; httpUrl: string },
+): Promise<InstallationRow[]> {
   return db
     .selectFrom('github_app_installations')
     .selectAll()
     .where('installation_id', '=', installationId)
+    .where('http_url', '=', httpUrl)
     .orderBy('id')
     .execute()
 }

@@ -46,14 +46,16 @@ const RESULTS: Readonly<Record<ReviewResult, StatusStyle & { text: string; about
 }
 
 /** The comparison of a plan with the one that was reviewed; nothing for a run that starts no apply of a commit. */
-export function ReviewedPlanCard({ document: { run, commit } }: { document: RunDocument }) {
+export function ReviewedPlanCard({ document: { run, plan, commit } }: { document: RunDocument }) {
   const isCompared = commit !== undefined && !commit.attributes['is-pull-request'] && !run.attributes['plan-only']
   const { data } = useQuery({
     queryKey: ['runs', run.id, 'reviewed plan'],
     enabled: isCompared,
     queryFn: async () => getData<DocumentOnWire<typeof reviewedPlanSchema>>(`/runs/${run.id}/reviewed-plan`),
   })
-  return data ? <Comparison reviewed={data} /> : null
+  // Before the plan is finished there is nothing to compare.
+  const isDue = data?.attributes.result !== 'pending' || plan?.attributes.status === 'finished'
+  return data && isDue ? <Comparison reviewed={data} /> : null
 }
 
 function Comparison({ reviewed }: { reviewed: ReviewedPlan }) {

@@ -13,7 +13,7 @@ import { ChangesTab } from '../changes/changes-tab.tsx'
 import { LogTab } from '../log/log-tab.tsx'
 import { CommitLine } from '../run-commit.tsx'
 import { RunLink, runRoute, type RunTab, TabLink } from '../run-navigation.tsx'
-import { originText, RunAuthorName } from '../run-origin.tsx'
+import { isOfRepository, originText, RunAuthorName } from '../run-origin.tsx'
 import { runEndedAt, runState, RunStatus } from '../run-status.tsx'
 import { runSteps, StageStrip, stoppingStage } from '../run-steps.tsx'
 import { messageBody, runOptions, runTitle } from '../run-text.ts'
@@ -128,7 +128,7 @@ function RunHeader({ document, children }: { document: RunDocument; children: Re
     <>
       {body !== '' && <p className="mb-1 whitespace-pre-line text-ink">{body}</p>}
       <Origin document={document} />
-      {document.commit && <CommitLine commit={document.commit} />}
+      {document.commit && <CommitLine commit={document.commit} hasSender={!isOfRepository(attributes)} />}
       <Options run={run} />
     </>
   )

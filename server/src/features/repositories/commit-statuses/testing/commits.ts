@@ -72,7 +72,7 @@ export const COMMENT_ROUTES = {
 type Reported = { sha: string; treeSha?: string | null }
 
 /** An organization with a connection to a host, and what is reported about its repository acme/network. */
-export async function connectRepository(app: TestApp, routes: HostRoutes = giteaRoutes()) {
+export async function connectHost(app: TestApp, routes: HostRoutes = giteaRoutes()) {
   const host = await startFakeHost(routes)
   const owner = await createUser(app)
   const organization = await createOrganization(app, owner)
@@ -141,7 +141,11 @@ export async function connectRepository(app: TestApp, routes: HostRoutes = gitea
   const startRun = async (workspaceId: string, event: HostEvent, { treeSha = null }: Partial<Reported> = {}) => {
     const { id: deliveryId, repository } = await report(event)
     const ctx = app.as(SYSTEM)
-    const ingress = ingressRow(ctx, { delivery: { id: deliveryId }, repository, ...statedFacts(event) })
+    const ingress = ingressRow({
+      delivery: { id: deliveryId, received_at: ctx.now() },
+      repository,
+      ...statedFacts(event),
+    })
     if (!ingress) throw new Error('the event has no commit')
     await insertIngressAttributes(ctx.db, { ...ingress, tree_sha: treeSha })
     const [workspace] = await listReadableWorkspaces(ctx, [workspaceId])

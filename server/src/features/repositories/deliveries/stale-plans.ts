@@ -1,0 +1,51 @@
+import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { transact } from '../../../db/db.ts'
+import type { HostEvent } from '../../../vcs-hosts/host.ts'
+import { cancelForServer } from '../../runs/runs/actions.ts'
+import * as store from './store.ts'
+
+/*
+ * A delivery about a pull request makes the unfinished plans of its earlier commits stale. Those that the server started are canceled, if
+ * the organization has `speculative-plan-management-enabled`. Deliveries about a pull request are decided in order; a replay is an old
+ * one, which makes nothing stale.
+ */
+
+type Happened = {
+  delivery: Pick<store.DeliveryRow, 'source'>
+  event: HostEvent
+  repository: { id: string }
+}
+
+/** Cancels the older plans of the pull request in the workspace of a new plan, in the transaction that creates it. */
+export async function cancelOlderPlans(
+  ctx: TransactionCtx,
+  happened: Happened,
+  plan: { id: string; workspaceId: string },
+) {
+  const plans = await listPlans(ctx, happened, [plan.workspaceId])
+  const description = `superseded by ${plan.id}: ${commitOf(happened.event)}`
+  for (const { id } of plans) if (id !== plan.id) await cancelForServer(ctx, id, description)
+}
+
+/** Cancels the plans of the pull request in workspaces where the delivery starts none. */
+export async function cancelStalePlans(ctx: Ctx, happened: Happened, workspaceIds: readonly string[]) {
+  const { event } = happened
+  const plans = await listPlans(ctx, happened, workspaceIds)
+  const isOver = event.kind === 'pull-request' && (event.action === 'closed' || event.action === 'merged')
+  const description = isOver
+    ? `the pull request #${event.pullRequest.number} was ${event.action}`
+    : `superseded by ${commitOf(event)}, which is not planned here`
+  for (const { id } of plans) await transact(ctx, async (ctx) => cancelForServer(ctx, id, description))
+}
+
+async function listPlans(ctx: Ctx, { delivery, event, repository }: Happened, workspaceIds: readonly string[]) {
+  if (event.kind !== 'pull-request' || delivery.source === 'replay' || workspaceIds.length === 0) return []
+  const { number } = event.pullRequest
+  return store.listUnfinishedPlans(ctx.db, { repositoryId: repository.id, number, workspaceIds })
+}
+
+function commitOf(event: HostEvent) {
+  if (event.kind !== 'pull-request') return ''
+  const { number, head } = event.pullRequest
+  return `commit ${head.sha.slice(0, 7)} of the pull request #${number}`
+}
