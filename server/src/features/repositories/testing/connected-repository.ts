@@ -16,11 +16,11 @@ type Reply = { status?: number; headers?: Record<string, string>; body?: unknown
 
 /**
  * The repository acme/network on a Gitea with real git, in an organization that is connected to it. `reply` answers requests of the API by
- * route, such as `GET /repos/acme/network`; `isDown` makes git fail.
+ * route, such as `GET /repos/acme/network`; `isDown` makes git fail, `onGit` is called by its requests.
  */
 export async function connectRepository(app: TestApp, owner: TestUser, { sshKey }: { sshKey?: string } = {}) {
   const replies = new Map<string, Reply>([['GET /user', { body: bodies.mona }]])
-  const host = { isDown: false }
+  const host = { isDown: false, onGit: () => {} }
   const asked: { route: string; body: unknown }[] = []
 
   async function answer(request: IncomingMessage, response: ServerResponse, route: string) {
@@ -35,6 +35,7 @@ export async function connectRepository(app: TestApp, owner: TestUser, { sshKey 
       const [, route] = /^\/api\/v1([^?]*)/.exec(request.url ?? '') ?? []
       if (route !== undefined) void answer(request, response, `${request.method} ${route}`)
       else if (host.isDown) response.writeHead(503).end()
+      else host.onGit()
       return route !== undefined || host.isDown
     },
   })
