@@ -1,9 +1,12 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { createRun } from '../../../testing/runs.ts'
 import { connectRepository } from '../testing/connected-repository.ts'
+
+// Each delivery runs all due jobs and several processes of git.
+vi.setConfig({ testTimeout: 60_000 })
 
 const app = await createTestApp()
 const owner = await createUser(app)
