@@ -6,6 +6,8 @@ create table vcs_authorizations (
   hash bytea primary key,
   organization_id text not null references organizations on delete cascade,
   oauth_client_id text references oauth_clients on delete cascade,
+  -- GitHub's number of the installation, once it is known
+  installation_id bigint,
   session_id text not null,
   expires_at timestamptz not null
 );

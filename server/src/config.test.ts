@@ -11,6 +11,16 @@ describe('settings', () => {
     expect(readConfig({})).toMatchObject({ port: 7777, host: '127.0.0.1', edition: 'self-managed', tls: 'off' })
   })
 
+  test('a GitHub App needs all of its settings', () => {
+    const env = { GROUNDSTATE_GITHUB_APP_ID: '29310', GROUNDSTATE_GITHUB_APP_SLUG: 'groundstate' }
+
+    expect(() => readConfig(env)).toThrow(
+      ['CLIENT_ID', 'CLIENT_SECRET', 'WEBHOOK_SECRET', 'PRIVATE_KEY_FILE']
+        .map((name) => `GROUNDSTATE_GITHUB_APP_${name}: it must be set when GROUNDSTATE_GITHUB_APP_ID is`)
+        .join('\n'),
+    )
+  })
+
   test('an empty variable counts as one that is not set', () => {
     expect(readConfig({ GROUNDSTATE_PORT: '', GROUNDSTATE_DATABASE_URL: '' })).toMatchObject({ port: 7777 })
   })

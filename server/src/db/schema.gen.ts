@@ -921,6 +921,7 @@ export type Schema = {
   vcs_authorizations: {
     expires_at: Timestamp
     hash: Buffer
+    installation_id: number | null
     oauth_client_id: string | null
     organization_id: string
     session_id: string

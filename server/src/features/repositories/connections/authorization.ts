@@ -27,13 +27,17 @@ export async function finishConnecting(ctx: Ctx, uuid: string, { code, state, ..
   const started = await finishAuthorization(ctx, state ?? '')
   if (started.clientId !== client.id) throw unauthorized('the authorization was started for another connection')
   if (refused.error !== undefined) {
-    const reason = (refused.error_description ?? refused.error).slice(0, 300)
-    throw forbidden(`${host.name} did not authorize the connection: ${reason}`)
+    throw forbidden(`${host.name} did not authorize the connection: ${reasonOf(refused)}`)
   }
   if (!code) throw invalid(`${host.name} sent no code`)
   const grant = await oauth.exchange({ ...application, code }).catch((error: unknown) => translateHostError(error))
   await authorizeOAuthClient(ctx, client, grant)
   return client
+}
+
+/** Why a host did not authorize something, in its words. */
+export function reasonOf({ error = '', error_description: description = error }: Callback) {
+  return description.slice(0, 300)
 }
 
 async function requireApplication(ctx: Ctx, uuid: string) {

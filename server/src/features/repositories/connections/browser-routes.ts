@@ -60,7 +60,7 @@ export const browserRoutes: Routes = (http) => {
       audit: 'github_app_installation link',
       query: { ...CALLBACK, installation_id: text(), setup_action: text() },
     },
-    async (req) => inBrowser(req, async (ctx) => `/app/${(await finishInstalling(ctx, req.query)).name}/connections`),
+    async (req) => inBrowser(req, async (ctx) => finishInstalling(ctx, req.query)),
   )
 }
 

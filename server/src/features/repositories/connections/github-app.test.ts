@@ -117,12 +117,32 @@ test('a number in the URL does not give access to the installation of others', a
   host.reply(`GET ${API}/user/installations`, { body: { total_count: 0, installations: [] } })
 
   const refused = await finish(await start())
-  const uncoded = await finish(await start(), 'installation_id=5')
+  const denied = await finish(await start(), 'error=access_denied')
+  const unnamed = await finish(await start(), 'code=the-code')
   const asking = await finish(await start(), 'code=the-code&setup_action=request')
 
-  expect([refused, uncoded, asking].map(({ status }) => status)).toEqual([403, 422, 409])
+  expect([refused, denied, unnamed, asking].map(({ status }) => status)).toEqual([403, 403, 422, 409])
   expect(refused.text).toContain('you may not use this installation')
   expect(await list()).toEqual([])
+})
+
+test('without a code, GitHub is asked for one before the installation is linked', async () => {
+  const { app, host, start, finish, list } = await setUp()
+
+  const first = await finish(await start(), 'installation_id=5&setup_action=update')
+  const before = await list()
+  const url = new URL(String(first.headers['location']))
+  // The number in the second URL is not the one that was chosen.
+  const second = await finish(url, 'code=the-code&installation_id=77')
+
+  expect(`${url.origin}${url.pathname}`).toBe(`${host.url}/login/oauth/authorize`)
+  expect(Object.fromEntries(url.searchParams)).toMatchObject({
+    client_id: 'Iv1.client',
+    redirect_uri: `${app.baseUrl}/github-app/setup`,
+  })
+  expect(before).toEqual([])
+  expect(second.status).toBe(303)
+  expect(await list()).toMatchObject([{ attributes: { 'installation-id': 5 } }])
 })
 
 test('a setup works once, and only for those who manage connections', async () => {

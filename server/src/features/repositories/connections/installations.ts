@@ -5,7 +5,7 @@ import { requireOrganization, requireOrganizationById } from '../../organization
 import { linkInstallation } from '../../vcs/github-app-installations/service.ts'
 import { listLinked } from '../../vcs/github-app-installations/store.ts'
 import { finishAuthorization, startAuthorization } from '../../vcs/oauth-clients/authorizations.ts'
-import type { Callback } from './authorization.ts'
+import { type Callback, reasonOf } from './authorization.ts'
 import { hostFetch, loadInstallation, recordAccepted, recordRefused, translateHostError } from './connection.ts'
 import { githubAppSettings, requireGithubApp } from './github-app.ts'
 
@@ -21,36 +21,43 @@ export async function startInstalling(ctx: Ctx, organizationName: string): Promi
 type SetUp = Callback & { installation_id?: string | undefined; setup_action?: string | undefined }
 
 /**
- * Links the installation to the organization for which it was started, and returns the organization. The number in the URL proves nothing,
- * so GitHub is asked whether the person may use the installation.
+ * Links the installation to the organization for which it was started, and returns the path of its connections. The number in the URL proves
+ * nothing, so GitHub is asked whether the person may use the installation: without a code, the path of GitHub's page that issues one is
+ * returned first (public documentation: "About the setup URL").
  */
-export async function finishInstalling(
-  ctx: Ctx,
-  { state, code, installation_id: number, setup_action: action }: SetUp,
-) {
-  const { organizationId, clientId } = await finishAuthorization(ctx, state ?? '')
+export async function finishInstalling(ctx: Ctx, { state, code, ...query }: SetUp): Promise<string> {
+  const { organizationId, clientId, installationId: chosen } = await finishAuthorization(ctx, state ?? '')
   if (clientId !== null) throw unauthorized('the authorization was started for a connection')
   const organization = await requireOrganizationById(ctx, organizationId, 'vcs-settings:manage')
-  if (action === 'request')
+  if (query.error !== undefined) throw forbidden(`GitHub did not authorize it: ${reasonOf(query)}`)
+  if (query.setup_action === 'request')
     throw conflict('GitHub has asked an owner of the account to install the app: start again when it is installed')
-  const installationId = Number(number)
+  const installationId = chosen ?? Number(query.installation_id)
   if (!Number.isSafeInteger(installationId) || installationId < 1) throw invalid('GitHub named no installation')
-  if (!code)
-    throw invalid('GitHub sent no code: enable "Request user authorization (OAuth) during installation" in the app')
+  if (!code) {
+    const next = await startAuthorization(ctx, { organizationId, clientId, installationId })
+    const { oauth, clientId: app, redirectUrl } = userAuthorization(ctx)
+    return oauth.authorizeUrl({ clientId: app, redirectUrl, state: next })
+  }
   await linkInstallation(ctx, organization.id, await readInstallation(ctx, installationId, code))
-  return organization
+  return `/app/${organization.name}/connections`
+}
+
+/** The authorization of persons by the app, which shows the installations that they may use. */
+function userAuthorization(ctx: Ctx) {
+  const { provider, httpUrl, clientId, clientSecret } = requireSettings(ctx)
+  const oauth = hostOf(provider).oauth?.({ httpUrl, fetch: hostFetch(ctx, undefined) })
+  if (!oauth) throw new Error(`${provider} has no OAuth`)
+  return { oauth, clientId, clientSecret, redirectUrl: `${ctx.baseUrl}/github-app/setup` }
 }
 
 async function readInstallation(ctx: Ctx, installationId: number, code: string) {
-  const { provider, httpUrl, apiUrl, clientId, clientSecret } = requireSettings(ctx)
-  const fetch = hostFetch(ctx, undefined)
-  const redirectUrl = `${ctx.baseUrl}/github-app/setup`
+  const { provider, httpUrl, apiUrl } = requireSettings(ctx)
+  const { oauth, ...application } = userAuthorization(ctx)
   try {
-    const app = requireGithubApp(ctx, { httpUrl, fetch })
-    const grant = await hostOf(provider)
-      .oauth?.({ httpUrl, fetch })
-      .exchange({ clientId, clientSecret, redirectUrl, code })
-    if (!grant || !(await app.isOpenTo(grant.token, installationId)))
+    const app = requireGithubApp(ctx, { httpUrl, fetch: hostFetch(ctx, undefined) })
+    const grant = await oauth.exchange({ ...application, code })
+    if (!(await app.isOpenTo(grant.token, installationId)))
       throw forbidden('GitHub says that you may not use this installation')
     const found = await app.findInstallation(installationId)
     if (!found) throw invalid('the app is not installed any more, or the installation is suspended')

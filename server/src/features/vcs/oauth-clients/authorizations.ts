@@ -8,16 +8,20 @@ import * as store from './store.ts'
 const LIFE_MS = 15 * 60_000
 
 /** What a person authorizes: a connection, or an installation of the GitHub App for an organization. */
-type Subject = { organizationId: string; clientId: string | null }
+type Subject = { organizationId: string; clientId: string | null; installationId?: number | null }
 
 /** Returns the state (RFC 6749 §10.12) of an authorization by the signed-in person. */
-export async function startAuthorization(ctx: Ctx, { organizationId, clientId }: Subject): Promise<string> {
+export async function startAuthorization(
+  ctx: Ctx,
+  { organizationId, clientId, installationId = null }: Subject,
+): Promise<string> {
   const state = randomBytes(32).toString('base64url')
   const now = ctx.now()
   await store.insertAuthorization(ctx.db, now, {
     hash: tokenHash(state),
     organization_id: organizationId,
     oauth_client_id: clientId,
+    installation_id: installationId,
     session_id: sessionOf(ctx),
     expires_at: new Date(now.getTime() + LIFE_MS),
   })
@@ -29,7 +33,8 @@ export async function finishAuthorization(ctx: Ctx, state: string): Promise<Subj
   const found = await store.takeAuthorization(ctx.db, tokenHash(state))
   if (!found || found.session_id !== sessionOf(ctx) || found.expires_at <= ctx.now())
     throw unauthorized('the authorization has expired, was used, or was started in another browser: start again')
-  return { organizationId: found.organization_id, clientId: found.oauth_client_id }
+  const { organization_id: organizationId, oauth_client_id: clientId, installation_id: installationId } = found
+  return { organizationId, clientId, installationId }
 }
 
 function sessionOf({ actor }: Ctx) {
