@@ -31,9 +31,7 @@ export function InstallationsCard({ organization, mayManage }: { organization: s
       }
     >
       <CardList items={installations} none="No installations yet.">
-        {(installation) => (
-          <InstallationRow key={installation.id} {...{ organization, installation, mayManage }} />
-        )}
+        {(installation) => <InstallationRow key={installation.id} {...{ organization, installation, mayManage }} />}
       </CardList>
     </Card>
   )

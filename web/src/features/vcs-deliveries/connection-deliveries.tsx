@@ -32,7 +32,8 @@ export function ConnectionDeliveries({ organization, connectionId, mayManage }: 
       <EmptyState icon={Webhook} title="No deliveries yet">
         <p>
           Each push, tag and pull request that the host reports is listed here, with what it started in each workspace
-          and why. <DocsLink page="repositories" anchor="why-did-this-push-start-nothing">
+          and why.{' '}
+          <DocsLink page="repositories" anchor="why-did-this-push-start-nothing">
             Why did this push start nothing?
           </DocsLink>
         </p>

@@ -18,10 +18,16 @@ export function findHostRepositories(connectionId: string, workspaceId: string |
     const query = queryString({ q, workspace: workspaceId })
     const names = isInstallation(connectionId)
       ? (
-          await get<Wire<typeof githubAppReposSchema>>(`/github-app-installations/${connectionId}/repos${query}`, signal)
+          await get<Wire<typeof githubAppReposSchema>>(
+            `/github-app-installations/${connectionId}/repos${query}`,
+            signal,
+          )
         ).data.flatMap(({ attributes }) => attributes.identifier ?? [])
       : (
-          await get<Wire<typeof authorizedReposSchema>>(`/oauth-tokens/${connectionId}/authorized-repos${query}`, signal)
+          await get<Wire<typeof authorizedReposSchema>>(
+            `/oauth-tokens/${connectionId}/authorized-repos${query}`,
+            signal,
+          )
         ).data.map(({ attributes }) => attributes['display-identifier'])
     return names.map((name) => ({ value: name, text: name }))
   }

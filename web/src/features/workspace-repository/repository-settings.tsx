@@ -13,7 +13,14 @@ import { PROVIDERS } from '../connections/providers.ts'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { useSshKeyChoices } from '../ssh-keys/ssh-keys.ts'
 import { type WorkspaceAttributes, useOpenWorkspace, useUpdateWorkspace } from '../workspaces/workspace.ts'
-import { DirectoryField, NoConnections, REPOSITORY_POINTER, RepositoryChoice, RunFields, TriggerFields } from './repository-fields.tsx'
+import {
+  DirectoryField,
+  NoConnections,
+  REPOSITORY_POINTER,
+  RepositoryChoice,
+  RunFields,
+  TriggerFields,
+} from './repository-fields.tsx'
 import { TRIGGERS, repositoryAttributes, repositoryProblem, repositoryValues } from './repository-form.ts'
 
 /** The repository that a workspace follows, and the SSH key of its runs. */

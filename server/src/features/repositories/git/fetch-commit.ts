@@ -7,7 +7,7 @@ import { jobKind } from '../../../jobs/jobs.ts'
 import { SHARED_PREFIX } from '../../runs/configuration-versions/urls.ts'
 import { endFetches } from '../../runs/runs/fetched.ts'
 import { type Attempts, attempt, attemptsSchema } from './attempts.ts'
-import { fetchArchive } from './run.ts'
+import { fetchArchive, runGit } from './run.ts'
 import * as store from './store.ts'
 
 /** Maximum size of the files of a configuration, in bytes; agents unpack no more. */
@@ -49,9 +49,10 @@ async function fetchCommit(ctx: Ctx, ingressId: string, { attempts, signal }: Op
   const blobKey = `${SHARED_PREFIX}${ingressId}/${ctx.newId('fetch')}`
   const archive = { kind: 'archive', submodules: first.submodules, maxBytes: MAX_FILES_BYTES } as const
   const operation = { ...archive, source: sourceOf(ingress) }
-  const outcome = await attempt(ctx, { repository, attempts }, async () =>
-    fetchArchive(ctx, repository, { operation, blobKey, signal }),
-  )
+  const outcome = await attempt(ctx, { repository, attempts, signal }, async () => ({
+    ...(await fetchArchive(ctx, repository, { operation, blobKey, signal })),
+    message: await missingMessage(ctx, { repository, ingress, signal }),
+  }))
   if (outcome.kind === 'retry') {
     const data = { ingressId, attempts: outcome.attempts }
     return ctx.jobs.enqueue(ctx.db, fetchCommitJob, data, { startAfter: outcome.at })
@@ -59,11 +60,24 @@ async function fetchCommit(ctx: Ctx, ingressId: string, { attempts, signal }: Op
   if (outcome.kind === 'failed') {
     await endFetches(ctx, fetching, { message: fetchFailure(repository, outcome.failure) })
   } else {
-    const { tree, size } = outcome.result
-    await store.setTree(ctx.db, ingressId, tree)
-    await endFetches(ctx, fetching, { key: blobKey, size })
+    const { tree, size, message } = outcome.result
+    await store.setFetched(ctx.db, ingressId, {
+      tree_sha: tree,
+      ...(message !== undefined && { commit_message: message }),
+    })
+    await endFetches(ctx, fetching, { key: blobKey, size, runMessage: message })
   }
   if (fetching.length < versions.length) await ctx.jobs.enqueue(ctx.db, fetchCommitJob, { ingressId })
+}
+
+type Described = { repository: store.RepositoryRow; ingress: store.IngressRow; signal: AbortSignal }
+
+/** The message of a commit whose host has not said it. */
+async function missingMessage(ctx: Ctx, { repository, ingress, signal }: Described) {
+  const { commit_message: stated, commit_sha: sha, commit_ref: ref } = ingress
+  if (stated !== '') return undefined
+  const { message } = await runGit(ctx, repository, { kind: 'commit', commit: { sha, ref } }, { signal })
+  return message.slice(0, store.MAX_MESSAGE)
 }
 
 export const REPOSITORY_LEFT = 'the repository of the configuration is no longer connected'

@@ -201,3 +201,40 @@ test('no token is left in the copy of a repository', async () => {
 
   expect(found).toMatchObject({ status: 1, stdout: '' })
 })
+
+test('runs are found by the beginning of their commit', async () => {
+  const { organization, repository, addWorkspace, request, runsOf } = await connectRepository(app, owner)
+  const sha = repository.commit({ 'main.tf': '' })
+  const { id } = await addWorkspace(FIRST_RUN)
+  await app.runJobs()
+  const [run] = await runsOf(id)
+  const search = async (commit: string) => {
+    const query = `search[commit]=${encodeURIComponent(commit)}`
+    const lists = [`workspaces/${id}/runs?${query}`, `organizations/${organization}/runs?${query}`]
+    const found = await Promise.all(lists.map(async (path) => (await request('GET', path)).json().data))
+    return found.map((rows: { id: string }[]) => rows.map((row) => row.id))
+  }
+
+  expect(await search(sha)).toEqual([[run.id], [run.id]])
+  expect(await search(sha.slice(0, 7).toUpperCase())).toEqual([[run.id], [run.id]])
+  expect(await search('%')).toEqual([[], []])
+  expect(await search(sha.slice(1, 8))).toEqual([[], []])
+})
+
+test('a commit without a message in the webhook has that of git, and so have its runs', async () => {
+  const { repository, addWorkspace, deliver, openPullRequest, request, runsOf } = await connectRepository(app, owner)
+  repository.commit({ 'main.tf': '' })
+  const { id } = await addWorkspace(FIRST_RUN)
+  await app.runJobs()
+
+  await deliver('pull_request', openPullRequest({ 'database.tf': '' }))
+  await app.runJobs()
+
+  const [run] = await runsOf(id)
+  const found = (await request('GET', `workspaces/${id}/runs?search[basic]=Change`)).json().data
+  const version = `configuration-versions/${run.relationships['configuration-version'].data.id}`
+  const commit = (await request('GET', `${version}/ingress-attributes`)).json().data.attributes
+  expect(run.attributes).toMatchObject({ message: 'Change', 'plan-only': true })
+  expect(found.map((one: { id: string }) => one.id)).toContain(run.id)
+  expect(commit['commit-message']).toBe('Change')
+})

@@ -1,5 +1,5 @@
 import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
-import { type Insertable, type Selectable, sql } from 'kysely'
+import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -25,6 +25,9 @@ export async function findRepository(db: Db, id: string | null): Promise<Reposit
   return id === null ? undefined : selectRepositories(db).where('r.id', '=', id).executeTakeFirst()
 }
 
+/** Longest message of a commit that is kept, in characters. */
+export const MAX_MESSAGE = 4000
+
 export type IngressRow = Selectable<Schema['ingress_attributes']>
 
 export async function findIngress(db: Db, id: string): Promise<IngressRow | undefined> {
@@ -40,8 +43,12 @@ export async function insertIngressAttributes(db: Db, row: Insertable<Schema['in
     .execute()
 }
 
-export async function setTree(db: Db, ingressId: string, tree: string) {
-  await db.updateTable('ingress_attributes').set({ tree_sha: tree }).where('id', '=', ingressId).execute()
+export async function setFetched(
+  db: Db,
+  ingressId: string,
+  changes: Updateable<Pick<Schema['ingress_attributes'], 'tree_sha' | 'commit_message'>>,
+) {
+  await db.updateTable('ingress_attributes').set(changes).where('id', '=', ingressId).execute()
 }
 
 /** Versions of a commit that wait for an archive, and whether their workspaces want submodules. */

@@ -5,12 +5,16 @@ import { transact } from '../../../db/db.ts'
 import * as versions from '../configuration-versions/store.ts'
 import { advanceRun } from './advance.ts'
 import { lockRunWorkspace } from './locked-run-store.ts'
+import { setMissingMessages } from './message-store.ts'
 import type { Change } from './transition.ts'
 
 export type FetchingVersion = { id: string; workspace_id: string }
 
-/** The result of a fetch: an archive that versions share, or why there is none, for users. `size` in bytes. */
-export type FetchResult = { key: string; size: number } | { message: string }
+/**
+ * The result of a fetch: an archive that versions share, or why there is none, for users. `size` in bytes. `runMessage` is for runs that
+ * have no message.
+ */
+export type FetchResult = { key: string; size: number; runMessage?: string | undefined } | { message: string }
 
 /** Number of workspaces whose runs are released at the same time. */
 const CONCURRENCY = 8
@@ -42,5 +46,7 @@ async function endFetch(ctx: TransactionCtx, { id, workspace_id: workspaceId }: 
   if ('key' in result && !version.speculative && !version.provisional)
     await versions.setFetchedConfiguration(ctx.db, { id, workspaceId })
   const run: Change['run'] = 'key' in result ? { fetches: false } : { error: result.message }
-  for (const runId of await versions.listFetchingRuns(ctx.db, id)) await advanceRun(ctx, runId, { run })
+  const runIds = await versions.listFetchingRuns(ctx.db, id)
+  if ('key' in result && result.runMessage !== undefined) await setMissingMessages(ctx.db, runIds, result.runMessage)
+  for (const runId of runIds) await advanceRun(ctx, runId, { run })
 }

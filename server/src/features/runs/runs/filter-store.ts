@@ -37,12 +37,20 @@ export function filterCondition(filter: RunFilter): RawBuilder<boolean> {
       sql`r.agent_pool_id in (select id from agent_pools
         where organization_id = r.organization_id and lower(name) = any(${agentPoolNames}))`,
     username && sql`r.created_by_user_id = (select id from users where lower(username) = ${username})`,
-    filter.commit && sql`false`,
+    filter.commit !== undefined &&
+      sql`r.configuration_version_id in (select cv.id from configuration_versions cv where ${isOfCommit(filter.commit)})`,
     text && sql`(r.id = ${text} or ${containsText(sql`r.message`, text)})`,
     filter.created && createdCondition(filter.created),
     filter.changedSince && sql`r.updated_at >= ${filter.changedSince}`,
   ].filter((condition) => typeof condition === 'object')
   return sql<boolean>`(${sql.join(conditions, sql` and `)})`
+}
+
+/** Whether a configuration version `cv` is of a commit that begins like this. */
+export function isOfCommit(sha: string) {
+  // Other characters are in no SHA, and some have a meaning in patterns.
+  return sql<boolean>`cv.ingress_attributes_id in (
+    select id from ingress_attributes where commit_sha like ${`${sha.replaceAll(/[^0-9a-f]/g, '-')}%`})`
 }
 
 /** The condition of the partial index over unfinished runs. */

@@ -39,7 +39,7 @@ export const FILTER_QUERY = {
   'filter[workspace_names]': exactList().describe('names of workspaces'),
   'filter[agent_pool_names]': exactList().describe('names of agent pools'),
   'search[user]': text().describe('the username of the creator of the run'),
-  'search[commit]': text().describe('matches no run: there is no version control'),
+  'search[commit]': text().describe('the SHA of the commit of the configuration, or its beginning'),
   'search[basic]': text().describe(
     'a run id, or a part of the message; one or two characters match the start of a word',
   ),
@@ -73,8 +73,7 @@ function filterOf(query: RunQuery, now: Date) {
     workspaceNames: query['filter[workspace_names]']?.map((name) => name.toLowerCase()),
     agentPoolNames: query['filter[agent_pool_names]']?.map((name) => name.toLowerCase()),
     username: query['search[user]']?.toLowerCase(),
-    // Matches no run, since version control is not supported.
-    commit: query['search[commit]'],
+    commit: query['search[commit]']?.toLowerCase(),
     text: query['search[basic]'],
     created: timeframe === undefined ? undefined : creationPeriod(timeframe, now),
     changedSince: query['filter[since]'],

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../../../db/db.ts'
 import { containing } from '../../../db/sql.ts'
 
 /** Characters other than spaces that separate words. */
@@ -34,4 +35,13 @@ export function mayContainText(words: RawBuilder<unknown>, text: string): RawBui
   const value = sql`${isShort(text) ? ` ${text}` : text}::text`
   if (Array.from(text).length > 1) return sql<boolean>`${words} like '%' || ${encode(value)} || '%'`
   return sql<boolean>`${words} like '%' || ${encode(value, { kept: ' ' })} || ' %'`
+}
+
+/** Sets the message of runs that have none, and has searches find them by it. */
+export async function setMissingMessages(db: Db, runIds: readonly string[], message: string) {
+  await sql`
+    with changed as (
+      update runs set message = ${message} where id = any(${runIds}) and message = '' returning id, message
+    )
+    update run_keys k set words = ${wordsOf(sql`c.message`)} from changed c where k.run_id = c.id`.execute(db)
 }

@@ -4,7 +4,14 @@ import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import { type Db, type Page, pageOffset } from '../../../db/db.ts'
 import { literals } from '../../../db/sql.ts'
-import { OPERATION_FLAGS, createdCondition, filterCondition, operationCondition, pageWindow } from './filter-store.ts'
+import {
+  OPERATION_FLAGS,
+  createdCondition,
+  filterCondition,
+  isOfCommit,
+  operationCondition,
+  pageWindow,
+} from './filter-store.ts'
 import type { RunFilter } from './filter.ts'
 import { mayContainText } from './message-store.ts'
 
@@ -49,7 +56,6 @@ type Newest = Matching & { organizationId: string; depth: number }
  */
 export async function findRunIds(db: Db, actor: Actor, search: RunSearch, { depth, overlap } = BOUNDS) {
   const { organizationId, filter, seesAll, page } = search
-  if (filter?.commit !== undefined) return []
   const matching = sql`r.organization_id = ${organizationId}
     ${seesAll ? sql`` : sql`and ${visibleWorkspace(actor)}`} ${filter ? sql`and ${filterCondition(filter)}` : sql``}`
   if (!filter && seesAll) return readAll(db, { matching, page })
@@ -144,9 +150,10 @@ function isCovered(filter: RunFilter, { covers }: SearchPlan) {
 
 /** The plans for a filter, those first that are likely to find few runs. `overlap` as in `BOUNDS`. */
 export function searchPlans(organizationId: string, filter: RunFilter, overlap: number): SearchPlan[] {
-  const { text, agentPoolNames, workspaceNames, changedSince, created } = filter
+  const { commit, text, agentPoolNames, workspaceNames, changedSince, created } = filter
   const ofOrganization = sql`lane.organization_id = ${organizationId}`
   return [
+    commit !== undefined && ofCommit(organizationId, commit),
     workspaceNames &&
       lanes(sql`workspaces lane where ${ofOrganization} and lower(lane.name) = any(${workspaceNames})`, {
         covers: ['workspaceNames'],
@@ -190,6 +197,17 @@ function withText(organizationId: string, text: string): SearchPlan {
     runs: (limit) => sql`(select k.run_id as id, k.seq from run_keys k
          where ${mayContainText(sql`k.words`, text)} and k.organization_id || '' = ${organizationId} limit ${limit})
       union select id, seq from runs where id = ${text} and organization_id = ${organizationId}`,
+  }
+}
+
+function ofCommit(organizationId: string, commit: string): SearchPlan {
+  return {
+    isInOrder: false,
+    covers: [],
+    runs: (
+      limit,
+    ) => sql`select r.id, r.seq from configuration_versions cv join runs r on r.configuration_version_id = cv.id
+      where ${isOfCommit(commit)} and r.organization_id || '' = ${organizationId} limit ${limit}`,
   }
 }
 
