@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { printExact } from '@groundstate/contract/exact-json'
 import { record, records } from '@groundstate/contract/redacted-plan'
+import type { PlanDifference } from '@groundstate/contract/reviewed-plans'
 
 /** A change of a plan without its values, for which `digest` stands. `action` is `no-op` for a move or an import alone. */
 export type PlanChange = {
@@ -30,6 +31,23 @@ export function planChanges(plan: unknown, digestKey: string): PlanChange[] {
     return [{ address: `output.${name}`, mode: 'output' as const, actions, digest: digestOf(change, digestKey) }]
   })
   return [...resources, ...outputs].toSorted((a, b) => compare(a.address, b.address))
+}
+
+/** What a plan does otherwise than the reviewed one, sorted by address. Empty for plans that do the same. */
+export function planDifferences(reviewed: readonly PlanChange[], planned: readonly PlanChange[]): PlanDifference[] {
+  const earlier = new Map(reviewed.map((change) => [change.address, change]))
+  const later = new Map(planned.map((change) => [change.address, change]))
+  const addresses = [...new Set([...earlier.keys(), ...later.keys()])].toSorted(compare)
+  return addresses.flatMap((address) => {
+    const [before, after] = [earlier.get(address), later.get(address)]
+    if (before && after && before.digest === after.digest) return []
+    return {
+      address,
+      kind: before ? (after ? 'changed' : 'removed') : 'added',
+      'reviewed-actions': before?.actions ?? [],
+      'planned-actions': after?.actions ?? [],
+    }
+  })
 }
 
 function resourceChange(resource: Fields, digestKey: string): PlanChange[] {
