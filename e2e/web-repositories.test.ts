@@ -331,6 +331,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
       const run = await runOf('run', 'planned')
 
       await page.goto(`${server.url}/app/main/workspaces/reviewed/runs/${plan.id}`)
+      await page.getByRole('heading', { name: 'Add a subnet for the database', level: 1 }).waitFor()
       await page.getByText('via pull request #7').waitFor()
       await page.getByRole('link', { name: '#7 Add a subnet for the database' }).waitFor()
       const planned = await layoutFaults()
