@@ -156,6 +156,7 @@ describe.skipIf(!hasBrowser)('the frame', async () => {
       'Variable sets',
       'Run tasks',
       'Run triggers',
+      'Connections',
       'Agents',
       'Members',
       'Teams',

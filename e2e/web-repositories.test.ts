@@ -307,29 +307,31 @@ describe.skipIf(!hasBrowser)('repositories', () => {
       await dialog.getByRole('button', { name: 'Create workspace' }).click()
       await dialog.getByText(`It follows ${IDENTIFIER}`).waitFor()
       const id = await idOf('reviewed')
-      const runOf = async (message: string, status: string) =>
+      /** The only plan of a pull request, or the latest other run, once it has the status. */
+      const runOf = async (kind: 'plan' | 'run', status: string) =>
         until(async () => {
           const { data } = await server.api('GET', `/workspaces/${id}/runs`)
-          return data.find(
-            ({ attributes }: any) => attributes.message.startsWith(message) && attributes.status === status,
-          )
+          const [latest] = data.filter(({ attributes }: any) => attributes['plan-only'] === (kind === 'plan'))
+          if (latest?.attributes.status === 'errored') throw new Error(latest.attributes['error-message'])
+          return latest?.attributes.status === status ? latest : undefined
         })
-      const network = await runOf('Add the network', 'planned')
+      const network = await runOf('run', 'planned')
       await server.api('POST', `/runs/${network.id}/actions/apply`, {})
-      await runOf('Add the network', 'applied')
+      await runOf('run', 'applied')
       gitea.repository.git('checkout', '--quiet', '-b', 'database')
       gitea.repository.commit({ 'database.tf': 'resource "terraform_data" "database" {}\n' }, 'Add a database')
       gitea.repository.git('checkout', '--quiet', 'main')
       await gitea.report('opened', 'database')
-      const plan = await runOf('Add a database', 'planned_and_finished')
+      const plan = await runOf('plan', 'planned_and_finished')
       gitea.repository.git('merge', '--quiet', '--no-ff', '--message', 'Merge the database', 'database')
       const merge = gitea.repository.git('rev-parse', 'main')
       const merged = { state: 'closed', merged: true, merge_commit_sha: merge, merged_at: '2026-11-20T10:20:33Z' }
       await gitea.report('closed', 'database', merged)
       await gitea.push(first)
-      const run = await runOf('Merge the database', 'planned')
+      const run = await runOf('run', 'planned')
 
       await page.goto(`${server.url}/app/main/workspaces/reviewed/runs/${plan.id}`)
+      await page.getByRole('heading', { name: 'Add a subnet for the database', level: 1 }).waitFor()
       await page.getByText('via pull request #7').waitFor()
       await page.getByRole('link', { name: '#7 Add a subnet for the database' }).waitFor()
       const planned = await layoutFaults()

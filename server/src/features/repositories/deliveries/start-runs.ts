@@ -36,7 +36,9 @@ export async function startRuns(ctx: Ctx, happened: Happened, decided: readonly 
   const ids = decided.map(({ workspaceId }) => workspaceId)
   const workspaces = await listReadableWorkspaces(ctx, ids)
   const byId = new Map(workspaces.map((workspace) => [workspace.id, workspace]))
-  const commit = { id: ingress.id, sha: ingress.commit_sha, message: ingress.commit_message }
+  // The webhooks of some hosts lack the message of a pull request's head.
+  const message = ingress.commit_message || (ingress.pull_request_title ?? '')
+  const commit = { id: ingress.id, sha: ingress.commit_sha, message }
   const { source } = SERVICE_PROVIDERS[repository.service_provider]
   const limit = concurrencyLimit(CONCURRENT_RUNS)
   await Promise.all(
