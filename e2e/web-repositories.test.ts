@@ -1,10 +1,14 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { USER } from '../agent/src/testing/git-server.ts'
 import { SHA, mona, push, repository } from '../server/src/vcs-hosts/gitea/testing/bodies.ts'
 import { startFakeHost } from '../server/src/vcs-hosts/testing/fake-host.ts'
 import { hasBrowser } from './browser.ts'
+import { IDENTIFIER, startGitea as startGit } from './gitea.ts'
+import { until } from './run-progress.ts'
 import type { BootedServer } from './server.ts'
+import { hasTerraform } from './terraform.ts'
 import {
   accessFaults,
   bootWebServer,
@@ -36,7 +40,6 @@ async function open(path: string, title: string) {
 /** Violations and overflow of the page as it is. */
 async function layoutFaults(shown = page) {
   const found = await accessFaults(shown)
-  if (process.env['SHOTS']) await shoot(shown) // SHOTS
   await shown.setViewportSize(PHONE)
   if ((await overflowOf(shown)) > 0) found.push('it is wider than a phone')
   await shown.setViewportSize({ width: 1440, height: 900 })
@@ -162,7 +165,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     expect(connection).toMatch(/^oc-/)
     expect(JSON.stringify(await server.api('GET', `/oauth-clients/${connection}`))).not.toContain('gta_secret')
     expect(faults).toEqual([])
-  })
+  }, 300_000)
 
   test('a connection is replaced and deleted, and its workspaces lose their repository', async () => {
     await open('/connections', 'Connections')
@@ -270,6 +273,79 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     expect(await layoutFaults(member)).toEqual([])
     expect(memberFaults).toEqual([])
   })
+
+  test.skipIf(!hasTerraform)(
+    'a new workspace follows a repository, and a run says that its plan is the reviewed one',
+    async () => {
+      const gitea = await startGit()
+      const first = gitea.repository.commit(
+        { 'main.tf': 'resource "terraform_data" "network" {}\n' },
+        'Add the network',
+      )
+      await server.api('POST', '/organizations/main/oauth-clients', {
+        data: {
+          type: 'oauth-clients',
+          attributes: {
+            name: 'Team Gitea',
+            'service-provider': 'gitea',
+            'http-url': gitea.url,
+            'oauth-token-username': USER.username,
+            'oauth-token-string': USER.password,
+          },
+        },
+      })
+
+      await open('/workspaces?new=true', 'Workspaces')
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Connection').selectOption({ label: 'Team Gitea' })
+      await dialog.getByRole('button', { name: 'Select repository' }).click()
+      await page.getByPlaceholder('acme/network').fill(IDENTIFIER)
+      await page.getByRole('option', { name: IDENTIFIER }).click()
+      await dialog.getByLabel('Working directory').focus()
+      const form = await layoutFaults()
+      await dialog.getByLabel('Name', { exact: true }).fill('reviewed')
+      await dialog.getByRole('button', { name: 'Create workspace' }).click()
+      await dialog.getByText(`It follows ${IDENTIFIER}`).waitFor()
+      const id = await idOf('reviewed')
+      const runOf = async (message: string, status: string) =>
+        until(async () => {
+          const { data } = await server.api('GET', `/workspaces/${id}/runs`)
+          return data.find(
+            ({ attributes }: any) => attributes.message.startsWith(message) && attributes.status === status,
+          )
+        })
+      const network = await runOf('Add the network', 'planned')
+      await server.api('POST', `/runs/${network.id}/actions/apply`, {})
+      await runOf('Add the network', 'applied')
+      gitea.repository.git('checkout', '--quiet', '-b', 'database')
+      gitea.repository.commit({ 'database.tf': 'resource "terraform_data" "database" {}\n' }, 'Add a database')
+      gitea.repository.git('checkout', '--quiet', 'main')
+      await gitea.report('opened', 'database')
+      const plan = await runOf('Add a database', 'planned_and_finished')
+      gitea.repository.git('merge', '--quiet', '--no-ff', '--message', 'Merge the database', 'database')
+      const merge = gitea.repository.git('rev-parse', 'main')
+      const merged = { state: 'closed', merged: true, merge_commit_sha: merge, merged_at: '2026-11-20T10:20:33Z' }
+      await gitea.report('closed', 'database', merged)
+      await gitea.push(first)
+      const run = await runOf('Merge the database', 'planned')
+
+      await page.goto(`${server.url}/app/main/workspaces/reviewed/runs/${plan.id}`)
+      await page.getByText('via pull request #7').waitFor()
+      await page.getByRole('link', { name: '#7 Add a subnet for the database' }).waitFor()
+      const planned = await layoutFaults()
+      await page.goto(`${server.url}/app/main/workspaces/reviewed/runs/${run.id}`)
+      await page.getByText('As reviewed').waitFor()
+      await page.getByRole('link', { name: 'Reviewed run' }).waitFor()
+      const reviewed = await layoutFaults()
+      await openTab(page, server, 'reviewed', '/runs')
+      await page.getByText('push to main').first().waitFor()
+      const listed = await layoutFaults()
+
+      expect([form, planned, reviewed, listed].flat()).toEqual([])
+      expect(faults).toEqual([])
+    },
+    300_000,
+  )
 })
 
 async function idOf(name: string): Promise<string> {
@@ -284,22 +360,3 @@ const KEY = `-----BEGIN OPENSSH PRIVATE KEY-----
 b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW
 QyNTUxOQAAACBsmMZhwrHzSBRUQRtWNDaVTBx4JSxHeS1Yy8MvVpCZcA==
 -----END OPENSSH PRIVATE KEY-----`
-
-let shots = 0 // SHOTS
-async function shoot(shown: Page) {
-  // SHOTS
-  for (const [theme, width] of [
-    ['light', 1280],
-    ['dark', 1280],
-    ['light', 390],
-  ] as const) {
-    // SHOTS
-    await shown.setViewportSize({ width, height: 900 }) // SHOTS
-    await shown.evaluate(`document.documentElement.dataset.theme = '${theme}'`) // SHOTS
-    await shown.screenshot({
-      path: `${process.env['SHOTS']}/${String(shots).padStart(2, '0')}-${width}-${theme}.png`,
-      fullPage: true,
-    }) // SHOTS
-  } // SHOTS
-  shots += 1 // SHOTS
-} // SHOTS

@@ -187,8 +187,10 @@ export const vcsRepoCheckSchema = resource('vcs-repo-check', {
   attributes: { exists: z.boolean(), identifier: z.string() },
 })
 
-/** A directory of a repository; its id is the path. */
-export const vcsTreeSchema = resource('vcs-tree', {})
+/** A directory of a repository. */
+export const vcsTreeSchema = resource('vcs-tree', {
+  attributes: { path: z.string().describe('our own: the same as the id') },
+})
 
 export const githubAppInstallationSchema = resource('github-app-installations', {
   attributes: {

@@ -8,7 +8,7 @@ import type { GitNetwork } from '../git/remote.ts'
 import { messageOf } from '../process/errors.ts'
 import { claimGit, renewGitRequest, reportGit, uploadArchive } from '../server/client.ts'
 import { permittedAddresses } from './addresses.ts'
-import type { RequestClaims } from './task-requests.ts'
+import { type RequestClaims, serveClaims } from './task-requests.ts'
 
 /** Maximum number of concurrent operations. */
 const LIMIT = 2
@@ -26,12 +26,12 @@ export async function serveGitRequests(claims: GitClaims): Promise<void> {
   const { connection, token, waitMs, deregistered, workDir } = claims
   // Archives that a killed agent has left.
   await rm(archivesOf(workDir), { recursive: true, force: true })
-  const loop = () =>
-    claims.claimLoop('git request', async (agentId) => {
-      const request = await claimGit(connection, token, agentId, { waitMs, signal: deregistered })
-      if (request !== undefined) await claims.during(() => handle(request, claims))
-    })
-  await Promise.all(Array.from({ length: LIMIT }, loop))
+  await serveClaims(claims, {
+    what: 'git request',
+    limit: LIMIT,
+    claim: (agentId) => claimGit(connection, token, agentId, { waitMs, signal: deregistered }),
+    handle: (request) => claims.during(() => handle(request, claims)),
+  })
 }
 
 const archivesOf = (workDir: string) => join(workDir, 'archives')

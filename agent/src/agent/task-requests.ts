@@ -33,23 +33,43 @@ type Dispatchers = Record<RequestKind, Dispatcher>
 /** Sends requests of the agent's pool, until it stops. Rejects when the server refuses the token. */
 export async function serveTaskRequests(claims: TaskClaims): Promise<void> {
   const dispatchers = { task: createDispatcher(undefined), repository: createDispatcher(claims.authorities) }
-  const running = new Set<Promise<void>>()
   const { connection, token, waitMs, accepts, deregistered } = claims
   try {
-    await claims.claimLoop('request', async (agentId) => {
-      const request = await claimTask(connection, token, agentId, { waitMs, accepts, signal: deregistered })
-      if (request === undefined) return
-      const { kind } = request
-      const handled = claims.during[kind](() => handle(request, dispatchers, claims)).finally(() =>
-        running.delete(handled),
-      )
+    await serveClaims(claims, {
+      what: 'request',
+      limit: LIMIT,
+      claim: (agentId) => claimTask(connection, token, agentId, { waitMs, accepts, signal: deregistered }),
+      handle: (request) => claims.during[request.kind](() => handle(request, dispatchers, claims)),
+      isLast: ({ kind }) => claims.single && kind === 'task',
+    })
+  } finally {
+    await Promise.all(Object.values(dispatchers).map((dispatcher) => dispatcher.destroy()))
+  }
+}
+
+type Service<Item> = {
+  what: string
+  limit: number
+  claim: (agentId: string) => Promise<Item | undefined>
+  handle: (item: Item) => Promise<void>
+  /** Nothing is claimed while this item is handled. */
+  isLast?: (item: Item) => boolean
+}
+
+/** Claims items with one long poll at a time, and handles up to `limit` of them concurrently, until the agent stops. */
+export async function serveClaims<Item>(claims: RequestClaims, service: Service<Item>): Promise<void> {
+  const running = new Set<Promise<void>>()
+  try {
+    await claims.claimLoop(service.what, async (agentId) => {
+      const item = await service.claim(agentId)
+      if (item === undefined) return
+      const handled = service.handle(item).finally(() => running.delete(handled))
       running.add(handled)
-      if (claims.single && kind === 'task') await handled
-      else if (running.size >= LIMIT) await Promise.race(running)
+      if (service.isLast?.(item) === true) await handled
+      else if (running.size >= service.limit) await Promise.race(running)
     })
   } finally {
     await Promise.all(running)
-    await Promise.all(Object.values(dispatchers).map((dispatcher) => dispatcher.destroy()))
   }
 }
 

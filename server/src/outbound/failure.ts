@@ -8,12 +8,12 @@ const UNKNOWN_AUTHORITY = 'the certificate was issued by an unknown authority'
 /** How a user makes a certificate trusted: for run tasks, and for all other requests. */
 export const TASK_TRUST = 'set the ca-certificate of the task'
 const TRUST = 'trust its authority with NODE_EXTRA_CA_CERTS'
-const UNTRUSTED: readonly (string | undefined)[] = [
+const UNTRUSTED: ReadonlySet<string | undefined> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]
+])
 
 /** Error codes of the system, the TLS library and the HTTP client. */
 const REASONS: Record<string, string> = {
@@ -44,7 +44,7 @@ export function failureReason(error: unknown, trust: string = TRUST): string {
   if (cause instanceof ForbiddenAddressError) return cause.message
   if (!(cause instanceof Error)) return String(cause)
   const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined
-  const advice = UNTRUSTED.includes(code) ? `: ${trust}` : ''
+  const advice = UNTRUSTED.has(code) ? `: ${trust}` : ''
   if (code !== undefined && code in REASONS) return `${REASONS[code]}${advice} (${code})`
   if (cause.name === 'HTTPParserError') return `the response is not HTTP (${cause.message})`
   if (code?.startsWith('ERR_SSL')) return `the TLS handshake failed: ${tlsReason(cause)} (${code})`

@@ -19,6 +19,8 @@ export type Host = {
   oauth: ((connection: Pick<HostConnection, 'httpUrl' | 'fetch'>) => HostOAuth) | null
   /** URLs of pages and for git, for a repository whose identifier the host's API has confirmed, or that is all there is. */
   repositoryUrls: (connection: Pick<HostConnection, 'httpUrl'>, identifier: string) => RepositoryUrls
+  /** Between the page of a repository and the name of a commit, such as `/commit/`; null for a host without pages of commits. */
+  commitPath: string | null
   /** User and password for git over https. */
   gitCredential: (connection: Pick<HostConnection, 'token' | 'username'>) => { username: string; password: string }
 }

@@ -28,3 +28,10 @@ const HOSTS = {
 export function hostOf(provider: ServiceProvider): Host {
   return HOSTS[provider]
 }
+
+/** The page of a commit; empty if the host has none. */
+export function commitPage(repository: { service_provider: ServiceProvider; page_url: string }, sha: string) {
+  const { service_provider: provider, page_url: page } = repository
+  const { commitPath } = hostOf(provider)
+  return commitPath === null || page === '' ? '' : `${page}${commitPath}${sha}`
+}

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { createTrial } from '../../features/organizations/sso/trials.ts'
 import { startTaskDeliveries } from '../../features/tasks/task-results/delivery-loop.ts'
 import type { TestApp } from '../../testing/app.ts'
@@ -173,6 +174,7 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
     'varsets/vars': setVariable,
     'vars>:variableId': setVariable,
     tags: tag.id,
+    ...(await createConnections(app, { make, organization })),
     'failed-jobs': await createFailedJob(app),
     'sign-in-trials': await createTrialOf(app, owner),
     'reserved-tag-keys': await make(`${inside}/reserved-tag-keys`, 'reserved-tag-keys', { key: 'stage' }),
@@ -188,6 +190,87 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
       job: job.token,
       task: payload.access_token,
     },
+  }
+}
+
+type Connecting = {
+  make: (url: string, type: string, attributes: object) => Promise<string>
+  organization: { id: string; name: string }
+}
+
+/** Connections to hosts that no test reaches, and what such a host reported. */
+async function createConnections(app: TestApp, { make, organization }: Connecting) {
+  const inside = `/organizations/${organization.name}`
+  const connect = async (attributes: object) => {
+    const id = await make(`${inside}/oauth-clients`, 'oauth-clients', { 'oauth-token-string': 'secret', ...attributes })
+    const { id: token } = await app.db
+      .selectFrom('oauth_tokens')
+      .select('id')
+      .where('oauth_client_id', '=', id)
+      .executeTakeFirstOrThrow()
+    return { id, token }
+  }
+  // A git server has no API that would be asked.
+  const git = await connect({
+    'service-provider': 'git',
+    'http-url': 'https://git.example.com',
+    'oauth-token-username': 'git',
+  })
+  const github = await connect({ 'service-provider': 'github' })
+  const key = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const now = app.clock.now()
+  const organizationId = organization.id
+  const delivery = app.newId('vcsd')
+  const installation = {
+    id: app.newId('ghain'),
+    installation_id: 5,
+    name: 'acme',
+    installation_type: 'Organization',
+    service_provider: 'github',
+    http_url: 'https://github.com',
+    api_url: 'https://api.github.com',
+  } as const
+  await app.db
+    .insertInto('github_app_installations')
+    .values({ ...installation, organization_id: organizationId, created_at: now })
+    .execute()
+  const repository = {
+    id: app.newId('repo'),
+    identifier: 'network',
+    display_identifier: 'network',
+    page_url: '',
+    clone_url: 'https://git.example.com/network',
+    webhook_path: `fixture-${organizationId}`,
+    webhook_secret: Buffer.from('unused'),
+  }
+  await app.db
+    .insertInto('repositories')
+    .values({ ...repository, organization_id: organizationId, oauth_token_id: git.token, created_at: now })
+    .execute()
+  await app.db
+    .insertInto('vcs_deliveries')
+    .values({
+      id: delivery,
+      organization_id: organizationId,
+      repository_id: repository.id,
+      repository_identifier: 'network',
+      delivery_key: 'fixture',
+      source: 'webhook',
+      status: 'ignored',
+      message: 'a comment was added',
+      received_at: now,
+    })
+    .execute()
+  return {
+    'oauth-clients': git.id,
+    'oauth-tokens': git.token,
+    // Of a connection that knows without a request that an identifier is none.
+    'github-token': github.token,
+    'ssh-keys': await make(`${inside}/ssh-keys`, 'ssh-keys', { name: 'modules', value: key }),
+    'github-app-installations': installation.id,
+    installation: installation.id,
+    'vcs-repositories': repository.id,
+    'vcs-deliveries': delivery,
   }
 }
 

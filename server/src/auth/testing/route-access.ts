@@ -48,6 +48,10 @@ const ACCESS: Record<string, string> = {
   'organization run-tasks:manage': 'owner org | member+',
   'organization agent-pools:read': 'member+ org',
   'organization agent-pools:manage': 'owner org | member+',
+  'organization vcs-settings:read': 'member+ org',
+  'organization vcs-settings:manage': 'owner org | member+',
+  'organization vcs-settings:manage or organization workspaces:create or project workspaces:create or workspace workspace:update':
+    'owner org',
   'organization variable-sets:read': 'member+ org',
   'organization variable-sets:read or project variable-sets:read': 'member+ org',
   'organization variable-sets:manage or project variable-sets:manage': 'owner org | member+',
@@ -116,6 +120,9 @@ const EXCEPTIONS: Record<string, string> = {
   'GET /organizations/:organization/changes': 'member+ org',
   // A run sees the organization, but not resources of this kind.
   'POST /organizations/:organization/agent-pools': 'owner org | member+ run',
+  'POST /organizations/:organization/oauth-clients': 'owner org | member+ run',
+  'POST /organizations/:organization/ssh-keys': 'owner org | member+ run',
+  'POST /organizations/:organization/github-app-installations/:installationId/link-account': 'owner org | member+ run',
   'POST /organizations/:organization/tasks': 'owner org | member+ run',
   'POST /organizations/:organization/varsets': 'owner org | member+ run',
   // Members read the variables of sets that apply to what they see.
@@ -144,6 +151,10 @@ const EXCEPTIONS: Record<string, string> = {
   'POST /tags/:id/relationships/workspaces': 'admin+ member org | member+ run',
   // Only versions from version control have them.
   'GET /configuration-versions/:id/ingress-attributes': 'nobody',
+  // No repository has started the run.
+  'GET /runs/:runId/reviewed-plan': 'nobody',
+  // No host has the repository of the test.
+  'GET /organizations/:organization/vcs/tree': 'nobody',
   // There is no sample yet.
   'GET /organizations/:organization/sample': 'nobody',
   'DELETE /organizations/:organization/sample': 'nobody',

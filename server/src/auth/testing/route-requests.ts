@@ -6,6 +6,8 @@ type Ids = Fixtures['ids']
 
 /** Requests for routes whose schemas are not sufficient to generate valid ones. */
 export const REQUESTS: Record<string, (ids: Ids) => Sent> = {
+  'GET /organizations/:organization/vcs/repo': noRepository,
+  'GET /organizations/:organization/vcs/tree': noRepository,
   'PATCH /account/update': () => document('users', { username: 'somebody-else' }),
   'PUT /account/avatar': () => ({ body: Buffer.from('89504e470d0a1a0a0000000d494844520000010000000100', 'hex') }),
   'PATCH /account/password': () =>
@@ -69,6 +71,11 @@ function document(type: string, attributes: object, relations: Record<string, [t
     Object.entries(relations).map(([name, [type, ids]]) => [name, { data: { type, id: ids[type] } }]),
   )
   return { body: { data: { type, attributes, relationships } } }
+}
+
+/** An identifier that cannot be one. */
+function noRepository(ids: Ids): Sent {
+  return { query: `oauth_token_id=${ids['github-token']}&identifier=none` }
 }
 
 function inWorkspace(ids: Ids): Sent {

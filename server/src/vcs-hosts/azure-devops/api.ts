@@ -39,6 +39,7 @@ export const azureDevops: Host = {
   webhooks: azureDevopsWebhooks,
   api: azureDevopsApi,
   oauth: null,
+  commitPath: '/commit/',
   repositoryUrls({ httpUrl }, identifier) {
     const { owner, project, name } = partsOf(identifier)
     const root = new URL(httpUrl).hostname === 'dev.azure.com' ? CLOUD : httpUrl

@@ -48,6 +48,7 @@ export const bitbucketCloud: Host = {
       scope: null,
       credentialsIn: 'header',
     }),
+  commitPath: '/commits/',
   repositoryUrls: ({ httpUrl }, identifier) => ({
     page: `${httpUrl}/${identifier}`,
     clone: `${httpUrl}/${identifier}.git`,

@@ -33,6 +33,7 @@ export const bitbucketDataCenter: Host = {
   webhooks: bitbucketDataCenterWebhooks,
   api: bitbucketDataCenterApi,
   oauth: null,
+  commitPath: '/commits/',
   repositoryUrls: ({ httpUrl }, identifier) => ({
     page: `${httpUrl}/${pathOf(identifier)}`,
     clone: `${httpUrl}/scm/${identifier.toLowerCase()}.git`,

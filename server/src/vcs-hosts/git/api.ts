@@ -17,6 +17,7 @@ export const gitServer: Host = {
   webhooks: gitWebhooks,
   api: null,
   oauth: null,
+  commitPath: null,
   /** `httpUrl` may be that of a server with ssh only, such as `ssh://git@git.example.com:2222/srv`. */
   repositoryUrls({ httpUrl }, identifier) {
     const path = identifier.split('/').map(encodeURIComponent).join('/')

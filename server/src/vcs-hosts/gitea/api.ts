@@ -58,6 +58,7 @@ export const gitea: Host = {
       // Before version 1.23, tokens have all permissions.
       scope: 'read:user read:organization write:repository write:issue',
     }),
+  commitPath: '/commit/',
   repositoryUrls({ httpUrl }, identifier) {
     const page = `${httpUrl}/${identifier}`
     return { page, clone: `${page}.git`, ssh: `git@${new URL(httpUrl).hostname}:${identifier}.git` }

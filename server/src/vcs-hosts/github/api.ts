@@ -70,6 +70,7 @@ function githubHost(name: string, addresses: Host['addresses']): Host {
         // GitHub Apps ignore scopes.
         scope: 'repo read:org',
       }),
+    commitPath: '/commit/',
     repositoryUrls({ httpUrl }, identifier) {
       const page = `${httpUrl}/${identifier}`
       return { page, clone: `${page}.git`, ssh: `git@${new URL(httpUrl).hostname}:${identifier}.git` }

@@ -58,6 +58,7 @@ export const gitlab: Host = {
       tokenPath: '/oauth/token',
       scope: 'api',
     }),
+  commitPath: '/-/commit/',
   repositoryUrls: ({ httpUrl }, identifier) => ({
     page: `${httpUrl}/${identifier}`,
     clone: `${httpUrl}/${identifier}.git`,

@@ -144,6 +144,8 @@ export function useVcsEvents(organization: string, connectionId: string, page: n
 /** What a workspace's repository names as its connection: a token, or an installation of the GitHub App. */
 export type UsableConnection = {
   id: string
+  /** The id of the token's connection; undefined for an installation. */
+  clientId: string | undefined
   name: string
   provider: ServiceProvider
   /** Why the host refuses it. */
@@ -160,6 +162,7 @@ export function useUsableConnections(organization: string, projectId: string | u
       ...data,
       ...(installations.data ?? []).map(({ id, attributes }) => ({
         id,
+        clientId: undefined,
         name: `GitHub App in ${attributes.name ?? id}`,
         provider: 'github' as const,
         problem: attributes['status-message'] ?? undefined,
@@ -201,9 +204,24 @@ function useTokenConnections(organization: string, projectId: string | undefined
         if (!isOpen || tokenId === undefined) return []
         const { status, 'status-message': message, 'service-provider': provider } = connection.attributes
         const problem = status === 'failed' ? (message ?? 'The host refuses the token of the connection.') : undefined
-        return [{ id: tokenId, name: connectionName(connection), provider, problem }]
+        return [{ id: tokenId, clientId: connection.id, name: connectionName(connection), provider, problem }]
       }),
   })
+}
+
+/** The default branch of a repository in use, once the host has been asked. */
+export function useDefaultBranch(clientId: string | undefined, identifier: string) {
+  return useQuery({
+    queryKey: [CONNECTIONS, clientId, 'repositories', 'default branches'],
+    enabled: clientId !== undefined && identifier !== '',
+    queryFn: async ({ signal }) =>
+      getData<PageOnWire<typeof vcsRepositorySchema>>(
+        `/oauth-clients/${clientId}/vcs-repositories?page[size]=100`,
+        signal,
+      ),
+    select: (repositories) =>
+      repositories.find(({ attributes }) => attributes.identifier === identifier)?.attributes['default-branch'],
+  }).data
 }
 
 /** A picker's search for repositories of a connection. */

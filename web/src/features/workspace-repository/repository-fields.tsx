@@ -7,7 +7,7 @@ import { FieldAlert } from '../../components/inline-form.tsx'
 import { ListLink } from '../../components/links.tsx'
 import { Picker } from '../../components/picker.tsx'
 import { errorAt, type useDraft } from '../../components/settings-form.tsx'
-import type { UsableConnection } from '../connections/connections.ts'
+import { type UsableConnection, useDefaultBranch } from '../connections/connections.ts'
 import { PROVIDERS } from '../connections/providers.ts'
 import { findHostRepositories, useDirectories } from './host-repositories.ts'
 import { type RepositoryValues, TRIGGERS, type Trigger } from './repository-form.ts'
@@ -25,16 +25,15 @@ type ChoiceProps = {
   draft: RepositoryDraft<ChoiceNames>
   connections: readonly UsableConnection[]
   workspaceId?: string | undefined
-  /** The repository's default branch, as far as it is known. */
-  defaultBranch?: string | undefined
   hasBranch?: boolean
 }
 
 /** A connection, a repository of its host and a branch. */
-export function RepositoryChoice({ draft, connections, workspaceId, defaultBranch, hasBranch = true }: ChoiceProps) {
+export function RepositoryChoice({ draft, connections, workspaceId, hasBranch = true }: ChoiceProps) {
   const { tokenId, identifier } = draft.values
   const chosen = connections.find(({ id }) => id === tokenId)
   const provider = chosen && PROVIDERS[chosen.provider]
+  const defaultBranch = useDefaultBranch(chosen?.clientId, identifier)
   const isUnknown = tokenId !== '' && chosen === undefined
   const error = errorAt(draft.error, `${AT}/identifier`)
   return (

@@ -3,7 +3,8 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { actOnRun } from '../../../testing/runs.ts'
 import { sendOverdue } from './jobs.ts'
-import { SHA, connectRepository, giteaRoutes, pullRequestOf, pushOf, statusRoute } from './testing/commits.ts'
+import { sendReports } from './send.ts'
+import { SHA, connectHost, giteaRoutes, pullRequestOf, pushOf, statusRoute } from './testing/commits.ts'
 
 const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' })
 const agent = await createFakeAgent(app)
@@ -14,7 +15,7 @@ const sentTo = (host: { bodies: (route: string) => unknown[] }, sha: string) => 
 const words = (sent: Sent[]) => sent.map(({ state, description }) => [state, description])
 
 test('the status of a push follows its run until the apply', async () => {
-  const { host, owner, organization, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const { host, owner, organization, addWorkspace, startRun, runJobs } = await connectHost(app)
   const workspace = await addWorkspace()
   const runId = await startRun(workspace.id, pushOf(SHA.head))
 
@@ -44,7 +45,7 @@ test('the status of a push follows its run until the apply', async () => {
 })
 
 test('a failed apply turns the commit red', async () => {
-  const { host, owner, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const { host, owner, addWorkspace, startRun, runJobs } = await connectHost(app)
   const runId = await startRun((await addWorkspace()).id, pushOf(SHA.head))
   await (await agent.take()).finish({ counts: COUNTS })
   await actOnRun(app, { user: owner }, { run: runId, action: 'apply' })
@@ -56,7 +57,7 @@ test('a failed apply turns the commit red', async () => {
 })
 
 test('speculative plans pass, and discarded runs do not', async () => {
-  const { host, owner, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const { host, owner, addWorkspace, startRun, runJobs } = await connectHost(app)
   const workspace = await addWorkspace()
   await startRun(workspace.id, pullRequestOf('opened'))
   await (await agent.take()).finish({ counts: COUNTS })
@@ -72,7 +73,7 @@ test('speculative plans pass, and discarded runs do not', async () => {
 })
 
 test('a plan without changes passes, and a failed plan does not', async () => {
-  const { host, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const { host, addWorkspace, startRun, runJobs } = await connectHost(app)
   const workspace = await addWorkspace()
   await startRun(workspace.id, pushOf(SHA.head))
   await (await agent.take()).finish({ hasChanges: false })
@@ -86,7 +87,7 @@ test('a plan without changes passes, and a failed plan does not', async () => {
 })
 
 test('a workspace without matching files passes with the reason, and other skipped ones have no status', async () => {
-  const { host, organization, addWorkspace, report, runJobs } = await connectRepository(app)
+  const { host, organization, addWorkspace, report, runJobs } = await connectHost(app)
   const [unconcerned, elsewhere] = [await addWorkspace(), await addWorkspace()]
 
   await report(pushOf(SHA.head), [
@@ -106,7 +107,7 @@ test('a workspace without matching files passes with the reason, and other skipp
 })
 
 test('the run of a commit replaces its plan at the same commit', async () => {
-  const { host, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const { host, addWorkspace, startRun, runJobs } = await connectHost(app)
   const workspace = await addWorkspace()
   await startRun(workspace.id, pullRequestOf('opened'))
   const runId = await startRun(workspace.id, pushOf(SHA.head))
@@ -122,7 +123,7 @@ test('the run of a commit replaces its plan at the same commit', async () => {
 })
 
 test('an equal status is not sent again', async () => {
-  const { host, addWorkspace, report, runJobs } = await connectRepository(app)
+  const { host, addWorkspace, report, runJobs } = await connectHost(app)
   const { id } = await addWorkspace()
   const skip = { workspace_id: id, decision: 'skip', reason: 'no-matching-files', detail: 'network/' } as const
 
@@ -135,7 +136,7 @@ test('an equal status is not sent again', async () => {
 })
 
 test('a host that is down gets the latest status once it is back', async () => {
-  const { host, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const { host, addWorkspace, startRun, runJobs } = await connectHost(app)
   host.reply(statusRoute(SHA.head), { status: 502, body: 'down' })
   await startRun((await addWorkspace()).id, pushOf(SHA.head))
   await runJobs()
@@ -151,7 +152,7 @@ test('a host that is down gets the latest status once it is back', async () => {
 })
 
 test('a host that limits requests is left alone for the time that it names', async () => {
-  const { host, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const { host, addWorkspace, startRun, runJobs } = await connectHost(app)
   const workspaces = [await addWorkspace(), await addWorkspace(), await addWorkspace()]
   host.reply(statusRoute(SHA.head), { status: 429, headers: { 'retry-after': '600' }, body: { message: 'slow down' } })
   for (const { id } of workspaces) await startRun(id, pushOf(SHA.head))
@@ -173,7 +174,7 @@ test('a host that limits requests is left alone for the time that it names', asy
 })
 
 test('a refusal ends the attempts in the repository, until something changes', async () => {
-  const { host, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const { host, addWorkspace, startRun, runJobs } = await connectHost(app)
   const workspaces = await Promise.all(Array.from({ length: 6 }, async () => addWorkspace()))
   host.reply(statusRoute(SHA.head), { status: 403, body: { message: 'not a writer' } })
   for (const { id } of workspaces) await startRun(id, pushOf(SHA.head))
@@ -189,7 +190,7 @@ test('a refusal ends the attempts in the repository, until something changes', a
 })
 
 test('statuses of a refused token are sent with the next token', async () => {
-  const { host, tokenId, clientId, send, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const { host, tokenId, clientId, send, addWorkspace, startRun, runJobs } = await connectHost(app)
   host.reply(statusRoute(SHA.head), { status: 401, body: { message: 'token revoked' } })
   await startRun((await addWorkspace()).id, pushOf(SHA.head))
   await (await agent.take()).finish({ hasChanges: false })
@@ -209,7 +210,7 @@ test('statuses of a refused token are sent with the next token', async () => {
 })
 
 test('a killed process leaves its statuses to the next one', async () => {
-  const { host, tokenId, addWorkspace, startRun, runJobs } = await connectRepository(app, giteaRoutes())
+  const { host, tokenId, addWorkspace, startRun, runJobs } = await connectHost(app, giteaRoutes())
   await startRun((await addWorkspace()).id, pushOf(SHA.head))
   await (await agent.take()).finish({ hasChanges: false })
   const leased = new Date(app.clock.now().getTime() + 180_000)
@@ -223,4 +224,27 @@ test('a killed process leaves its statuses to the next one', async () => {
 
   expect(during).toBe(0)
   expect(words(sentTo(host, SHA.head))).toEqual([['success', 'no changes']])
+})
+
+test('one process at a time sends, so that a later status comes last', async () => {
+  const { host, tokenId, addWorkspace, startRun } = await connectHost(app)
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+  host.reply(statusRoute(SHA.head), () => (response) => {
+    ask()
+    void released.then(() => response.writeHead(201).end('{}'))
+  })
+  await startRun((await addWorkspace()).id, pushOf(SHA.head))
+  const { signal } = new AbortController()
+
+  const first = sendReports(app.as(), tokenId, signal)
+  await asked
+  await (await agent.take()).finish({ hasChanges: false })
+  await sendReports(app.as(), tokenId, signal)
+  const during = words(sentTo(host, SHA.head))
+  release()
+  await first
+
+  expect(during).toEqual([['pending', 'plan queued']])
+  expect(words(sentTo(host, SHA.head))).toEqual([...during, ['success', 'no changes']])
 })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { actOnRun } from '../../../testing/runs.ts'
-import { COMMENT_ROUTES, SHA, TREE, connectRepository, pullRequestOf, pushOf } from './testing/commits.ts'
+import { COMMENT_ROUTES, SHA, TREE, connectHost, pullRequestOf, pushOf } from './testing/commits.ts'
 
 const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' })
 const agent = await createFakeAgent(app)
@@ -21,7 +21,7 @@ async function plan(name = 'update') {
 const textsOf = (bodies: unknown[]) => bodies.map((body) => (body as { body: string }).body)
 
 test('one comment is updated as plans finish, with addresses and without values', async () => {
-  const { host, addWorkspace, startRun, report, runJobs } = await connectRepository(app)
+  const { host, addWorkspace, startRun, report, runJobs } = await connectHost(app)
   const [first, second, third] = [await addWorkspace(), await addWorkspace(), await addWorkspace()]
   const event = pullRequestOf('opened')
   await startRun(first.id, event)
@@ -49,7 +49,7 @@ test('one comment is updated as plans finish, with addresses and without values'
 })
 
 test('an unchanged comment is not sent again, and a deleted one is created again', async () => {
-  const { host, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const { host, addWorkspace, startRun, runJobs } = await connectHost(app)
   const workspace = await addWorkspace()
   await startRun(workspace.id, pullRequestOf('opened'))
   await plan()
@@ -69,7 +69,7 @@ test('an unchanged comment is not sent again, and a deleted one is created again
 })
 
 test('after the merge, the comment says what the apply did and whether it was reviewed', async () => {
-  const { host, owner, addWorkspace, startRun, report, runJobs } = await connectRepository(app)
+  const { host, owner, addWorkspace, startRun, report, runJobs } = await connectHost(app)
   const { id } = await addWorkspace()
   await startRun(id, pullRequestOf('opened'), { treeSha: TREE.other })
   await plan('update')
@@ -93,7 +93,7 @@ test('after the merge, the comment says what the apply did and whether it was re
 })
 
 test('a host without permission to comment is asked once for each text', async () => {
-  const { host, addWorkspace, startRun, runJobs } = await connectRepository(app)
+  const { host, addWorkspace, startRun, runJobs } = await connectHost(app)
   host.reply(COMMENT_ROUTES.create, { status: 403, body: { message: 'comments are for members' } })
   await startRun((await addWorkspace()).id, pullRequestOf('opened'))
   await plan()

@@ -90,7 +90,7 @@ test('a person installs the app for an organization', async () => {
   const [installation] = await list()
   const shown = await send('GET', `github-app/installation/${installation.id}`)
   const named = await list('github-app/installations?filter[name]=ACME&filter[installation_id]=5')
-  const other = await list('github-app-installations?filter[name]=other')
+  const other = await list('github-app/installations?filter[name]=other')
   const repositories = await send('GET', `github-app-installations/${installation.id}/repos`)
 
   expect(`${url.origin}${url.pathname}`).toBe(`${host.url}/github-apps/groundstate/installations/new`)

@@ -38,7 +38,7 @@ export function requireGithubApp(ctx: Ctx, { httpUrl, fetch }: { httpUrl: string
   const { config } = ctx
   const settings = githubAppSettings(ctx)
   if (settings?.httpUrl !== httpUrl || config.githubAppId === undefined)
-    throw new HostError('unavailable', `this server has no GitHub App for ${httpUrl}: its administrator can set one up`)
+    throw new HostError('forbidden', `this server has no GitHub App for ${httpUrl}: its administrator can set one up`)
   const known = apps.get(config)
   if (known) return known
   const { githubAppPrivateKey: key, githubAppPrivateKeyFile: file = '' } = config

@@ -10,6 +10,7 @@ import type { HostEvent } from '../../../vcs-hosts/host.ts'
 import { type Attempts, attempt, attemptsSchema } from '../git/attempts.ts'
 import { fetchCommitLater } from '../git/fetch-commit.ts'
 import { type RepositoryRow, findRepository } from '../git/store.ts'
+import { recordRepositoryProblem } from '../vcs-events/record.ts'
 import { type Decision, type WorkspaceRule, decide, dependsOnFiles } from './decide.ts'
 import { ingressRow } from './ingress.ts'
 import { type Facts, inspectEvent, statedFacts } from './inspect.ts'
@@ -59,8 +60,15 @@ async function decideDelivery(ctx: Ctx, id: string) {
   const pending = await findPending(ctx, id)
   if (!pending) return
   const facts = statedFacts(pending.event)
-  if (needsGit(pending, facts)) await ctx.jobs.enqueue(ctx.db, inspectDeliveryJob, { id }, { singletonKey: id })
-  else await decideWith(ctx, pending, facts)
+  if (!needsGit(pending, facts)) {
+    try {
+      return await decideWith(ctx, pending, facts)
+    } catch (error) {
+      // The other job repeats it, and has it fail in the end: a pending delivery holds up later ones.
+      ctx.log.error({ err: error, delivery: id }, 'a delivery could not be decided')
+    }
+  }
+  await ctx.jobs.enqueue(ctx.db, inspectDeliveryJob, { id }, { singletonKey: id })
 }
 
 async function inspectDelivery(
@@ -71,19 +79,26 @@ async function inspectDelivery(
   const pending = await findPending(ctx, id)
   if (!pending) return
   const { repository, event } = pending
-  const outcome = await attempt(ctx, { repository, attempts }, async () =>
-    inspectEvent(ctx, { deliveryId: id, repository, event, signal }),
-  )
-  if (outcome.kind === 'done') return decideWith(ctx, pending, outcome.result)
-  if (outcome.kind === 'failed')
-    return transact(ctx, async (ctx) => endDelivery(ctx, pending.delivery, outcome.failure))
+  const outcome = await attempt(ctx, { repository, attempts, signal }, async () => {
+    const facts = await inspectEvent(ctx, { deliveryId: id, repository, event, signal })
+    await decideWith(ctx, pending, facts)
+  })
+  if (outcome.kind === 'done') return
   await transact(ctx, async (ctx) => {
+    if (outcome.kind === 'failed') return failDelivery(ctx, pending, outcome.failure)
     const data = { id, attempts: outcome.attempts }
     await ctx.jobs.enqueue(ctx.db, inspectDeliveryJob, data, { startAfter: outcome.at })
     if (outcome.failure === undefined) return
     await store.setPendingMessage(ctx.db, id, `${outcome.failure}; the next attempt is at ${outcome.at.toISOString()}`)
     announceDelivery(ctx, pending.delivery)
   })
+}
+
+async function failDelivery(ctx: TransactionCtx, { delivery, repository }: Pending, failure: string) {
+  if (!(await endDelivery(ctx, delivery, failure))) return
+  const message = `a delivery of ${repository.identifier} failed: ${failure}`
+  const suggestedAction = 'Replay the delivery when the repository can be read again'
+  await recordRepositoryProblem(ctx, repository, { message, suggestedAction })
 }
 
 /** Undefined for one that is decided, or that waits for an earlier one. */
@@ -134,25 +149,29 @@ async function decideWith(ctx: Ctx, { delivery, repository, rules }: Pending, fa
     decided.filter(({ decision }) => decision === 'skip'),
     decided.filter(({ decision }) => decision !== 'skip'),
   ]
-  const happened = { delivery, repository, event: facts.event }
   const skippedIds = skipped.map(({ workspaceId }) => workspaceId)
-  await cancelStalePlans(ctx, happened, skippedIds)
+  await cancelStalePlans(ctx, { delivery, repository, event: facts.event }, skippedIds)
   await store.insertDecisions(ctx.db, delivery.id, skipped.map(decisionRow))
-  const ingress = ingressRow({ ...happened, ...facts })
+  const happened = { delivery, repository, ...facts }
+  const ingress = ingressRow(happened)
   if (ingress && started.length > 0) await startRuns(ctx, { ...happened, ingress }, started)
   await transact(ctx, async (ctx) => {
+    if (!(await endDelivery(ctx, delivery, null))) return
     if (ingress && (started.length > 0 || delivery.run_count > 0)) await fetchCommitLater(ctx, ingress.id)
-    await endDelivery(ctx, delivery, null)
     await raise(ctx, deliveryDecided, { deliveryId: delivery.id, repositoryId: repository.id, event: facts.event })
   })
 }
 
-/** Ends a delivery, as failed with a message, and has the next one about the same branch or pull request decided. */
+/**
+ * Ends a delivery, as failed with a message, and has the next one about the same branch or pull request decided. False if another job has
+ * ended it.
+ */
 async function endDelivery(ctx: TransactionCtx, delivery: store.DeliveryRow, message: string | null) {
-  await store.endDelivery(ctx.db, delivery.id, { message, now: ctx.now() })
+  if (!(await store.endDelivery(ctx.db, delivery.id, { message, now: ctx.now() }))) return false
   announceDelivery(ctx, delivery)
   const next = await store.findFirstPending(ctx.db, delivery.id)
   if (next !== undefined) await decideLater(ctx, next)
+  return true
 }
 
 function announceDelivery(ctx: TransactionCtx, { organization_id: organization, id }: store.DeliveryRow) {

@@ -1,6 +1,7 @@
 import type { Insertable } from 'kysely'
 import type { Schema } from '../../../db/schema.gen.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
+import { commitPage } from '../../../vcs-hosts/list.ts'
 import type { RepositoryRow } from '../git/store.ts'
 import type { DeliveryRow } from './store.ts'
 
@@ -33,7 +34,7 @@ export function ingressRow({ delivery, event, repository, changedFiles, merge }:
     clone_url: repository.clone_url,
     commit_sha: commit.sha,
     commit_message: commit.message.slice(0, MAX_MESSAGE),
-    commit_url: commit.url,
+    commit_url: commit.url || commitPage(repository, commit.sha),
     on_default_branch: rest.branch === repository.default_branch,
     sender_username: sender.username,
     sender_avatar_url: sender.avatarUrl,

@@ -115,6 +115,12 @@ test('a delivery fails after an hour, and the next one is decided', async () => 
     { status: 'failed', message: expect.stringContaining('status 503') },
   ])
   expect(await reasons()).toEqual(['pushed', 'pushed'])
+  const events = await app.db
+    .selectFrom('vcs_events')
+    .select('message')
+    .where('message', 'like', 'a delivery %')
+    .execute()
+  expect(events).toEqual([{ message: expect.stringContaining('status 503') }])
 })
 
 test('pushes to a branch are decided in their order, also if git is not asked about the newer one', async () => {

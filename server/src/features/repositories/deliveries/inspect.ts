@@ -26,7 +26,7 @@ type Inspected = { deliveryId: string; repository: RepositoryRow; event: HostEve
 export async function inspectEvent(ctx: Ctx, { event, ...inspected }: Inspected): Promise<Facts> {
   const facts = statedFacts(event)
   if (event.kind === 'pull-request') return { ...facts, ...(await mergePullRequest(ctx, event, inspected)) }
-  if (event.kind === 'tag' || event.commit === null || event.before === null) return facts
+  if (event.kind === 'tag' || event.commit === null || event.before === null || facts.changedFiles) return facts
   const to = { sha: event.commit.sha, ref: `refs/heads/${event.branch}` }
   const { repository, signal } = inspected
   const compare = { kind: 'compare', from: event.before, to } as const

@@ -11,7 +11,7 @@ import { webhookContext } from '../../vcs/repositories/service.ts'
 import { githubAppSettings } from '../connections/github-app.ts'
 import { recordInstallation } from '../connections/installations.ts'
 import type { RepositoryRow } from '../git/store.ts'
-import { recordVcsEvent } from '../vcs-events/record.ts'
+import { recordRepositoryProblem } from '../vcs-events/record.ts'
 import { decideLater } from './decide-delivery.ts'
 import * as store from './store.ts'
 
@@ -69,13 +69,7 @@ async function storeDelivery(ctx: Ctx, { repository, parsed, problem, key }: Rep
     if (problem !== undefined) {
       // A repetition is no news.
       if (!(await insertReceived(ctx, { ...common, status: 'failed', message: problem }))) return
-      await recordVcsEvent(ctx, {
-        organizationId: repository.organization_id,
-        clientId: repository.oauth_client_id,
-        tokenId: repository.oauth_token_id,
-        level: 'error',
-        message: problem,
-      })
+      await recordRepositoryProblem(ctx, repository, { message: problem })
     } else if (parsed.events) await insertEvents(ctx, { ...common, events: parsed.events })
     else await insertReceived(ctx, { ...common, status: 'ignored', message: parsed.ignored })
   })

@@ -23,7 +23,7 @@ export function decisionRow({ workspaceId, decision, reason, detail }: Decided) 
 const CONCURRENT_RUNS = 8
 
 type Happened = {
-  delivery: Pick<store.DeliveryRow, 'id' | 'received_at'>
+  delivery: Pick<store.DeliveryRow, 'id' | 'source'>
   event: HostEvent
   repository: RepositoryRow
   ingress: NonNullable<ReturnType<typeof ingressRow>>

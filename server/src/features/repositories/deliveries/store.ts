@@ -82,13 +82,15 @@ export async function setCommitRun(tx: Tx, { workspaceId, sha, kind }: CommitKey
   await deferWrite(tx, commit.where('commit_sha', '=', sha).where('kind', '=', kind))
 }
 
-/** Ends a pending delivery: decided, or failed for the reason of the message. */
+/** Ends a pending delivery: decided, or failed for the reason of the message. False if it is not pending. */
 export async function endDelivery(tx: Tx, id: string, { message, now }: { message: string | null; now: Date }) {
-  await tx
+  const { numUpdatedRows } = await tx
     .updateTable('vcs_deliveries')
     .set({ status: message === null ? 'decided' : 'failed', message, decided_at: now })
     .where('id', '=', id)
-    .execute()
+    .where('status', '=', 'pending')
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
 }
 
 type PullRequestKey = { repositoryId: string; number: number; workspaceIds: readonly string[] }
@@ -99,7 +101,7 @@ export async function listUnfinishedPlans(db: Db, { repositoryId, number, worksp
     .selectFrom('ingress_attributes as c')
     .innerJoin('runs as r', 'r.ingress_attributes_id', 'c.id')
     .innerJoin('organizations as o', 'o.id', 'r.organization_id')
-    .select(['r.id', 'c.commit_sha', 'c.created_at as received_at'])
+    .select('r.id')
     .where('c.repository_id', '=', repositoryId)
     .where('c.pull_request_number', '=', number)
     .where(sql<boolean>`r.workspace_id = any(${workspaceIds})`)

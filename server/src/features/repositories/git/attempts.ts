@@ -30,11 +30,11 @@ type Repository = { id: string; oauth_token_id: string | null; github_app_instal
 
 /**
  * Runs `work`, one at a time for each repository in this process, and a few for each connection. Failures that may pass are repeated for an
- * hour, with backoff. Throws what is neither a failure of git nor of the host.
+ * hour, with backoff, and so are unexpected errors, which are logged. Throws after an abort.
  */
 export async function attempt<Result>(
-  ctx: Pick<Ctx, 'now'>,
-  { repository, attempts }: { repository: Repository; attempts: Attempts | undefined },
+  ctx: Pick<Ctx, 'now' | 'log'>,
+  { repository, attempts, signal }: { repository: Repository; attempts: Attempts | undefined; signal: AbortSignal },
   work: () => Promise<Result>,
 ): Promise<Attempt<Result>> {
   const { count, since } = attempts ?? { count: 0, since: ctx.now().getTime() }
@@ -46,10 +46,11 @@ export async function attempt<Result>(
   try {
     return { kind: 'done', result: await work() }
   } catch (error) {
-    const patienceMs = patienceFor(error)
-    if (patienceMs === undefined || !(error instanceof Error)) throw error
+    signal.throwIfAborted()
+    const expected = expectedFailure(error)
+    if (!expected) ctx.log.error({ err: error, repository: repository.id }, 'an attempt to read a repository failed')
+    const { message: failure, patienceMs } = expected ?? UNEXPECTED
     const now = ctx.now().getTime()
-    const failure = error.message
     if (now - since >= patienceMs) return { kind: 'failed', failure }
     const retryAfterMs = (error instanceof HostError && error.retryAfterMs) || 0
     const delayMs = Math.max(Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** count), retryAfterMs)
@@ -66,13 +67,18 @@ function occupy(key: string, change: number) {
   else busy.set(key, count)
 }
 
-/** How long a failure is retried, in ms; undefined for an error of another kind. */
-function patienceFor(error: unknown): number | undefined {
-  if (error instanceof GitError) return PATIENCE[error.kind] ?? 0
-  if (error instanceof HostError) return error.kind === 'unavailable' || error.kind === 'rate-limited' ? HOUR_MS : 0
+/** Why git or the host failed, and how long that is retried, in ms; undefined for another error. */
+function expectedFailure(error: unknown): { message: string; patienceMs: number } | undefined {
+  if (error instanceof GitError) return { message: error.message, patienceMs: PATIENCE[error.kind] ?? 0 }
+  if (error instanceof HostError) {
+    const mayPass = error.kind === 'unavailable' || error.kind === 'rate-limited'
+    return { message: error.message, patienceMs: mayPass ? HOUR_MS : 0 }
+  }
   // The connection was deleted.
-  return error instanceof AppError && error.kind === 'not-found' ? 0 : undefined
+  return error instanceof AppError && error.kind === 'not-found' ? { message: error.message, patienceMs: 0 } : undefined
 }
+
+const UNEXPECTED = { message: 'an internal error occurred, which the log of the server describes', patienceMs: HOUR_MS }
 
 const PATIENCE: Partial<Record<GitError['kind'], number>> = {
   unreachable: HOUR_MS,

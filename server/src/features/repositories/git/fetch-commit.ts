@@ -49,7 +49,7 @@ async function fetchCommit(ctx: Ctx, ingressId: string, { attempts, signal }: Op
   const blobKey = `${SHARED_PREFIX}${ingressId}/${ctx.newId('fetch')}`
   const archive = { kind: 'archive', submodules: first.submodules, maxBytes: MAX_FILES_BYTES } as const
   const operation = { ...archive, source: sourceOf(ingress) }
-  const outcome = await attempt(ctx, { repository, attempts }, async () => ({
+  const outcome = await attempt(ctx, { repository, attempts, signal }, async () => ({
     ...(await fetchArchive(ctx, repository, { operation, blobKey, signal })),
     message: await missingMessage(ctx, { repository, ingress, signal }),
   }))

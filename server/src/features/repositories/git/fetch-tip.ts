@@ -5,6 +5,7 @@ import { SYSTEM } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
 import { jobHandler, reaction } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
+import { commitPage } from '../../../vcs-hosts/list.ts'
 import { configurationWanted } from '../../runs/configuration-versions/access.ts'
 import { endFetches } from '../../runs/runs/fetched.ts'
 import { type Attempts, attempt, attemptsSchema } from './attempts.ts'
@@ -36,7 +37,7 @@ async function fetchTip(ctx: Ctx, versionId: string, { attempts, signal }: Optio
   if (!version) return
   const repository = await store.findRepository(ctx.db, version.repository_id)
   if (!repository) return endFetches(ctx, [version], { message: REPOSITORY_LEFT })
-  const outcome = await attempt(ctx, { repository, attempts }, async () =>
+  const outcome = await attempt(ctx, { repository, attempts, signal }, async () =>
     readTip(ctx, repository, { branch: version.vcs_branch, signal }),
   )
   if (outcome.kind === 'retry') {
@@ -84,7 +85,7 @@ function tipRow(
     commit_sha: tip.sha,
     commit_ref: tip.ref,
     commit_message: tip.message.slice(0, store.MAX_MESSAGE),
-    commit_url: '',
+    commit_url: commitPage(repository, tip.sha),
     compare_url: '',
     on_default_branch: tip.isDefault,
     sender_username: tip.author,

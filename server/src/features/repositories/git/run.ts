@@ -94,7 +94,8 @@ function remoteOf(ctx: Ctx, { row, host, access }: Connection, repository: Repos
   const privateKey =
     row.ssh_key === null ? undefined : ctx.secrets.openText(row.ssh_key, tokenContext(row.id, 'ssh-key'))
   const sshUrl = privateKey !== undefined && host.api !== null ? repository.ssh_url : null
-  const key = JSON.stringify([repository.organization_id, row.oauth_client_id, repository.clone_url])
+  const connection = repository.github_app_installation_id ?? row.oauth_client_id
+  const key = JSON.stringify([repository.organization_id, connection, repository.clone_url])
   const url = sshUrl ?? repository.clone_url
   return {
     key,

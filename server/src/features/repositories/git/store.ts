@@ -82,10 +82,9 @@ export async function recordCommitRun(tx: Tx, versionId: string, sha: string) {
     order by r.seq limit 1 on conflict do nothing`.execute(tx)
 }
 
+/** Sets the commit of a version, and of the runs that wait for it. */
 export async function setIngress(tx: Tx, versionId: string, ingressId: string) {
-  await tx
-    .updateTable('configuration_versions')
-    .set({ ingress_attributes_id: ingressId })
-    .where('id', '=', versionId)
-    .execute()
+  const commit = { ingress_attributes_id: ingressId }
+  await tx.updateTable('configuration_versions').set(commit).where('id', '=', versionId).execute()
+  await tx.updateTable('runs').set(commit).where('configuration_version_id', '=', versionId).execute()
 }

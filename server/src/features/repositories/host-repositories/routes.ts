@@ -6,7 +6,7 @@ import type { Routes } from '../../../http/http.ts'
 import { type Query, requiredText, text } from '../../../http/query.ts'
 import { listAll, ok } from '../../../http/responses.ts'
 import type { HostRepository } from '../../../vcs-hosts/host.ts'
-import { requireChooser } from './access.ts'
+import { requireChooser } from './chooser.ts'
 import * as service from './service.ts'
 
 const CHOOSE = {
@@ -73,7 +73,7 @@ export const hostRepositoryRoutes: Routes = (http) => {
         const chooser = await requireChooser(ctx, {
           connection: { installationId },
           workspaceId: workspace,
-          ...('organization' in params && { organizationName: String(params.organization) }),
+          ...('organization' in params && { organizationName: params.organization }),
         })
         const list = await service.listHostRepositories(ctx, chooser, { query: q ?? '', page: page() })
         const data = list.rows.map((row) => ({
@@ -129,7 +129,7 @@ export const hostRepositoryRoutes: Routes = (http) => {
     async ({ ctx, params, query }) => {
       const { identifier, branch = null } = query
       const paths = await service.listDirectories(ctx, await chooserOf(ctx, params, query), { identifier, branch })
-      return listAll(paths.map((path) => ({ id: path, type: 'vcs-tree' })))
+      return listAll(paths.map((path) => ({ id: path, type: 'vcs-tree', attributes: { path } })))
     },
   )
 }

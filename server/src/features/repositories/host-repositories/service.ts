@@ -6,7 +6,7 @@ import { AppError, invalid, notFound } from '../../../errors.ts'
 import type { HostApi, HostPage, HostRepository } from '../../../vcs-hosts/host.ts'
 import { type Connection, callHost, openConnectionOf, translateHostError } from '../connections/connection.ts'
 import { runGit } from '../git/run.ts'
-import type { Chooser } from './access.ts'
+import type { Chooser } from './chooser.ts'
 
 type ListRepositories = {
   /** Part of the name. */

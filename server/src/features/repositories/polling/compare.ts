@@ -53,12 +53,11 @@ export function changesBetween(before: PolledRefs, now: PolledRefs): Changes {
 }
 
 function changedRefs(before: Record<string, string>, now: Record<string, string>) {
-  const changed = Object.entries(now).filter(([name, sha]) => before[name] !== sha)
-  const deleted = Object.keys(before).filter((name) => now[name] === undefined)
-  return [
-    ...changed.map(([name, sha]) => [name, before[name] ?? null, sha] as const),
-    ...deleted.map((name) => [name, before[name] ?? null, null] as const),
-  ]
+  const [earlier, later] = [new Map(Object.entries(before)), new Map(Object.entries(now))]
+  const names = new Set([...later.keys(), ...earlier.keys()])
+  return [...names]
+    .filter((name) => earlier.get(name) !== later.get(name))
+    .map((name) => [name, earlier.get(name) ?? null, later.get(name) ?? null] as const)
 }
 
 /** Equal for reports of the same thing by a webhook and by polling. */

@@ -6,6 +6,7 @@ import { AppError } from '../../../errors.ts'
 import { jobHandler, scheduledJob } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { HostError } from '../../../vcs-hosts/host.ts'
+import { recordVcsEvent } from '../vcs-events/record.ts'
 import { pollRepository } from './poll.ts'
 import * as store from './store.ts'
 
@@ -46,7 +47,7 @@ export async function schedulePolls(ctx: Ctx) {
 
 /** Spreads connections over the minute: from 0 to 59 seconds, in ms. */
 function offsetOf(tokenId: string) {
-  return ([...tokenId].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 6007, 0) % 60) * 1000
+  return Buffer.from(tokenId).reduce((sum, byte) => (sum * 31 + byte) % 60, 0) * 1000
 }
 
 /** Polls the due repositories of a connection for a minute. The rest stays due. */
@@ -75,16 +76,33 @@ async function tryPoll(ctx: Ctx, repository: store.PolledRepository, { intervalM
     await pollRepository(ctx, repository, AbortSignal.any([signal, AbortSignal.timeout(POLL_TIMEOUT_MS)]))
     return true
   } catch (error) {
-    if (signal.aborted) throw error
-    const isExpected = error instanceof GitError || error instanceof HostError || error instanceof AppError
-    if (!isExpected && !isTimeout(error)) throw error
-    const { id, identifier } = repository
+    // The connection was deleted in the meantime.
+    if (error instanceof AppError && error.kind === 'not-found') return true
+    const isExpected = error instanceof GitError || error instanceof HostError || isTimeout(error)
+    if (signal.aborted || !isExpected) throw error
+    const { id, identifier, poll_failures: failures } = repository
     ctx.log.warn({ repository: id, identifier, reason: error.message }, 'a repository could not be polled')
     await store.recordFailure(ctx.db, id, { now: ctx.now(), intervalMs })
-    return error instanceof AppError || !CONCERNS_HOST.has(isTimeout(error) ? 'timed-out' : error.kind)
+    const kind = isTimeout(error) ? 'timed-out' : error.kind
+    if (failures === 0 && !RECORDED.has(kind)) await recordProblem(ctx, repository, error.message)
+    return !CONCERNS_HOST.has(kind)
   }
 }
 
+async function recordProblem(ctx: Ctx, repository: store.PolledRepository, reason: string) {
+  await recordVcsEvent(ctx, {
+    organizationId: repository.organization_id,
+    clientId: repository.oauth_client_id,
+    tokenId: repository.oauth_token_id,
+    level: 'error',
+    message: `could not poll ${repository.identifier}: ${reason}`,
+    suggestedAction:
+      'Check that the repository exists and that the connection may read it; polling continues less often',
+  })
+}
+
+/** Failures that are recorded with the connection. */
+const RECORDED: ReadonlySet<string> = new Set(['unauthorised', 'rate-limited'])
 /** Failures that the other repositories of the connection would share. */
 const CONCERNS_HOST: ReadonlySet<string> = new Set([
   'unauthorised',

@@ -6,6 +6,7 @@ import type { PolledRefs } from './compare.ts'
 
 export type PolledRepository = Omit<Selectable<Schema['repositories']>, 'polled_refs'> & {
   polled_refs: PolledRefs | null
+  oauth_client_id: string
 }
 
 /**
@@ -39,7 +40,7 @@ export async function claimRepository(db: Db, { tokenId, due, now, intervalMs, r
      where r.id = (select r.id from repositories r
         where r.oauth_token_id = ${tokenId} and ${isDue({ due, now })}
         order by r.next_poll_at nulls first limit 1 for update skip locked)
-     returning r.*`.execute(db)
+     returning r.*, (select t.oauth_client_id from oauth_tokens t where t.id = r.oauth_token_id)`.execute(db)
   return rows[0]
 }
 

@@ -1,10 +1,13 @@
 import { MAX_DIFFERENCES } from '@groundstate/contract/reviewed-plans'
 import { isEnded } from '@groundstate/contract/run-status'
 import type { Ctx } from '../../../app.ts'
+import { recordAudit } from '../../../audit/record.ts'
 import { announce, runNotice } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
 import { domainEvent, raise } from '../../../events.ts'
+import { HostError } from '../../../vcs-hosts/host.ts'
 import { applyChange } from '../../runs/runs/advance.ts'
+import { runAudit } from '../../runs/runs/audit.ts'
 import { type LockedRun, lockRun } from '../../runs/runs/locked-run-store.ts'
 import type { Change } from '../../runs/runs/transition.ts'
 import { callHost, openConnectionOf } from '../connections/connection.ts'
@@ -24,7 +27,12 @@ const MERGED_BEFORE_MS = 86_400_000
 const MAX_ASKED = 3
 
 type PushedRun = store.PlannedRun & { repository_id: string }
-type Found = { pullRequest: store.Review['pullRequest']; reviewed: store.ReviewedRun | undefined }
+type Found = {
+  pullRequest: store.Review['pullRequest']
+  reviewed: store.ReviewedRun | undefined
+  /** The host refuses to say which pull request was merged. */
+  isRefused: boolean
+}
 
 /**
  * Compares the plan of a pushed commit with the plan of the pull request that was merged, and applies or holds the run if that decides.
@@ -42,13 +50,14 @@ export async function reviewPlan(ctx: Ctx, run: store.PlannedRun): Promise<Date 
 
 async function findReviewed(ctx: Ctx, run: PushedRun): Promise<Found> {
   const { workspace_id: workspaceId, repository_id: repositoryId, tree_sha: tree } = run
-  const pullRequest = await findMerged(ctx, run)
+  const { pullRequest, isRefused } = await findMerged(ctx, run)
   if (pullRequest) {
     const { number } = pullRequest
-    return { pullRequest, reviewed: await store.findPlanOf(ctx.db, { workspaceId, repositoryId, number }) }
+    const plan = await store.findPlanOf(ctx.db, { workspaceId, repositoryId, number })
+    return { pullRequest, reviewed: plan, isRefused }
   }
   const reviewed = tree === null ? undefined : await store.findPlanOfTree(ctx.db, { workspaceId, repositoryId, tree })
-  return { pullRequest: reviewed ? { number: reviewed.number, url: reviewed.url } : null, reviewed }
+  return { pullRequest: reviewed ? { number: reviewed.number, url: reviewed.url } : null, reviewed, isRefused }
 }
 
 /** The pull request whose merge made the commit. Some hosts abbreviate commits, others have to be asked. */
@@ -57,27 +66,35 @@ async function findMerged(ctx: Ctx, run: PushedRun) {
   const merges = await store.listMerges(ctx.db, run.repository_id, since)
   const isCommit = (sha: string | null) => sha !== null && sha.length >= 7 && run.commit_sha.startsWith(sha)
   const reported = merges.find(({ mergeSha }) => isCommit(mergeSha))
-  if (reported) return reported
+  let isRefused = false
+  if (reported) return { pullRequest: reported, isRefused }
   const silent = merges.filter(({ mergeSha, branch }) => mergeSha === null && branch === run.branch)
   for (const merge of silent.slice(0, MAX_ASKED)) {
     const asked = await askHost(ctx, run.repository_id, merge.number)
-    if (isCommit(asked?.mergeSha ?? null)) return merge
+    if (asked === 'refused') isRefused = true
+    else if (isCommit(asked?.mergeSha ?? null)) return { pullRequest: merge, isRefused }
   }
-  return undefined
+  return { pullRequest: undefined, isRefused }
 }
 
+/** Throws a `HostError` if the host may answer later. */
 async function askHost(ctx: Ctx, repositoryId: string, number: number) {
   const repository = await findRepository(ctx.db, repositoryId)
   if (!repository) return undefined
   const connection = await openConnectionOf(ctx, repository)
   if (!connection.host.api) return undefined
-  return callHost(ctx, connection, async (api) => api.findPullRequest(repository.identifier, number))
+  try {
+    return await callHost(ctx, connection, async (api) => api.findPullRequest(repository.identifier, number))
+  } catch (error) {
+    if (!(error instanceof HostError) || error.kind === 'unavailable' || error.kind === 'rate-limited') throw error
+    return 'refused'
+  }
 }
 
-async function compared(ctx: Ctx, run: PushedRun, { pullRequest, reviewed }: Found): Promise<store.Review> {
+async function compared(ctx: Ctx, run: PushedRun, { pullRequest, reviewed, isRefused }: Found): Promise<store.Review> {
   const review = { runId: run.id, repositoryId: run.repository_id, pullRequest, reviewedRunId: reviewed?.id ?? null }
   const none = { differences: [], differenceCount: 0 }
-  if (!reviewed) return { ...review, ...none, result: 'unreviewed' }
+  if (!reviewed) return { ...review, ...none, result: isRefused ? 'unknown' : 'unreviewed' }
   const earlier = await store.findPlannedRun(ctx.db, reviewed.id)
   if (earlier) await digestPlan(ctx, earlier)
   const [before, after] = [await store.findDigest(ctx.db, reviewed.id), await store.findDigest(ctx.db, run.id)]
@@ -97,7 +114,11 @@ async function settleRun(ctx: Ctx, run: store.PlannedRun, review: store.Review |
     const locked = await lockRun(ctx.db, { id: run.id, workspaceId: run.workspace_id })
     if (!locked) return
     if (review && !(await store.insertReview(ctx.db, review, ctx.now()))) return
-    if (locked.run.awaits_review) await applyChange(ctx, locked, reviewChange(locked, review))
+    if (locked.run.awaits_review) {
+      const change = reviewChange(locked, review)
+      await applyChange(ctx, locked, change)
+      if (change.run?.auto_apply === true) await recordAudit(ctx, runAudit(locked.run, 'apply'))
+    }
     await raise(ctx, planReviewed, { runId: run.id, pullRequestNumber: review?.pullRequest?.number ?? null })
     announce(ctx, runNotice(locked.run))
   })
@@ -108,7 +129,7 @@ function reviewChange({ run }: LockedRun, review: store.Review | undefined): Cha
   const settled = { awaits_review: false }
   // A user was faster.
   if (isEnded(run.status) || run.confirmed_at !== null) return { run: settled }
-  const number = `#${review?.pullRequest?.number}`
+  const number = review?.pullRequest ? `#${review.pullRequest.number}` : 'its pull request'
   if (review?.result === 'identical') {
     const description = `identical to the plan reviewed in ${number}`
     return { run: { ...settled, auto_apply: true }, events: [{ action: 'confirmed', description }] }

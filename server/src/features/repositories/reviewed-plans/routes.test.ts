@@ -4,7 +4,8 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { actOnRun, createRun, createRunSetting } from '../../../testing/runs.ts'
-import { SHA, TREE, connectRepository, pullRequestOf, pushOf } from '../commit-statuses/testing/commits.ts'
+import { pullRequest } from '../../../vcs-hosts/gitea/testing/bodies.ts'
+import { SHA, TREE, connectHost, pullRequestOf, pushOf } from '../commit-statuses/testing/commits.ts'
 
 const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' })
 const agent = await createFakeAgent(app)
@@ -20,7 +21,7 @@ async function plan(name: string | null = 'update') {
 
 /** A workspace, and the plan of a pull request in it. */
 async function review(settings: object, { treeSha = TREE.merged, ...options } = {}) {
-  const connected = await connectRepository(app)
+  const connected = await connectHost(app)
   const { id } = await connected.addWorkspace({ ...settings })
   const reviewedId = await connected.startRun(id, pullRequestOf('opened'), { treeSha })
   await plan('update')
@@ -150,7 +151,6 @@ test('a run waits for the report of its merge, which may come after that of its 
 
 test('a host that does not name the commit of a merge is asked', async () => {
   const { host, workspaceId, startRun, report, reviewOf, owner } = await review({})
-  const { pullRequest } = await import('../../../vcs-hosts/gitea/testing/bodies.ts')
   const merged = pullRequest({ number: 12, merged: true, state: 'closed', merge_commit_sha: SHA.merge })
   host.reply('GET /api/v1/repos/acme/network/pulls/12', { body: merged })
   await report(pullRequestOf('merged'))
@@ -160,6 +160,23 @@ test('a host that does not name the commit of a merge is asked', async () => {
   await app.runJobs()
 
   expect((await reviewOf(runId)).attributes).toMatchObject({ result: 'identical', 'pull-request-number': 12 })
+  await actOnRun(app, { user: owner }, { run: runId, action: 'discard' })
+})
+
+test('a run waits for a confirmation if the host refuses to name the commit of a merge', async () => {
+  const settings = { ...AUTO, 'auto-apply': true }
+  const { host, workspaceId, startRun, report, runOf, reviewOf, owner } = await review(settings)
+  host.reply('GET /api/v1/repos/acme/network/pulls/12', { status: 403, body: { message: 'no' } })
+  await report(pullRequestOf('merged'))
+  const runId = await startRun(workspaceId, pushOf(SHA.merge), { treeSha: TREE.other })
+
+  await plan('update')
+  app.clock.advance(30_000)
+  await app.runJobs()
+  await app.runJobs()
+
+  expect((await reviewOf(runId)).attributes.result).toBe('unknown')
+  expect(await runOf(runId)).toMatchObject({ status: 'planned', 'auto-apply': false })
   await actOnRun(app, { user: owner }, { run: runId, action: 'discard' })
 })
 

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { buffer } from 'node:stream/consumers'
 import { USER, makeRepository, serveGit } from '@groundstate/agent/testing/git-server'
 import { archiveFile, unpacked } from '@groundstate/agent/testing/served-repository'
 import { expect } from 'vitest'
@@ -20,10 +21,19 @@ type Reply = { status?: number; headers?: Record<string, string>; body?: unknown
 export async function connectRepository(app: TestApp, owner: TestUser, { sshKey }: { sshKey?: string } = {}) {
   const replies = new Map<string, Reply>([['GET /user', { body: bodies.mona }]])
   const host = { isDown: false }
+  const asked: { route: string; body: unknown }[] = []
+
+  async function answer(request: IncomingMessage, response: ServerResponse, route: string) {
+    const text = (await buffer(request)).toString()
+    asked.push({ route, body: text === '' ? undefined : JSON.parse(text) })
+    const { status = 200, headers = {}, body = {} } = replies.get(route) ?? { status: 404 }
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+  }
+
   const server = await serveGit({
     intercept: (request, response) => {
       const [, route] = /^\/api\/v1([^?]*)/.exec(request.url ?? '') ?? []
-      if (route !== undefined) answer(request, response, replies.get(`${request.method} ${route}`))
+      if (route !== undefined) void answer(request, response, `${request.method} ${route}`)
       else if (host.isDown) response.writeHead(503).end()
       return route !== undefined || host.isDown
     },
@@ -61,6 +71,8 @@ export async function connectRepository(app: TestApp, owner: TestUser, { sshKey 
     tokenId,
     request,
     reply: (route: string, reply: Reply) => replies.set(route, reply),
+    /** Bodies of the requests of a route. */
+    bodiesOf: (route: string) => asked.filter((request) => request.route === route).map(({ body }) => body),
 
     /** Adds a workspace that follows the repository. */
     async addWorkspace(settings: object = {}, vcsRepo: object = {}) {
@@ -130,12 +142,6 @@ export async function connectRepository(app: TestApp, owner: TestUser, { sshKey 
       return data.map(({ attributes }: { attributes: Record<string, unknown> }) => attributes)
     },
   }
-}
-
-function answer(request: IncomingMessage, response: ServerResponse, reply: Reply = { status: 404 }) {
-  request.resume()
-  const { status = 200, headers = {}, body = {} } = reply
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }
 
 type Webhook = { path: string; secret: string }

@@ -26,3 +26,14 @@ export async function recordVcsEvent(ctx: Ctx, event: NewVcsEvent) {
     created_at: ctx.now(),
   })
 }
+
+type RepositoryOf = { organization_id: string; oauth_client_id: string | null; oauth_token_id: string | null }
+
+/** Records a problem with a repository, in the log of its connection. */
+export async function recordRepositoryProblem(
+  ctx: Ctx,
+  { organization_id: organizationId, oauth_client_id: clientId, oauth_token_id: tokenId }: RepositoryOf,
+  problem: Pick<NewVcsEvent, 'message' | 'suggestedAction'>,
+) {
+  await recordVcsEvent(ctx, { organizationId, clientId, tokenId, level: 'error', ...problem })
+}

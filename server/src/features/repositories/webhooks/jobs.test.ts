@@ -1,3 +1,4 @@
+import { makeRepository, serveGit, USER } from '@groundstate/agent/testing/git-server'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
@@ -148,4 +149,34 @@ test('a host that is down gets its webhook later', async () => {
 
   expect(early?.webhook_error).toContain('503')
   expect(await storedRepository(url)).toMatchObject({ webhook_id: '7', webhook_error: null })
+})
+
+test('git says which branch of a git server is the default', async () => {
+  const git = await serveGit()
+  const network = makeRepository(git.root, 'network')
+  network.git('checkout', '-q', '-b', 'trunk')
+  network.commit({ 'main.tf': '' })
+  const created = await send('POST', `organizations/${acme.name}/oauth-clients`, {
+    type: 'oauth-clients',
+    attributes: {
+      'service-provider': 'git',
+      'http-url': git.url,
+      'oauth-token-username': USER.username,
+      'oauth-token-string': USER.password,
+    },
+  })
+  const tokenId = created.json().data.relationships['oauth-tokens'].data[0].id
+  const connect = async (identifier: string) => {
+    const { id } = await createWorkspace(app, { organization: acme.name, actor: owner.actor })
+    const vcsRepo = { identifier, 'oauth-token-id': tokenId }
+    const connected = await send('PATCH', `workspaces/${id}`, {
+      type: 'workspaces',
+      attributes: { 'vcs-repo': vcsRepo },
+    })
+    await app.runJobs()
+    return storedRepository(connected.json().data.attributes['vcs-repo']['webhook-url'])
+  }
+
+  expect(await connect('network')).toMatchObject({ default_branch: 'trunk', webhook_error: null })
+  expect((await connect('missing'))?.webhook_error).toContain('missing')
 })

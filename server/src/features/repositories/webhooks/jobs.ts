@@ -21,7 +21,8 @@ import {
   poolOf,
 } from '../connections/connection.ts'
 import { runGit } from '../git/run.ts'
-import { recordVcsEvent } from '../vcs-events/record.ts'
+import { type RepositoryRow, findRepository } from '../git/store.ts'
+import { recordRepositoryProblem } from '../vcs-events/record.ts'
 import * as store from './store.ts'
 
 /** Retried for about a day: a host may be down for a while. */
@@ -51,7 +52,7 @@ export const webhookJobs = [
 
 /** Asks the host about a new repository, and creates its webhook there. What the host refuses is shown with the repository. */
 async function register(ctx: Ctx, repositoryId: string) {
-  const repository = await store.findRepository(ctx.db, repositoryId)
+  const repository = await findRepository(ctx.db, repositoryId)
   if (!repository) return
   try {
     const connection = await known(openConnectionOf(ctx, repository))
@@ -68,23 +69,18 @@ async function register(ctx: Ctx, repositoryId: string) {
   }
 }
 
-async function recordProblem(ctx: Ctx, repository: store.RepositoryRow, message: string) {
+async function recordProblem(ctx: Ctx, repository: RepositoryRow, message: string) {
   await save(ctx, repository, { webhook_error: message })
   // An attempt that is repeated for the same reason is no news.
   if (repository.webhook_error === message) return
-  const connection = await store.findClientId(ctx.db, repository.id)
-  await recordVcsEvent(ctx, {
-    organizationId: repository.organization_id,
-    clientId: connection ?? null,
-    tokenId: repository.oauth_token_id,
-    level: 'error',
+  await recordRepositoryProblem(ctx, repository, {
     message,
     suggestedAction: `Let the connection read ${repository.identifier} and create webhooks there, or enable polling`,
   })
 }
 
 /** A git server has no API: git says which branch is the default. */
-async function readDefaultBranch(ctx: Ctx, repository: store.RepositoryRow) {
+async function readDefaultBranch(ctx: Ctx, repository: RepositoryRow) {
   try {
     const { defaultBranch } = await runGit(ctx, repository, { kind: 'refs' })
     await save(ctx, repository, { default_branch: defaultBranch, webhook_error: null })

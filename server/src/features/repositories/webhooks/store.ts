@@ -14,17 +14,6 @@ export async function updateRepository(db: Db, id: string, changes: Updateable<S
   await db.updateTable('repositories').set(changes).where('id', '=', id).execute()
 }
 
-/** The id of the connection of a repository; undefined for an installation of the GitHub App. */
-export async function findClientId(db: Db, repositoryId: string) {
-  const found = await db
-    .selectFrom('repositories as r')
-    .innerJoin('oauth_tokens as t', 't.id', 'r.oauth_token_id')
-    .select('t.oauth_client_id')
-    .where('r.id', '=', repositoryId)
-    .executeTakeFirst()
-  return found?.oauth_client_id
-}
-
 export type UsedRepository = Awaited<ReturnType<typeof listUsedRepositories>>['rows'][number]
 
 /** The repositories of a connection that workspaces use. */

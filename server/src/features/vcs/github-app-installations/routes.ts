@@ -15,23 +15,20 @@ const FILTER = {
 }
 
 export const githubAppInstallationRoutes: Routes = (http) => {
-  // Clients use both.
-  for (const path of ['/github-app/installations', '/github-app-installations'] as const) {
-    http.get(
-      path,
-      {
-        access: 'signed-in',
-        summary: 'List the installations of the GitHub App in the organizations of the caller',
-        responses: LIST,
-        query: FILTER,
-      },
-      async (req) => {
-        const { 'filter[name]': name, 'filter[installation_id]': installationId } = req.query
-        const list = await service.listOwnInstallations(req.ctx, { name, installationId, page: req.page() })
-        return req.list(list, service.installationResource)
-      },
-    )
-  }
+  http.get(
+    '/github-app/installations',
+    {
+      access: 'signed-in',
+      summary: 'List the installations of the GitHub App in the organizations of the caller',
+      responses: LIST,
+      query: FILTER,
+    },
+    async (req) => {
+      const { 'filter[name]': name, 'filter[installation_id]': installationId } = req.query
+      const list = await service.listOwnInstallations(req.ctx, { name, installationId, page: req.page() })
+      return req.list(list, service.installationResource)
+    },
+  )
   http.get(
     '/github-app/installation/:installationId',
     { ...READ, summary: 'Show an installation', responses: { 200: documentOf(githubAppInstallationSchema) } },

@@ -31,9 +31,16 @@ export async function linkInstallation(ctx: Ctx, organizationId: string, install
     (id: string) => installationAudit({ id, organization_id: organizationId, name: installation.name }, 'link'),
     async (ctx) =>
       store.putInstallation(ctx.db, {
-        ...installation,
         id: ctx.newId('ghain'),
         organization_id: organizationId,
+        installation_id: installation.installation_id,
+        name: installation.name,
+        icon_url: installation.icon_url,
+        installation_type: installation.installation_type,
+        installation_url: installation.installation_url,
+        service_provider: installation.service_provider,
+        http_url: installation.http_url,
+        api_url: installation.api_url,
         created_at: ctx.now(),
       }),
   )
@@ -42,15 +49,7 @@ export async function linkInstallation(ctx: Ctx, organizationId: string, install
 /** Links an installation of another organization, whose connections the actor manages, too. */
 export async function linkToOrganization(ctx: Ctx, organizationName: string, id: string) {
   const organization = await requireOrganization(ctx, organizationName, 'vcs-settings:manage')
-  const {
-    id: _,
-    organization_id: __,
-    created_at,
-    failed_at,
-    failure,
-    blocked_until,
-    ...installation
-  } = await requireInstallation(ctx, id, 'vcs-settings:manage')
+  const installation = await requireInstallation(ctx, id, 'vcs-settings:manage')
   await linkInstallation(ctx, organization.id, installation)
 }
 

@@ -72,7 +72,7 @@ export const COMMENT_ROUTES = {
 type Reported = { sha: string; treeSha?: string | null }
 
 /** An organization with a connection to a host, and what is reported about its repository acme/network. */
-export async function connectRepository(app: TestApp, routes: HostRoutes = giteaRoutes()) {
+export async function connectHost(app: TestApp, routes: HostRoutes = giteaRoutes()) {
   const host = await startFakeHost(routes)
   const owner = await createUser(app)
   const organization = await createOrganization(app, owner)

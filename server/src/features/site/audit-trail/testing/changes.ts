@@ -2,11 +2,17 @@ import { type AuditEventName, auditEventNames } from '../../../../http/route-acc
 import type { TestApp } from '../../../../testing/app.ts'
 import type { MakeChange } from './audit-fixtures.ts'
 import { ACCOUNTS } from './audited-accounts.ts'
+import { REPOSITORY_CHANGES } from './audited-repositories.ts'
 import { SETTING_CHANGES } from './audited-settings.ts'
 import { WORK } from './audited-work.ts'
 
 /** A change for each writing route that records events. */
-export const CHANGES: Record<string, MakeChange> = { ...SETTING_CHANGES, ...WORK, ...ACCOUNTS }
+export const CHANGES: Record<string, MakeChange> = {
+  ...SETTING_CHANGES,
+  ...REPOSITORY_CHANGES,
+  ...WORK,
+  ...ACCOUNTS,
+}
 
 /** The writing routes, such as `POST /workspaces/:id/actions/lock`, with their declared events. */
 export function writingRoutes(app: TestApp): { route: string; events: readonly AuditEventName[] }[] {
