@@ -5,7 +5,7 @@ import { boundedList, boundedMap } from './json-api.ts'
 
 /* Requests that an agent sends from its own network, and git operations there: see `agent.ts`. */
 
-/** What an HTTP request is for: a run task, or a host of repositories. */
+/** The purpose of an HTTP request: a run task, or a host of repositories. */
 export const REQUEST_KINDS = ['task', 'repository'] as const
 export type RequestKind = (typeof REQUEST_KINDS)[number]
 

@@ -24,7 +24,7 @@ export const CHANGE_TYPES = [
   'oauth-clients',
   'github-app-installations',
   'ssh-keys',
-  /** What a host reported about a repository, and what was decided. */
+  /** A host's report about a repository, and the decisions. */
   'vcs-deliveries',
   'projects',
   'organizations',

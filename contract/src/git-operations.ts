@@ -20,7 +20,7 @@ export type GitRemote = z.infer<typeof gitRemote>
 
 /** A commit as it was seen at a ref. */
 const commit = z.object({ sha, ref })
-/** What an archive is made of: a commit, or the result of merging `head` into the commit `base`. */
+/** The content of an archive: a commit, or the result of merging `head` into the commit `base`. */
 export const gitSource = z.union([z.object({ commit }), z.object({ merge: z.object({ base: commit, head: commit }) })])
 export type GitSource = z.infer<typeof gitSource>
 

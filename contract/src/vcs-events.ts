@@ -3,7 +3,7 @@ import { type Written, hasOne, nullable, resource, timestamp } from './responses
 
 export const VCS_EVENT_LEVELS = ['info', 'error'] as const
 
-/** What happened to a connection, such as a refused token. */
+/** An event of a connection, such as a refused token. */
 export const vcsEventSchema = resource('vcs-events', {
   attributes: {
     'created-at': timestamp,

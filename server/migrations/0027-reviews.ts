@@ -1,7 +1,7 @@
 import { REVIEW_RESULTS } from '@groundstate/contract/reviewed-plans'
 import { literalList } from '../src/db/sql.ts'
 
-/** What hosts are told about commits and pull requests, and the comparison of plans with those that were reviewed. */
+/** Statuses of commits and comments on pull requests, and the comparison of plans with those that were reviewed. */
 export const up = `
 alter table workspaces add column auto_apply_reviewed boolean not null default false;
 -- the commit of the run's configuration, and whether its plan waits for the comparison with the reviewed one

@@ -64,7 +64,7 @@ test.each([true, false])(
   },
 )
 
-test('the key is in a file of its owner until the end', async () => {
+test("only the owner may read the key's file, which is removed in the end", async () => {
   const { repository, remote, cacheDir, key } = await served()
   repository.commit({ 'main.tf': '' })
   {

@@ -16,7 +16,7 @@ export type TaskQueue = {
   endClaims: () => void
   /** Pending claims. */
   claims: () => number
-  /** What the last claim accepts. */
+  /** Kinds of work that the last claim accepts. */
   accepted: () => readonly string[]
   response: (
     request: IncomingMessage,

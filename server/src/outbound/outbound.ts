@@ -44,7 +44,7 @@ type FetchOptions = {
   signal?: AbortSignal | undefined
 }
 
-/** Where a program other than this one connects to. `port` is undefined for the default of ssh. */
+/** The destination of another program's connection. `port` is undefined for the default of ssh. */
 export type OutboundTarget = { scheme: string; host: string; port: number | undefined }
 
 /** A request got no usable response; the message is for the user. */

@@ -3,9 +3,9 @@ import { printExact } from '@groundstate/contract/exact-json'
 import { record, records } from '@groundstate/contract/redacted-plan'
 import type { PlanDifference } from '@groundstate/contract/reviewed-plans'
 
-/** A change of a plan without its values, for which `digest` stands. `action` is `no-op` for a move or an import alone. */
+/** A change of a plan, with a digest in place of its values. `action` is `no-op` for a move or an import alone. */
 export type PlanChange = {
-  /** Of a resource, or `output.<name>`. A deposed object has its key in brackets. */
+  /** The address of a resource, or `output.<name>`. A deposed object has its key in brackets. */
   address: string
   previousAddress?: string
   mode: 'managed' | 'data' | 'output'
@@ -33,7 +33,7 @@ export function planChanges(plan: unknown, digestKey: string): PlanChange[] {
   return [...resources, ...outputs].toSorted((a, b) => compare(a.address, b.address))
 }
 
-/** What a plan does otherwise than the reviewed one, sorted by address. Empty for plans that do the same. */
+/** The differences between a plan and the reviewed one, sorted by address. Empty for equal plans. */
 export function planDifferences(reviewed: readonly PlanChange[], planned: readonly PlanChange[]): PlanDifference[] {
   const earlier = new Map(reviewed.map((change) => [change.address, change]))
   const later = new Map(planned.map((change) => [change.address, change]))

@@ -156,7 +156,7 @@ export type ParsedWebhook = { identifier: string | undefined } & (
   | { events?: undefined; ignored: string }
 )
 
-/** What happened in a repository, the same for all hosts, whether a webhook said so or polling found it. */
+/** An event in a repository, the same for all hosts, whether a webhook said so or polling found it. */
 export type HostEvent = PushEvent | TagEvent | PullRequestEvent
 
 export type Sender = { username: string; avatarUrl: string; pageUrl: string }

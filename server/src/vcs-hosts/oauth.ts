@@ -10,7 +10,7 @@ export type OAuthEndpoints = {
   tokenPath: string
   /** Separated by spaces; null if the host has it from the application. */
   scope: string | null
-  /** Where the host expects the id and secret of the application (RFC 6749 §2.3.1). */
+  /** How the host expects the id and secret of the application (RFC 6749 §2.3.1). */
   credentialsIn?: 'body' | 'header'
 }
 

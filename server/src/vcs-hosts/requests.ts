@@ -11,7 +11,7 @@ const DEFAULT_RETRY_AFTER_MS = 60_000
 /** A longer one is a mistake, and must not disable the connection. */
 const MAX_RETRY_AFTER_MS = 60 * 60_000
 const MAX_REDIRECTS = 3
-/** Of a list that must be complete. */
+/** Maximum number of pages of a list that must be complete. */
 const MAX_PAGES = 100
 const MAX_DETAIL_LENGTH = 300
 
@@ -24,7 +24,7 @@ export type ApiHost = {
   timeoutMs?: number
 }
 
-/** What is asked, for messages of errors. */
+/** The subject of a request, for error messages. */
 export type Task = {
   /** An infinitive that completes "could not …", such as `read the repository acme/network`. */
   task: string

@@ -46,7 +46,7 @@ test('a token of one organization is used with its address', async () => {
   expect(await api.findRepository(ID)).toMatchObject({ identifier: ID })
 })
 
-test('a server of its own has collections', async () => {
+test('a self-hosted server has collections', async () => {
   const { api, reply } = await setUp('server')
   reply('GET /tfs/_apis/connectionData', { body: { authenticatedUser: { providerDisplayName: 'Jamal Hartnett' } } })
   reply('GET /tfs/_apis/projectCollections', { body: { value: [{ name: 'DefaultCollection' }] } })

@@ -5,7 +5,7 @@ import { accountSchema, collectionSchema, connectionDataSchema, listOf, profileS
 
 /** The user of a token, and the organizations or collections that it reaches. */
 export type AzureDirectory = {
-  /** Of addresses that start with an organization or collection. */
+  /** For addresses that start with an organization or collection. */
   root: string
   readUser: () => Promise<string>
   listOwners: () => Promise<string[]>

@@ -54,7 +54,7 @@ export type BitbucketPullRequest = z.infer<typeof pullRequestSchema>
 export const pullRequestHookSchema = z.looseObject({
   actor: user,
   pullRequest: pullRequestSchema,
-  /** Of `pr:modified`. */
+  /** Only in `pr:modified`. */
   previousTarget: z.looseObject({ id: z.string() }).nullish(),
 })
 

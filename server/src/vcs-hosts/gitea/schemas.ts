@@ -57,7 +57,7 @@ export const pushSchema = z.looseObject({
   sender: account,
 })
 
-/** Of a branch, Gitea reports a deletion only like this; of a tag, also as a push. */
+/** Gitea reports the deletion of a branch only like this; that of a tag also as a push. */
 export const deletionSchema = z.looseObject({
   ref: z.string(),
   ref_type: z.string(),

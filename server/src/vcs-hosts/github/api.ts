@@ -143,7 +143,7 @@ export function createAsk(octokit: Octokit, host: ApiHost): Ask {
   }
 }
 
-/** The library wraps errors of `fetch` in one of its own, which has the body of the request and so the secrets in it. */
+/** The library wraps errors of `fetch` in another one, which has the body of the request and so the secrets in it. */
 function rethrowHostError(error: unknown): never {
   throw error instanceof Error && error.cause instanceof HostError ? error.cause : error
 }

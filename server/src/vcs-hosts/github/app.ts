@@ -8,7 +8,7 @@ import { installationSchema, installationTokenSchema, userInstallationsSchema } 
 
 /** A GitHub App that owners of repositories install. */
 export type GithubApp = {
-  /** Of all accounts. Suspended ones are missing. Throws a `HostError`. */
+  /** The installations of all accounts, without suspended ones. Throws a `HostError`. */
   listInstallations(): Promise<GithubInstallation[]>
   /** Undefined if it was removed or suspended. Throws a `HostError`. */
   findInstallation(installationId: number): Promise<GithubInstallation | undefined>

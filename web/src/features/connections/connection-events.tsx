@@ -5,7 +5,7 @@ import { StatusText } from '../../components/status.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { connectionRoute, useVcsEvents } from './connections.ts'
 
-/** What concerned the connection itself lately, with what to do. */
+/** Recent events of the connection, with what to do. */
 export function ConnectionEvents({ organization, connectionId }: { organization: string; connectionId: string }) {
   const { page } = connectionRoute.useSearch()
   const navigate = connectionRoute.useNavigate()

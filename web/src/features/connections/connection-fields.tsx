@@ -23,7 +23,7 @@ type AccessFieldsProps = {
   isReplacement?: boolean
 }
 
-/** What gives access to the host, and where it is created there. */
+/** The credentials for the host, and where to create them. */
 export function AccessFields({ provider, httpUrl, draft, isReplacement = false }: AccessFieldsProps) {
   const { ways } = PROVIDERS[provider]
   const { way } = draft.values

@@ -60,7 +60,7 @@ export function newConnectionBody(
   }
 }
 
-/** What gives access; empty values are left out, since the server keeps what is absent. */
+/** The credentials; empty values are left out, since the server keeps what is absent. */
 export function accessAttributes(provider: ServiceProvider, values: Omit<ConnectionValues, 'scope'>) {
   const { way, token, username, key, secret, privateKey } = values
   if (way === 'oauth')

@@ -26,7 +26,7 @@ export function ConnectionOverview({ organization, shown, mayManage }: OverviewP
   )
 }
 
-/** What keeps the connection from working, and what to do. */
+/** The problem of a connection, and what to do. */
 function Problem({ organization, shown, mayManage }: OverviewProps) {
   const { connection } = shown
   const { status, 'status-message': message, 'blocked-until': blockedUntil } = connection.attributes

@@ -130,7 +130,7 @@ export async function rotateWebhookSecret(id: string) {
   return (await request<DocumentOnWire<typeof webhookSecretSchema>>('POST', path)).data.attributes
 }
 
-/** What concerned a connection lately, such as a refused token, the newest first. */
+/** Recent events of a connection, such as a refused token, the newest first. */
 export function useVcsEvents(organization: string, connectionId: string, page: number | undefined) {
   const query = queryString({ 'filter[oauth_client_external_ids]': connectionId, 'page[number]': page })
   return useQuery({
@@ -141,7 +141,7 @@ export function useVcsEvents(organization: string, connectionId: string, page: n
   })
 }
 
-/** What a workspace's repository names as its connection: a token, or an installation of the GitHub App. */
+/** The connection of a workspace's repository: a token, or an installation of the GitHub App. */
 export type UsableConnection = {
   id: string
   /** The id of the token's connection; undefined for an installation. */

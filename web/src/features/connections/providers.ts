@@ -14,12 +14,12 @@ type Provider = {
   ways: readonly AccessWay[]
   /** An example of the address that the user has to enter; null if there is only one. */
   address: string | null
-  /** What the token is called on the host, with an article, and what it has to permit there. */
+  /** The host's name for the token, with an article, and the permissions that it needs. */
   token: { name: string; permits: readonly string[]; note?: string; path: string | null }
-  /** What the host calls the user of the token, where it needs one. */
+  /** The host's name for the user of the token, where it needs one. */
   username?: string
   oauth?: { path: string; scopes?: string }
-  /** What identifies a repository. */
+  /** The form of an identifier of a repository. */
   identifier: string
   /** The page of the documentation. */
   guide: string
@@ -88,7 +88,7 @@ const AZURE_DEVOPS: Provider = {
   createsWebhooks: true,
 }
 
-/** What each kind of host needs. Hosts of the same kind have names of their own in the API. */
+/** The needs of each kind of host. Hosts of the same kind have different names in the API. */
 export const PROVIDERS: Readonly<Record<ServiceProvider, Provider>> = {
   github: GITHUB,
   github_enterprise: { ...GITHUB, text: 'GitHub Enterprise', address: 'https://github.example.com' },

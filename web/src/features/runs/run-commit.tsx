@@ -67,7 +67,7 @@ function MaybeLink({ href, children }: { href: string | null; children: ReactNod
   return href ? <ExternalLink href={href}>{children}</ExternalLink> : children
 }
 
-/** What a run waits for while its configuration is fetched. */
+/** Explains the wait of a run whose configuration is being fetched. */
 export function fetchingText(commit: Pick<RunCommit, 'attributes'> | undefined) {
   if (!commit) return 'Fetching the configuration.'
   const { identifier, 'commit-sha': sha }: CommitAttributes = commit.attributes

@@ -14,7 +14,7 @@ const CHIPS = DELIVERY_STATUSES.map((value) => ({ value, ...DELIVERY_STYLE[value
 
 type DeliveriesProps = { organization: string; connectionId: string; mayManage: boolean }
 
-/** What the host of a connection reported, the newest first. The URL has the filters and the open delivery. */
+/** The deliveries of a connection's host, the newest first. The URL has the filters and the open delivery. */
 export function ConnectionDeliveries({ organization, connectionId, mayManage }: DeliveriesProps) {
   const { status, repository, delivery: openId, page } = connectionRoute.useSearch()
   const navigate = connectionRoute.useNavigate()

@@ -11,7 +11,7 @@ const DECISIONS: Readonly<Record<DecisionAttributes['decision'], StatusStyle & {
   skip: { text: 'skipped', tone: 'quiet', icon: CircleDashed },
 }
 
-/** What was decided in a workspace, why, and the run that this started. */
+/** A decision about a workspace, its reason, and the run that it started. */
 export function DecisionLine({ decision, workspace }: { decision: ShownDecision; workspace: string | undefined }) {
   const { attributes, run } = decision
   return (

@@ -45,7 +45,7 @@ export function useDelivery(organization: string, id: string | undefined) {
   })
 }
 
-/** What a delivery did, with the workspaces and the runs that the user may see. */
+/** The decisions of a delivery, with the workspaces and runs that the user may see. */
 export function useDecisions(organization: string, deliveryId: string, page: number | undefined) {
   const query = queryString({ include: 'workspace,run', 'page[number]': page })
   return useQuery({
@@ -57,7 +57,7 @@ export function useDecisions(organization: string, deliveryId: string, page: num
   })
 }
 
-/** What deliveries did in a workspace, the newest first. */
+/** The decisions about a workspace, the newest first. */
 export function useWorkspaceDecisions(organization: string, workspaceId: string, page: number | undefined) {
   const query = queryString({ include: 'delivery,run', 'page[number]': page })
   return useQuery({

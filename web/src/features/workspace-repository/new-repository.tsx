@@ -79,7 +79,7 @@ export function NewRepositoryFields({ repository, error }: FieldsProps) {
         onChange={(value) => repository.setSource(value === 'repository' ? 'repository' : 'cli')}
         options={[
           { value: 'repository', text: 'From a repository', about: 'Pushes start runs, pull requests get plans.' },
-          { value: 'cli', text: 'From the CLI, the API or an upload', about: 'Whoever starts a run sends it along.' },
+          { value: 'cli', text: 'From the CLI, the API or an upload', about: 'It is uploaded with each run.' },
         ]}
       />
       {source === 'repository' && (

@@ -16,7 +16,7 @@ export type RepositoryDraft<Names extends keyof RepositoryValues = keyof Reposit
   typeof useDraft<Pick<RepositoryValues, Names>>
 >
 
-/** Where the server's errors about a repository point. */
+/** Pointers of the server's errors about a repository. */
 export const REPOSITORY_POINTER = /^\/data\/attributes\/vcs-repo/
 const AT = '/data/attributes/vcs-repo'
 
@@ -157,7 +157,7 @@ export function DirectoryField({ organization, draft, workspaceId, label, hint }
 
 type TriggerNames = 'trigger' | 'prefixes' | 'patterns' | 'tagsRegex' | 'directory'
 
-/** What starts runs. */
+/** The choice of what starts runs. */
 export function TriggerFields({ draft }: { draft: RepositoryDraft<TriggerNames> }) {
   const { trigger, directory } = draft.values
   return (

@@ -2,7 +2,7 @@ import type { CreateWorkspace } from '@groundstate/contract/workspaces'
 import type { WorkspaceAttributes } from '../workspaces/workspace.ts'
 import { isInstallation } from './host-repositories.ts'
 
-/** What starts runs: every push, pushes that change files, or tags. Each excludes the others. */
+/** The trigger of runs: every push, pushes that change files, or tags. Each excludes the others. */
 export type Trigger = 'always' | 'prefixes' | 'patterns' | 'tags'
 
 export const TRIGGERS = {

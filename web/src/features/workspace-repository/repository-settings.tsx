@@ -39,7 +39,7 @@ export function RepositorySettings() {
 
 type VcsRepo = NonNullable<WorkspaceAttributes['vcs-repo']>
 
-/** What is in use, with the address of its webhook for those who may change it. */
+/** The repository in use, with the address of its webhook for those who may change it. */
 function Connected({ repository }: { repository: VcsRepo }) {
   const { workspace } = useOpenWorkspace()
   const provider = PROVIDERS[repository['service-provider']]

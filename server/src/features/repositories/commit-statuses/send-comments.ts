@@ -9,7 +9,7 @@ import * as store from './store.ts'
 
 /** A comment is edited at most this often, in ms: all of a pull request's plans end within a short time. */
 const MIN_INTERVAL_MS = 10_000
-/** Of a plan, to be listed in a comment. */
+/** Maximum number of a plan's changes in a comment. */
 const MAX_LISTED_CHANGES = 2000
 
 export type Sending = { renew: () => Promise<void>; signal: AbortSignal }
@@ -70,7 +70,7 @@ async function readReports(ctx: Ctx, key: store.PullRequestKey): Promise<Workspa
 
 type NewComment = { repository: store.ReportedRepository; connection: Connection; body: string }
 
-/** What the host refuses for good is recorded. */
+/** Records a lasting refusal of the host. */
 async function putComment(ctx: Ctx, key: store.PullRequestKey, { repository, connection, body }: NewComment) {
   const stored = await store.findComment(ctx.db, key)
   const digest = createHash('sha256').update(body).digest('hex')

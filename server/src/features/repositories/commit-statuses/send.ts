@@ -13,7 +13,7 @@ import * as store from './store.ts'
  * get few at once. A report is due while its version is newer than the one that was sent: reactions only increase versions.
  */
 
-/** Of statuses that are sent before the next ones are read. With the timeout of requests, it stays well within a lease. */
+/** Number of statuses that are sent before the next ones are read. With the timeout of requests, it stays well within a lease. */
 const BATCH = 8
 /** Hosts ask for few concurrent writes. */
 const CONCURRENT_REQUESTS = 2

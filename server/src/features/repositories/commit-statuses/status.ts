@@ -71,7 +71,7 @@ function describeSuccess(run: ReportedRun) {
   return run.apply.status === 'finished' ? countsText(run.apply.counts ?? run.plan.counts, PAST) : planText(run)
 }
 
-/** What the plan of a run changes, in numbers. */
+/** The changes of a run's plan, in numbers. */
 function planText({ plan, has_changes: hasChanges }: ReportedRun) {
   return hasChanges ? countsText(plan.counts, FUTURE) : 'no changes'
 }

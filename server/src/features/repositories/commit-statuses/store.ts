@@ -202,7 +202,7 @@ export async function listDueComments(db: Db, connectionId: string) {
   return rows
 }
 
-/** Of each workspace, the latest report of a kind about a pull request. */
+/** The latest report of a kind about a pull request, for each workspace. */
 export async function listPullRequestReports(db: Db, { repositoryId, number }: PullRequestKey) {
   const { rows } = await sql<ReportRow>`
     select * from (${selectReports(sql`s.repository_id = ${repositoryId} and s.pull_request_number = ${number}

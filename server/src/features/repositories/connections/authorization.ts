@@ -8,7 +8,7 @@ import { findOAuthApplication } from '../../vcs/oauth-clients/store.ts'
 import { hostFetch, poolOf, translateHostError } from './connection.ts'
 import { oauthApplication } from './refresh.ts'
 
-/** What a host appends to the callback's URL (RFC 6749 §4.1.2). */
+/** Parameters that a host appends to the callback's URL (RFC 6749 §4.1.2). */
 export type Callback = Partial<Record<'code' | 'state' | 'error' | 'error_description', string | undefined>>
 
 /**

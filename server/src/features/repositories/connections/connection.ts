@@ -172,7 +172,7 @@ async function recordBlocked(ctx: Ctx, { row, host }: Connection, retryAfterMs: 
   })
 }
 
-/** The host refused the token or key: it counts as failed, and owners are told. */
+/** The host refused the token or key: it counts as failed, and owners are notified. */
 export async function recordRefused(ctx: Ctx, { row, host }: Connection, message: string) {
   await transact(ctx, async (ctx) => {
     // Only the first refusal is news, and only of the token in use.

@@ -177,7 +177,7 @@ test('a workspace uses a repository of an installation, with tokens of the insta
   })
   expect(stored).toMatchObject({ default_branch: 'main', webhook_id: null, webhook_error: null })
   expect(kind.gitCredential(access)).toEqual({ username: 'x-access-token', password: 'ghs_installation' })
-  // The app has a webhook of its own.
+  // The app has one webhook for all repositories.
   expect(host.asked().filter((route) => route.includes('/hooks'))).toEqual([])
 })
 

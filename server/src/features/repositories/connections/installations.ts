@@ -87,7 +87,7 @@ const CHANGES = new Map([
   ['suspend', 'suspended'],
 ])
 
-/** What GitHub reports about an installation: it was removed or suspended, or is usable again. */
+/** Handles a report of GitHub about an installation: it was removed or suspended, or is usable again. */
 export async function recordInstallation(ctx: Ctx, installationId: number, action: string) {
   const { httpUrl } = requireSettings(ctx)
   for (const { id } of await listLinked(ctx.db, { installationId, httpUrl })) {

@@ -4,7 +4,7 @@ import { RE2JS } from 're2js'
 import type { HostEvent, PullRequestEvent, PushEvent, TagEvent } from '../../../vcs-hosts/host.ts'
 import { triggerPattern } from '../../vcs/repositories/trigger-pattern.ts'
 
-/** What a workspace follows in its repository. */
+/** The settings of a workspace that decide about deliveries. */
 export type WorkspaceRule = {
   /** The workspace's branch, or the default branch of the repository. */
   branch: string
@@ -35,7 +35,7 @@ export type Decision = { decision: (typeof DECISIONS)[number]; reason: DecisionR
 /** From this number of changed files on, hosts do not list all, and every workspace is affected (public documentation: "VCS-driven runs"). */
 export const MAX_CHANGED_FILES = 300
 
-/** What an event does in a workspace, apart from what its earlier runs rule out. Pure. */
+/** Decides whether an event starts a run in a workspace, leaving aside its earlier runs. Pure. */
 export function decide(rule: WorkspaceRule, context: EventContext): Decision {
   const { event } = context
   const refusal = refusalOf(rule, event) ?? obstacleOf(rule) ?? filesRefusal(rule, context)
@@ -115,7 +115,7 @@ function filesRefusal(rule: WorkspaceRule, { event, changedFiles }: EventContext
 type FileFilter = { description: string; matches: (path: string) => boolean }
 const EVERY_FILE: FileFilter = { description: 'any path', matches: () => true }
 
-/** Patterns stand for themselves; prefixes add to the working directory (public documentation: "Workspace settings: VCS"). */
+/** Patterns replace the working directory; prefixes add to the working directory (public documentation: "Workspace settings: VCS"). */
 function fileFilter(rule: WorkspaceRule): FileFilter {
   if (!rule.fileTriggersEnabled) return EVERY_FILE
   if (rule.triggerPatterns.length > 0) {

@@ -14,7 +14,7 @@ type Happened = {
   event: HostEvent
   repository: RepositoryRow
   changedFiles: readonly string[] | null
-  /** Of a pull request: the tip of the base, and the tree of the result. */
+  /** For a pull request: the tip of the base, and the tree of the result. */
   merge: { base: string; tree: string } | null
 }
 

@@ -5,7 +5,7 @@ import { runGit } from '../git/run.ts'
 import type { RepositoryRow } from '../git/store.ts'
 import * as store from './store.ts'
 
-/** What git and the host know about an event besides its webhook. */
+/** An event with what git and the host know about it. */
 export type Facts = {
   event: HostEvent
   /** Null if they are unknown or too many. */
@@ -15,7 +15,7 @@ export type Facts = {
   conflicts: readonly string[] | null
 }
 
-/** What the webhook alone says. */
+/** The facts in the webhook itself. */
 export function statedFacts(event: HostEvent): Facts {
   return { event, changedFiles: event.kind === 'push' ? event.changedFiles : null, merge: null, conflicts: null }
 }

@@ -41,7 +41,7 @@ function commitOf(event: HostEvent) {
   return event.kind === 'pull-request' ? event.pullRequest.head : event.commit
 }
 
-/** What happened, in a few words. */
+/** Summarizes an event in a few words. */
 export function titleOf(event: HostEvent) {
   switch (event.kind) {
     case 'push':

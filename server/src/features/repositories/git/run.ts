@@ -122,7 +122,7 @@ async function networkOf({ config, outbound }: Ctx, cacheDir: string): Promise<G
 
 let authorities: Promise<string> | undefined
 
-/** Git knows the system's certificate authorities, but not those that only Node was told about. */
+/** Git knows the system's certificate authorities, but not those in `NODE_EXTRA_CA_CERTS`. */
 async function authoritiesFile(cacheDir: string) {
   if (process.env['NODE_EXTRA_CA_CERTS'] === undefined) return undefined
   authorities ??= writeAuthorities(join(cacheDir, 'authorities.pem'))

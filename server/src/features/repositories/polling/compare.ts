@@ -1,7 +1,7 @@
 import type { GitResult } from '@groundstate/contract/git-operations'
 import type { EventCommit, HostEvent, PullRequest } from '../../../vcs-hosts/host.ts'
 
-/** What polling found in a repository: commits by branch and by tag, and the open pull requests by number, without their texts. */
+/** The findings of a poll in a repository: commits by branch and by tag, and the open pull requests by number, without their texts. */
 export type PolledRefs = {
   branches: Record<string, string>
   tags: Record<string, string>
@@ -33,7 +33,7 @@ export type Changes = {
 const NOBODY = { username: '', avatarUrl: '', pageUrl: '' }
 const commitOf = (sha: string): EventCommit => ({ sha, message: '', url: '' })
 
-/** What happened between two polls, as a host would have reported it. Commits have no message yet. */
+/** The events between two polls, as a host would have reported them. Commits have no message yet. */
 export function changesBetween(before: PolledRefs, now: PolledRefs): Changes {
   const pulls = Object.values(now.pullRequests).flatMap((pull): HostEvent[] => {
     const known = before.pullRequests[pull.number]

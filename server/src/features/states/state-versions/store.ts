@@ -13,7 +13,7 @@ export type StateVersionRow = Omit<
   Selectable<Schema['state_versions']>,
   'instances' | 'modules' | 'providers' | 'resources' | 'resource_list'
 > & { modules: string | null; providers: string | null; resources: string | null; has_long_list: boolean } & {
-  /** Of the configuration of its run; the URL is empty if the host has no pages. */
+  /** The commit of its run's configuration; the URL is empty if the host has no pages. */
   commit: { sha: string; url: string } | null
 }
 

@@ -20,7 +20,7 @@ export type PoolRequest = Omit<OutboundRequest, 'body'> & {
   maxBytes?: number
 }
 
-/** What agents accept by kind, for messages. */
+/** Names of the kinds of work, for messages. */
 export const ACCEPTED = { task: 'run tasks', repository: 'work for repositories' } as const satisfies Record<
   RequestKind,
   string

@@ -7,7 +7,7 @@ import * as store from './store.ts'
 /** Time limit for the authorization on the host. */
 const LIFE_MS = 15 * 60_000
 
-/** What a person authorizes: a connection, or an installation of the GitHub App for an organization. */
+/** The subject of an authorization: a connection, or an installation of the GitHub App for an organization. */
 type Subject = { organizationId: string; clientId: string | null; installationId?: number | null }
 
 /** Returns the state (RFC 6749 §10.12) of an authorization by the signed-in person. */

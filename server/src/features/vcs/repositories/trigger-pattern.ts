@@ -1,10 +1,10 @@
 import { RE2JS } from 're2js'
 
-/** Parts of a glob pattern with a meaning; everything else stands for itself. */
+/** Special parts of a glob pattern; everything else is literal. */
 const TOKEN = /(?<=^|[/{,])(\*\*(?:\/|(?=[,}])|$))|\*+|\?|\[(!|\^)?(\]?[^\]]*)\]|[[\]{},]|\\(.)|[^*?[\]{},\\]+|\\$/gs
 
 /**
- * The paths that a glob pattern matches, from the root of the repository: `**` stands for any number of directories, `*` and `?` for
+ * The paths that a glob pattern matches, from the root of the repository: `**` matches any number of directories, `*` and `?` for
  * characters other than slashes, and there are `[a-z]`, `[!a-z]` and `{a,b}`. Matching takes linear time, since patterns come from users.
  * Throws an `Error` for brackets and braces without their counterpart, and for ranges such as `[z-a]`.
  */

@@ -38,7 +38,7 @@ export function readableWorkspace(ctx: Ctx, row: FoundWorkspace): Workspace | un
   return can.has('workspace:read') ? { ...row, can, access, webhook_url: webhookUrl(ctx, row) } : undefined
 }
 
-/** Where the host of a workspace's repository sends events. */
+/** The URL to which the host of a workspace's repository sends events. */
 export function webhookUrl({ baseUrl }: Pick<Ctx, 'baseUrl'>, { repository }: Pick<FoundWorkspace, 'repository'>) {
   return repository && `${baseUrl}/webhooks/vcs/${repository.webhook_path}`
 }
@@ -91,7 +91,7 @@ type FoundWorkspace = NonNullable<Awaited<ReturnType<typeof store.findWorkspace>
 export type Workspace = Omit<FoundWorkspace, 'access'> & {
   can: ReadonlySet<WorkspacePermission>
   access: AccessContext
-  /** Where the host of its repository sends events; null without one. */
+  /** The URL to which the host of its repository sends events; null without one. */
   webhook_url: string | null
 }
 

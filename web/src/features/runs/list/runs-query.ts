@@ -22,7 +22,7 @@ export type ListedRun = {
   attributes: Run['attributes']
   plan: Plan | undefined
   author: RunAuthor | undefined
-  /** Of a run whose configuration comes from a repository. */
+  /** Only for a run whose configuration comes from a repository. */
   commit: RunCommit | undefined
   /** The workspace name; undefined in the list of a single workspace. */
   workspace: string | undefined
@@ -38,7 +38,7 @@ export type Included =
   | typeof configurationVersionSchema
   | typeof ingressAttributesSchema
 
-/** What lists show of a run. */
+/** A run as lists show it. */
 export const LISTED_PARTS = 'created_by,plan,configuration_version.ingress_attributes'
 
 const PAGE_SIZE = 30

@@ -11,6 +11,6 @@ test.each([
     { ...difference, kind: 'changed' as const, 'planned-actions': ['delete', 'create'] },
     'replace; the pull request showed update',
   ],
-])('a difference is told in words', (given, text) => {
+])('a difference is described in words', (given, text) => {
   expect(differenceText(given)).toBe(text)
 })
