@@ -274,7 +274,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
       const runOf = async (kind: 'plan' | 'run', status: string) =>
         until(async () => {
           const { data } = await server.api('GET', `/workspaces/${id}/runs`)
-          const [latest] = data.filter(({ attributes }: any) => attributes['plan-only'] === (kind === 'plan'))
+          const latest = data.find(({ attributes }: any) => attributes['plan-only'] === (kind === 'plan'))
           if (latest?.attributes.status === 'errored') throw new Error(latest.attributes['error-message'])
           return latest?.attributes.status === status ? latest : undefined
         })
