@@ -21,7 +21,10 @@ export async function createConfigurationVersion(ctx: Ctx, workspaceId: string, 
   return insertConfigurationVersion(ctx, workspace, { ...version, status: 'pending', ingressAttributesId: null })
 }
 
-type InsertedVersion = NewVersion & { status: 'pending' | 'fetching'; ingressAttributesId: string | null }
+type InsertedVersion = NewVersion & {
+  status: store.ConfigurationVersionRow['status']
+  ingressAttributesId: string | null
+}
 
 /** Creates a version that the caller has authorised. One that is fetched from a repository has ingress attributes. */
 export async function insertConfigurationVersion(
