@@ -87,6 +87,7 @@ test('a job that died before it ended a delivery continues where it stopped', as
   await deliver('push', push({ 'main.tf': '# second' }))
   await app.runJobs()
   const other = await addWorkspace()
+  await app.runJobs()
   await request('PATCH', `workspaces/${other.id}`, { type: 'workspaces', attributes: { 'queue-all-runs': true } })
   const [repository] = await app.db
     .selectFrom('repositories')
