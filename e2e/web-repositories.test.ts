@@ -1,11 +1,11 @@
-import { createHmac, randomUUID } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { USER } from '../agent/src/testing/git-server.ts'
-import { SHA, mona, push, repository } from '../server/src/vcs-hosts/gitea/testing/bodies.ts'
-import { startFakeHost } from '../server/src/vcs-hosts/testing/fake-host.ts'
+import { SHA, push } from '../server/src/vcs-hosts/gitea/testing/bodies.ts'
 import { hasBrowser } from './browser.ts'
-import { IDENTIFIER, startGitea as startGit } from './gitea.ts'
+import { startFakeGitea } from './fake-gitea.ts'
+import { IDENTIFIER, startGitea } from './gitea.ts'
 import { until } from './run-progress.ts'
 import type { BootedServer } from './server.ts'
 import { hasTerraform } from './terraform.ts'
@@ -46,43 +46,6 @@ async function layoutFaults(shown = page) {
   return found
 }
 
-/** A host that knows acme/network and acme/storage, and keeps the webhooks that it is asked to create. */
-async function startGitea() {
-  const hooks: { url: string; secret: string }[] = []
-  const repositories = [repository(), repository('acme/storage', 141)]
-  const host = await startFakeHost({
-    'GET /api/v1/user': () => ({ body: mona }),
-    'GET /api/v1/repos/search': ({ query }) => ({
-      body: { ok: true, data: repositories.filter((each) => each.full_name.includes(query['q'] ?? '')) },
-    }),
-    'GET /api/v1/repos/acme/network': () => ({ body: repository() }),
-    'GET /api/v1/repos/acme/network/hooks': () => ({ body: [] }),
-    'POST /api/v1/repos/acme/network/hooks': ({ body }) => {
-      const { config } = body as { config: { url: string; secret: string } }
-      hooks.push(config)
-      return { status: 201, body: { id: hooks.length, type: 'gitea', active: true, events: ['push'], config } }
-    },
-  })
-  /** Sends a webhook as the host would. */
-  async function deliver(body: object) {
-    const hook = hooks.at(-1)
-    if (!hook) throw new Error('no webhook was created')
-    const text = JSON.stringify(body)
-    const response = await fetch(hook.url, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'x-gitea-event': 'push',
-        'x-gitea-delivery': randomUUID(),
-        'x-gitea-signature': createHmac('sha256', hook.secret).update(text).digest('hex'),
-      },
-      body: text,
-    })
-    return response.status
-  }
-  return { ...host, deliver }
-}
-
 async function createWorkspace(name: string): Promise<string> {
   const { data } = await server.api('POST', '/organizations/main/workspaces', {
     data: { type: 'workspaces', attributes: { name } },
@@ -92,7 +55,7 @@ async function createWorkspace(name: string): Promise<string> {
 
 describe.skipIf(!hasBrowser)('repositories', () => {
   test('a host is connected by token, a repository chosen, and a push explained and replayed', async () => {
-    const host = await startGitea()
+    const host = await startFakeGitea()
     await createWorkspace('network')
     await page.getByRole('heading', { name: 'No connections yet' }).waitFor()
     const empty = await layoutFaults()
@@ -277,7 +240,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
   test.skipIf(!hasTerraform)(
     'a new workspace follows a repository, and a run says that its plan is the reviewed one',
     async () => {
-      const gitea = await startGit()
+      const gitea = await startGitea()
       const first = gitea.repository.commit(
         { 'main.tf': 'resource "terraform_data" "network" {}\n' },
         'Add the network',

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
+import { transact } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { addMember } from '../../../testing/teams.ts'
 import { connectRepository, findWebhook } from '../testing/connected-repository.ts'
+import { decideLater } from './decide-delivery.ts'
 import { expireVcsDeliveries } from './service.ts'
 
 const app = await createTestApp()
@@ -78,6 +80,35 @@ test('a repeated delivery is decided once, and another one of the same commit st
 
   expect(await runsOf(id)).toHaveLength(2)
   expect((await decisionsOf(id)).map(([reason]) => reason)).toEqual(['same-commit', 'pushed'])
+})
+
+test('a job that died before it ended a delivery continues where it stopped', async () => {
+  const { id, addWorkspace, tokenId, request, deliver, push, runsOf, decisionsOf } = await followed()
+  await deliver('push', push({ 'main.tf': '# second' }))
+  await app.runJobs()
+  const other = await addWorkspace()
+  await app.runJobs()
+  await request('PATCH', `workspaces/${other.id}`, { type: 'workspaces', attributes: { 'queue-all-runs': true } })
+  const [repository] = await app.db
+    .selectFrom('repositories')
+    .select('id')
+    .where('oauth_token_id', '=', tokenId)
+    .execute()
+  const reopened = app.db.updateTable('vcs_deliveries').set({ status: 'pending', decided_at: null })
+  const [delivery] = await reopened
+    .where('repository_id', '=', repository?.id ?? '')
+    .returning('id')
+    .execute()
+
+  await transact(app.as(), async (ctx) => decideLater(ctx, delivery?.id ?? ''))
+  await app.runJobs()
+
+  expect(await runsOf(id)).toHaveLength(2)
+  expect(
+    (await runsOf(other.id)).map(({ attributes }: { attributes: { status: string } }) => attributes.status),
+  ).toEqual(['plan_queued'])
+  const decisions = [await decisionsOf(id), await decisionsOf(other.id)]
+  expect(decisions.map((each) => each.map(([reason]) => reason))).toEqual([['pushed'], ['pushed']])
 })
 
 test('another repository than that of the URL is not found, and owners see why', async () => {

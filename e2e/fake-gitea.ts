@@ -1,0 +1,40 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import { mona, repository } from '../server/src/vcs-hosts/gitea/testing/bodies.ts'
+import { startFakeHost } from '../server/src/vcs-hosts/testing/fake-host.ts'
+
+/** A host that knows acme/network and acme/storage, and keeps the webhooks that it is asked to create. */
+export async function startFakeGitea() {
+  const hooks: { url: string; secret: string }[] = []
+  const repositories = [repository(), repository('acme/storage', 141)]
+  const host = await startFakeHost({
+    'GET /api/v1/user': () => ({ body: mona }),
+    'GET /api/v1/repos/search': ({ query }) => ({
+      body: { ok: true, data: repositories.filter((each) => each.full_name.includes(query['q'] ?? '')) },
+    }),
+    'GET /api/v1/repos/acme/network': () => ({ body: repository() }),
+    'GET /api/v1/repos/acme/network/hooks': () => ({ body: [] }),
+    'POST /api/v1/repos/acme/network/hooks': ({ body }) => {
+      const { config } = body as { config: { url: string; secret: string } }
+      hooks.push(config)
+      return { status: 201, body: { id: hooks.length, type: 'gitea', active: true, events: ['push'], config } }
+    },
+  })
+  /** Sends a webhook as the host would. */
+  async function deliver(body: object) {
+    const hook = hooks.at(-1)
+    if (!hook) throw new Error('no webhook was created')
+    const text = JSON.stringify(body)
+    const response = await fetch(hook.url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-gitea-event': 'push',
+        'x-gitea-delivery': randomUUID(),
+        'x-gitea-signature': createHmac('sha256', hook.secret).update(text).digest('hex'),
+      },
+      body: text,
+    })
+    return response.status
+  }
+  return { ...host, deliver }
+}
