@@ -9,10 +9,12 @@ export const OWN_PATHS: readonly string[] = [
   'auth',
   'avatars',
   'docs',
+  'github-app',
   'healthz',
   'metrics',
   'oauth',
   'readyz',
+  'webhooks',
 ]
 
 /** Reason why a URL cannot be the server's base URL; undefined if it can. */

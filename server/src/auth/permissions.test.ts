@@ -159,7 +159,7 @@ describe('a project', () => {
 })
 
 describe('an organization', () => {
-  const MEMBER = 'organization:read run-tasks:read agent-pools:read variable-sets:read'
+  const MEMBER = 'organization:read run-tasks:read agent-pools:read vcs-settings:read variable-sets:read'
   const without = (...left: string[]) => ORGANIZATION_PERMISSIONS.filter((name) => !left.includes(name)).join(' ')
   const and = (...more: string[]) =>
     ORGANIZATION_PERMISSIONS.filter((name) => MEMBER.split(' ').includes(name) || more.includes(name)).join(' ')

@@ -4,19 +4,29 @@ import { createTestDatabase, execute } from '../testing/database.ts'
 /** Reasons why an `_id` column has no foreign key. A new one gets a key, or a line here. */
 const WITHOUT_KEY = {
   'refers to nothing in this database': [
+    'github_app_installations.installation_id',
     'installation.blob_store_id',
+    'oauth_clients.ado_entra_tenant_id',
     'oauth_codes.client_id',
     'organizations.owners_team_saml_role_id',
+    'pull_request_comments.comment_id',
+    'repositories.webhook_id',
     'sign_in_settings.client_id',
     'task_outcomes.outcome_id',
     'teams.sso_team_id',
+    'vcs_authorizations.installation_id',
   ],
   'identifies the row itself': [
     'organization_memberships.placeholder_id',
     'tag_bindings.tag_id',
     'variables.version_id',
   ],
-  'refers to several tables': ['state_versions.lock_holder_id', 'workspaces.locked_by_id'],
+  'is the public id of a row with another key': ['vcs_authorizations.session_id'],
+  'refers to several tables': [
+    'host_reports.connection_id',
+    'state_versions.lock_holder_id',
+    'workspaces.locked_by_id',
+  ],
   'is history that outlives the referenced row': [
     'agent_jobs.agent_pool_id',
     'agent_jobs.preferred_agent_id',

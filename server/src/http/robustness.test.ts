@@ -66,7 +66,7 @@ function problem(url: string, response: TestResponse): string | undefined {
   if (status >= 500) return `${status} ${text}`
   if (status < 400 || response.bytes.length === 0) return undefined
   // Their responses follow RFC 6749, or are pages.
-  if (url.startsWith('/oauth/') || url.startsWith('/auth/')) return undefined
+  if (url.startsWith('/oauth/') || /^\/(?:auth|github-app)\//.test(url)) return undefined
   if (headers['content-type'] !== 'application/vnd.api+json')
     return `${status} of type ${String(headers['content-type'])}`
   const { errors } = response.json() as { errors: { status: unknown; title: unknown; detail: unknown }[] }

@@ -221,7 +221,7 @@ test('runs are found by the beginning of their commit', async () => {
   expect(await search(sha.slice(1, 8))).toEqual([[], []])
 })
 
-test('a commit without a message in the webhook has that of git, and so have its runs', async () => {
+test('a commit without a message in the webhook has that of git', async () => {
   const { repository, addWorkspace, deliver, openPullRequest, request, runsOf } = await connectRepository(app, owner)
   repository.commit({ 'main.tf': '' })
   const { id } = await addWorkspace(FIRST_RUN)
@@ -231,10 +231,8 @@ test('a commit without a message in the webhook has that of git, and so have its
   await app.runJobs()
 
   const [run] = await runsOf(id)
-  const found = (await request('GET', `workspaces/${id}/runs?search[basic]=Change`)).json().data
   const version = `configuration-versions/${run.relationships['configuration-version'].data.id}`
   const commit = (await request('GET', `${version}/ingress-attributes`)).json().data.attributes
-  expect(run.attributes).toMatchObject({ message: 'Change', 'plan-only': true })
-  expect(found.map((one: { id: string }) => one.id)).toContain(run.id)
+  expect(run.attributes).toMatchObject({ message: 'Add a subnet for the database', 'plan-only': true })
   expect(commit['commit-message']).toBe('Change')
 })

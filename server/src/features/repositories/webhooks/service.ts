@@ -9,6 +9,7 @@ import { raise } from '../../../events.ts'
 import { listReadableOrganizations } from '../../organizations/organizations/access.ts'
 import { requireOAuthClient } from '../../vcs/oauth-clients/access.ts'
 import { repositoryAdded, webhookContext } from '../../vcs/repositories/service.ts'
+import { type RepositoryRow, findRepository } from '../git/store.ts'
 import * as store from './store.ts'
 
 /** The repositories of a connection. `webhookUrl` is undefined for callers that may not manage connections. */
@@ -27,7 +28,7 @@ function webhookUrl({ baseUrl }: Pick<Ctx, 'baseUrl'>, { webhook_path: path }: W
 }
 
 async function requireUsedRepository(ctx: Ctx, id: string) {
-  const repository = await store.findRepository(ctx.db, id)
+  const repository = await findRepository(ctx.db, id)
   if (!repository) throw notFound('repository')
   const [organization] = await listReadableOrganizations(ctx, [repository.organization_id])
   if (!organization?.can.has('vcs-settings:read')) throw notFound('repository')
@@ -60,8 +61,9 @@ export async function rotateWebhookSecret(ctx: Ctx, id: string): Promise<Webhook
   return { secret, 'webhook-url': webhookUrl(ctx, repository) }
 }
 
-function repositoryAudit(repository: store.RepositoryRow, action: string): AuditEvent {
-  const { id, identifier, organization_id: organizationId } = repository
+function repositoryAudit(repository: RepositoryRow, action: string): AuditEvent {
+  const { id, identifier, organization_id: organizationId, oauth_client_id: clientId } = repository
   const resource = { type: 'vcs_repository', id }
-  return { organizationId, action, resource, meta: { name: identifier }, notices: [] }
+  const notices = clientId === null ? [] : [{ type: 'oauth-clients' as const, id: clientId }]
+  return { organizationId, action, resource, meta: { name: identifier }, notices }
 }

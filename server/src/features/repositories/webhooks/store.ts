@@ -6,10 +6,6 @@ import type { Schema } from '../../../db/schema.gen.ts'
 
 export type RepositoryRow = Selectable<Schema['repositories']>
 
-export async function findRepository(db: Db, id: string): Promise<RepositoryRow | undefined> {
-  return db.selectFrom('repositories').selectAll().where('id', '=', id).executeTakeFirst()
-}
-
 export async function updateRepository(db: Db, id: string, changes: Updateable<Schema['repositories']>) {
   await db.updateTable('repositories').set(changes).where('id', '=', id).execute()
 }
