@@ -102,6 +102,47 @@ test('a push of the commit of the first run starts no second run', async () => {
   expect(await decisionsOf(id)).toMatchObject([['same-commit', expect.any(String)]])
 })
 
+/** A push that is decided while the host is down, before the tip of the branch is known for a run that waits for it. */
+async function pushBeforeTip(connected: Awaited<ReturnType<typeof connectRepository>>, workspaceId: string) {
+  const { host, request, deliver, push, runsOf } = connected
+  await deliver('push', push({ 'main.tf': '' }))
+  await app.runJobs()
+  host.isDown = false
+  app.clock.advance(6 * 60_000)
+  await app.runJobs()
+  const [pushed, earlier] = await runsOf(workspaceId)
+  const events = (await request('GET', `runs/${earlier.id}/run-events`)).json().data
+  const descriptions = events.map(({ attributes }: { attributes: { description: string } }) => attributes.description)
+  return { pushed, earlier, descriptions }
+}
+
+test('the first run is canceled if a push of its commit was faster', async () => {
+  const connected = await connectRepository(app, owner)
+  connected.host.isDown = true
+  const { id } = await connected.addWorkspace(FIRST_RUN)
+  await app.runJobs()
+
+  const { pushed, earlier, descriptions } = await pushBeforeTip(connected, id)
+
+  expect(pushed.attributes.status).toBe('plan_queued')
+  expect(earlier.attributes.status).toBe('canceled')
+  expect(descriptions).toContain(`${pushed.id} is of the same commit`)
+})
+
+test("a person's run of the tip stays, although a push of its commit was faster", async () => {
+  const connected = await connectRepository(app, owner)
+  connected.host.isDown = true
+  const { id } = await connected.addWorkspace()
+  const relationships = { workspace: { data: { id, type: 'workspaces' } } }
+  await connected.request('POST', 'runs', { type: 'runs', attributes: {}, relationships })
+  await app.runJobs()
+
+  const { pushed, earlier } = await pushBeforeTip(connected, id)
+
+  expect(earlier.attributes.status).toBe('plan_queued')
+  expect(pushed.attributes.status).toBe('pending')
+})
+
 test('all workspaces of a push share one archive', async () => {
   const { addWorkspace, repository, deliver, push, runsOf } = await connectRepository(app, owner)
   repository.commit({ 'main.tf': '' })
@@ -221,20 +262,39 @@ test('runs are found by the beginning of their commit', async () => {
   expect(await search(sha.slice(1, 8))).toEqual([[], []])
 })
 
-test('a commit without a message in the webhook has that of git, and so have its runs', async () => {
+test('a commit without a message in the webhook has that of git, and so has its run', async () => {
+  const { addWorkspace, deliver, push, request, runsOf } = await connectRepository(app, owner)
+  push({ 'main.tf': '' })
+  const { id } = await addWorkspace(FIRST_RUN)
+  await app.runJobs()
+  const { head_commit: head, ...webhook } = push({ 'main.tf': '# second' }, 'Change network')
+  const silent = { ...head, message: '' }
+
+  await deliver('push', { ...webhook, head_commit: silent, commits: [silent] })
+  await app.runJobs()
+
+  const [run] = await runsOf(id)
+  const found = (await request('GET', `workspaces/${id}/runs?search[basic]=network`)).json().data
+  const version = `configuration-versions/${run.relationships['configuration-version'].data.id}`
+  const commit = (await request('GET', `${version}/ingress-attributes`)).json().data.attributes
+  expect(run.attributes.message).toBe('Change network')
+  expect(found.map((one: { id: string }) => one.id)).toEqual([run.id])
+  expect(commit['commit-message']).toBe('Change network')
+})
+
+test('the plan of a pull request has its title as its message, and the commit that of git', async () => {
   const { repository, addWorkspace, deliver, openPullRequest, request, runsOf } = await connectRepository(app, owner)
   repository.commit({ 'main.tf': '' })
   const { id } = await addWorkspace(FIRST_RUN)
   await app.runJobs()
+  const webhook = openPullRequest({ 'database.tf': '' })
 
-  await deliver('pull_request', openPullRequest({ 'database.tf': '' }))
+  await deliver('pull_request', webhook)
   await app.runJobs()
 
   const [run] = await runsOf(id)
-  const found = (await request('GET', `workspaces/${id}/runs?search[basic]=Change`)).json().data
   const version = `configuration-versions/${run.relationships['configuration-version'].data.id}`
   const commit = (await request('GET', `${version}/ingress-attributes`)).json().data.attributes
-  expect(run.attributes).toMatchObject({ message: 'Change', 'plan-only': true })
-  expect(found.map((one: { id: string }) => one.id)).toContain(run.id)
+  expect(run.attributes).toMatchObject({ message: webhook.pull_request.title, 'plan-only': true })
   expect(commit['commit-message']).toBe('Change')
 })

@@ -82,6 +82,22 @@ export async function recordCommitRun(tx: Tx, versionId: string, sha: string) {
     order by r.seq limit 1 on conflict do nothing`.execute(tx)
 }
 
+/** The first run that the server queued with a version whose commit has another run, and that one. */
+export async function findRepeatedRun(tx: Tx, versionId: string, sha: string) {
+  return tx
+    .selectFrom('runs as r')
+    .innerJoin('vcs_commit_runs as c', 'c.workspace_id', 'r.workspace_id')
+    .innerJoin('runs as earlier', 'earlier.id', 'c.run_id')
+    .select(['r.id', 'earlier.id as earlier_id'])
+    .where('r.configuration_version_id', '=', versionId)
+    .where('r.source', '=', 'tfe-configuration-version')
+    .where('r.created_by_user_id', 'is', null)
+    .where('c.commit_sha', '=', sha)
+    .where('c.kind', '=', 'run')
+    .whereRef('earlier.id', '<>', 'r.id')
+    .executeTakeFirst()
+}
+
 /** Sets the commit of a version, and of the runs that wait for it. */
 export async function setIngress(tx: Tx, versionId: string, ingressId: string) {
   const commit = { ingress_attributes_id: ingressId }
