@@ -1,11 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
+import { makeRepository } from '@groundstate/agent/testing/git-server'
 import { archiveFile, unpacked } from '@groundstate/agent/testing/served-repository'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
-import { connectRepository } from '../testing/connected-repository.ts'
+import { archiveOf, connectRepository } from '../testing/connected-repository.ts'
+import { endLostFetches } from './fetch-commit.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app)
@@ -168,6 +171,26 @@ test('all workspaces of a push share one archive', async () => {
   expect(runs.map(([run]) => run.attributes.status)).toEqual(['pending', 'pending'])
 })
 
+test('the configuration of a fork has no submodules, which could be any repository that the connection may read', async () => {
+  const { server, repository, clientId, addWorkspace, request, deliver, openPullRequest, runsOf } =
+    await connectRepository(app, owner)
+  const modules = makeRepository(server.root, 'acme/modules.git').commit({ 'm.tf': '' })
+  repository.addSubmodule('modules', '../modules.git', modules)
+  const attributes = { 'fork-plans-enabled': true }
+  expect((await request('PATCH', `oauth-clients/${clientId}`, { type: 'oauth-clients', attributes })).status).toBe(200)
+  const { id } = await addWorkspace(FIRST_RUN, { 'ingress-submodules': true })
+  await app.runJobs()
+
+  await deliver('pull_request', openPullRequest({ 'main.tf': '' }, { repoId: 141 }))
+  await app.runJobs()
+  const [fork, own] = await runsOf(id)
+  const filesOf = async (run: typeof own) =>
+    Object.keys(await archiveOf(request, run.relationships['configuration-version'].data.id))
+
+  expect(await filesOf(own)).toContain('modules/m.tf')
+  expect(await filesOf(fork)).not.toContain('modules/m.tf')
+})
+
 test('a symbolic link that leads out of the tree is an error that names it', async () => {
   const { repository, addWorkspace, runsOf, request } = await connectRepository(app, owner)
   repository.commit({ 'a.tf': '-> ../../etc/passwd' })
@@ -213,6 +236,28 @@ test('a fetch continues when the host is back', async () => {
   await app.runJobs()
 
   expect((await runsOf(id))[0].attributes.status).toBe('plan_queued')
+})
+
+test('a fetch whose job is lost ends after some hours', async () => {
+  const { repository, addWorkspace, host, runsOf } = await connectRepository(app, owner)
+  repository.commit({ 'main.tf': '' })
+  const { id } = await addWorkspace(FIRST_RUN)
+  host.isDown = true
+  await app.runJobs()
+  await sql`delete from pgboss.job where state = 'created' and name like 'configurations.%'`.execute(app.db)
+
+  app.clock.advance(5 * 3_600_000)
+  await endLostFetches(app.as())
+  const [waiting] = await runsOf(id)
+  app.clock.advance(3_600_000)
+  await endLostFetches(app.as())
+  const [ended] = await runsOf(id)
+
+  expect(waiting.attributes.status).toBe('fetching')
+  expect(ended.attributes).toMatchObject({
+    status: 'errored',
+    'error-message': 'the configuration was not fetched within 6 hours: start a new run',
+  })
 })
 
 test('a branch that does not exist is an error that names it', async () => {

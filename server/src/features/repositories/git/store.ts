@@ -51,15 +51,34 @@ export async function setFetched(
   await db.updateTable('ingress_attributes').set(changes).where('id', '=', ingressId).execute()
 }
 
-/** Versions of a commit that wait for an archive, and whether their workspaces want submodules. */
+/**
+ * Versions of a commit that wait for an archive, and whether to include submodules. A fork could name any repository that the connection may
+ * read as its submodule: it gets none.
+ */
 export async function listFetching(db: Db, ingressId: string) {
   return db
     .selectFrom('configuration_versions as cv')
     .innerJoin('workspaces as w', 'w.id', 'cv.workspace_id')
-    .select(['cv.id', 'cv.workspace_id', 'w.vcs_submodules as submodules'])
+    .innerJoin('ingress_attributes as ia', 'ia.id', 'cv.ingress_attributes_id')
+    .select(['cv.id', 'cv.workspace_id'])
+    .select(sql<boolean>`w.vcs_submodules and not ia.is_fork`.as('submodules'))
     .where('cv.ingress_attributes_id', '=', ingressId)
     .where('cv.status', '=', 'fetching')
     .orderBy('cv.seq')
+    .execute()
+}
+
+const MAX_LOST = 1000
+
+/** Versions that are still fetched and were created before a time, oldest first; not all of very many. */
+export async function listFetchingSince(db: Db, before: Date) {
+  return db
+    .selectFrom('configuration_versions')
+    .select(['id', 'workspace_id'])
+    .where('status', '=', sql.lit('fetching' as const))
+    .where('created_at', '<', before)
+    .orderBy('created_at')
+    .limit(MAX_LOST)
     .execute()
 }
 
