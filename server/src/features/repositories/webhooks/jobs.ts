@@ -55,7 +55,7 @@ async function register(ctx: Ctx, repositoryId: string) {
   const repository = await findRepository(ctx.db, repositoryId)
   if (!repository) return
   try {
-    const connection = await known(openConnectionOf(ctx, repository))
+    const connection = await existing(openConnectionOf(ctx, repository))
     if (!connection) return
     if (!connection.api) return await readDefaultBranch(ctx, repository)
     await describe(ctx, connection, repository)
@@ -92,7 +92,7 @@ async function readDefaultBranch(ctx: Ctx, repository: RepositoryRow) {
 }
 
 /** Undefined if the connection was deleted in the meantime. */
-async function known(opening: Promise<Connection>) {
+async function existing(opening: Promise<Connection>) {
   return opening.catch((error: unknown) => {
     if (error instanceof AppError && error.kind === 'not-found') return undefined
     throw error
@@ -146,12 +146,23 @@ type Removal = z.infer<typeof removalSchema>
 
 /** Removes a repository that no workspace uses any more, and then its webhook. */
 async function leave(ctx: Ctx, repositoryId: string) {
+  const known = await findRepository(ctx.db, repositoryId)
+  if (known) await refreshTokenOf(ctx, known)
   await transact(ctx, async (ctx) => {
     const repository = await store.deleteUnusedRepository(ctx.db, repositoryId)
     if (repository?.oauth_token_id) {
-      await enqueueRemoval(ctx, await known(loadConnection(ctx, repository.oauth_token_id)), repository)
+      await enqueueRemoval(ctx, await existing(loadConnection(ctx, repository.oauth_token_id)), repository)
     }
   })
+}
+
+/** A token that has expired could not remove the webhook. One that is refused cannot either, but the repository is removed. */
+async function refreshTokenOf(ctx: Ctx, repository: RepositoryRow) {
+  try {
+    await existing(openConnectionOf(ctx, repository))
+  } catch (error) {
+    if (!(error instanceof HostError) || error.kind === 'unavailable' || error.kind === 'rate-limited') throw error
+  }
 }
 
 /** Has the webhooks removed that are lost with the tokens. */
@@ -159,7 +170,7 @@ async function removeWebhooks(ctx: TransactionCtx, { tokenIds }: { tokenIds: rea
   const repositories = await store.listRegistered(ctx.db, tokenIds)
   for (const tokenId of tokenIds) {
     const own = repositories.filter((repository) => repository.oauth_token_id === tokenId)
-    const connection = own.length > 0 ? await known(loadConnection(ctx, tokenId)) : undefined
+    const connection = own.length > 0 ? await existing(loadConnection(ctx, tokenId)) : undefined
     for (const repository of own) await enqueueRemoval(ctx, connection, repository)
   }
 }
