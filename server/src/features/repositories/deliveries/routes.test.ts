@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import http from 'node:http'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
@@ -109,6 +111,17 @@ test('a webhook without a URL of ours is not found', async () => {
   const response = await app.request({ method: 'POST', url: '/webhooks/vcs/nothing', body: Buffer.from('{}') })
 
   expect(response.status).toBe(404)
+})
+
+test('the body of a webhook without a URL of ours is not waited for', async () => {
+  const url = await app.listen()
+  const sent = http.request(`${url}/webhooks/vcs/nothing`, { method: 'POST', headers: { 'content-length': '1000' } })
+  sent.write('{')
+
+  const [response] = (await once(sent, 'response')) as [http.IncomingMessage]
+  sent.destroy()
+
+  expect(response.statusCode).toBe(404)
 })
 
 test('a delivery is replayed by those who manage connections', async () => {
