@@ -82,6 +82,11 @@ export async function setCommitRun(tx: Tx, { workspaceId, sha, kind }: CommitKey
   await deferWrite(tx, commit.where('commit_sha', '=', sha).where('kind', '=', kind))
 }
 
+/** Lets the commit of a run have another one. */
+export async function releaseCommit(tx: Tx, runId: string) {
+  await tx.deleteFrom('vcs_commit_runs').where('run_id', '=', runId).execute()
+}
+
 /** Ends a pending delivery: decided, or failed for the reason of the message. False if it is not pending. */
 export async function endDelivery(tx: Tx, id: string, { message, now }: { message: string | null; now: Date }) {
   const { numUpdatedRows } = await tx
