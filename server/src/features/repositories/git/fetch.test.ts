@@ -312,8 +312,8 @@ test('a commit without a message in the webhook has that of git, and so has its 
   push({ 'main.tf': '' })
   const { id } = await addWorkspace(FIRST_RUN)
   await app.runJobs()
-  const { head_commit: head, ...webhook } = push({ 'main.tf': '# second' }, 'Change network')
-  const silent = { ...head, message: '' }
+  const webhook = push({ 'main.tf': '# second' }, 'Change network')
+  const silent = { id: webhook.after, message: '', url: '' }
 
   await deliver('push', { ...webhook, head_commit: silent, commits: [silent] })
   await app.runJobs()
