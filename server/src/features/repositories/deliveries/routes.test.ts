@@ -68,6 +68,28 @@ test('a wrong signature is refused and leaves nothing', async () => {
   expect(await deliveries()).toEqual([])
 })
 
+test('a commit of a branch that the workspace no longer follows does not become its configuration', async () => {
+  const { id, tokenId, host, repository, request, deliver, push, runsOf } = await followed()
+  repository.git('branch', 'next')
+  host.isDown = true
+  await deliver('push', push({ 'main.tf': '# second' }))
+  await app.runJobs()
+  const vcsRepo = { identifier: 'acme/network', 'oauth-token-id': tokenId, branch: 'next' }
+  await request('PATCH', `workspaces/${id}`, { type: 'workspaces', attributes: { 'vcs-repo': vcsRepo } })
+  host.isDown = false
+  app.clock.advance(6 * 60_000)
+  await app.runJobs()
+
+  const relationships = { workspace: { data: { id, type: 'workspaces' } } }
+  await request('POST', 'runs', { type: 'runs', attributes: {}, relationships })
+  await app.runJobs()
+  const [run] = await runsOf(id)
+  const versionId = run.relationships['configuration-version'].data.id
+  const commit = await request('GET', `configuration-versions/${versionId}/ingress-attributes`)
+
+  expect(commit.json().data.attributes.branch).toBe('next')
+})
+
 test('a repeated delivery is decided once, and another one of the same commit starts no second run', async () => {
   const { id, deliver, push, runsOf, decisionsOf } = await followed()
   const webhook = push({ 'main.tf': '' })

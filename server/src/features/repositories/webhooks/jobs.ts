@@ -23,6 +23,7 @@ import {
 import { runGit } from '../git/run.ts'
 import { type RepositoryRow, findRepository } from '../git/store.ts'
 import { recordRepositoryProblem } from '../vcs-events/record.ts'
+import { webhookUrl } from './service.ts'
 import * as store from './store.ts'
 
 /** Retried for about a day: a host may be down for a while. */
@@ -116,9 +117,9 @@ async function describe(ctx: Ctx, connection: Connection, repository: store.Repo
 }
 
 async function createWebhook(ctx: Ctx, connection: Connection, repository: store.RepositoryRow) {
-  const { id, identifier, webhook_path: path } = repository
+  const { id, identifier } = repository
   const secret = ctx.secrets.openText(repository.webhook_secret, webhookContext(id))
-  const url = `${ctx.baseUrl}/webhooks/vcs/${path}`
+  const url = webhookUrl(ctx, repository)
   const webhookId = await callHost(ctx, connection, async (api) => api.createWebhook(identifier, { url, secret }))
   await save(ctx, repository, { webhook_id: webhookId, webhook_error: null })
 }
