@@ -4,7 +4,7 @@ import { SYSTEM } from '../../../auth/actor.ts'
 import { announce } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
 import { domainEvent, raise } from '../../../events.ts'
-import { jobHandler } from '../../../handlers.ts'
+import { jobHandler, scheduledJob } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
 import { type Attempts, attempt, attemptsSchema } from '../git/attempts.ts'
@@ -40,7 +40,20 @@ export const vcsDeliveryJobs = [
   jobHandler(inspectDeliveryJob, async (ctx, { id, attempts }, signal) =>
     inspectDelivery({ ...ctx, actor: SYSTEM }, id, { attempts, signal }),
   ),
+  scheduledJob('vcs-deliveries.resume', '17 * * * *', resumeDeliveries),
 ]
+
+/** Age at which a pending delivery has had time for all attempts, in ms. */
+const STALLED_MS = 2 * 3_600_000
+
+/** Has deliveries decided whose job is gone, for instance because its retries ended: they hold up later ones. */
+export async function resumeDeliveries(ctx: Ctx) {
+  const before = new Date(ctx.now().getTime() - STALLED_MS)
+  const stalled = await store.listPendingSince(ctx.db, before)
+  await transact(ctx, async (ctx) => {
+    for (const id of stalled) await decideLater(ctx, id)
+  })
+}
 
 /** A delivery has been decided in every workspace; raised in the transaction. */
 export const deliveryDecided = domainEvent<{ deliveryId: string; repositoryId: string; event: HostEvent }>(

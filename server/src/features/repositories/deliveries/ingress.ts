@@ -2,11 +2,10 @@ import type { Insertable } from 'kysely'
 import type { Schema } from '../../../db/schema.gen.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
 import { commitPage } from '../../../vcs-hosts/list.ts'
-import type { RepositoryRow } from '../git/store.ts'
+import { MAX_MESSAGE, type RepositoryRow } from '../git/store.ts'
 import type { DeliveryRow } from './store.ts'
 
-/** Longest texts of a commit and of a pull request that are kept, in characters. */
-const MAX_MESSAGE = 4000
+/** Longest description of a pull request that is kept, in characters. */
 const MAX_BODY = 20_000
 
 type Happened = {

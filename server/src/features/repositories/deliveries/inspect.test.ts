@@ -1,8 +1,10 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { ZEROS } from '../../../vcs-hosts/gitea/testing/bodies.ts'
 import { archiveOf, connectRepository } from '../testing/connected-repository.ts'
+import { resumeDeliveries } from './decide-delivery.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app)
@@ -133,6 +135,54 @@ test('pushes to a branch are decided in their order, also if git is not asked ab
 
   expect(messages.slice(0, 2)).toEqual(['newer', 'older'])
 })
+
+async function loseJobs() {
+  await sql`delete from pgboss.job where state = 'created' and name like 'vcs-deliveries.%'`.execute(app.db)
+}
+
+test('a delivery whose job is lost is decided after some hours, and so are those that wait for it', async () => {
+  const { deliver, push, deliveries } = await followed()
+  await deliver('push', push({ 'a/main.tf': '2' }))
+  await loseJobs()
+  await deliver('push', push({ 'b/main.tf': '2' }))
+  await app.runJobs()
+  const waiting = await deliveries()
+
+  app.clock.advance(121 * MINUTE_MS)
+  await resumeDeliveries(app.as())
+  await app.runJobs()
+
+  expect(waiting).toMatchObject([{ status: 'pending' }, { status: 'pending' }])
+  expect(await deliveries()).toMatchObject([{ status: 'decided' }, { status: 'decided' }])
+})
+
+test('a delivery is decided, although the transaction that ended the earlier one did not see it', async () => {
+  const { deliver, push, deliveries } = await followed()
+  await deliver('push', push({ 'a/main.tf': '2' }), { id: 'earlier' })
+  await loseJobs()
+  let jobs: Promise<unknown> = Promise.resolve()
+
+  await app.db.transaction().execute(async (tx) => {
+    await tx
+      .updateTable('vcs_deliveries')
+      .set({ status: 'decided' })
+      .where('delivery_key', '=', 'earlier')
+      .executeTakeFirstOrThrow()
+    await deliver('push', push({ 'b/main.tf': '2' }))
+    jobs = app.runJobs()
+    const ended = jobs.then(() => true)
+    while (!(await Promise.race([ended, doesStatementWait()])));
+  })
+  await jobs
+
+  expect(await deliveries()).toMatchObject([{ status: 'decided' }, { status: 'decided' }])
+})
+
+async function doesStatementWait() {
+  const { rows } = await sql`select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db)
+  return rows.length > 0
+}
 
 test('a commit that git cannot fetch yet is waited for', async () => {
   const { repository, deliver, openPullRequest, reasons } = await followed()

@@ -18,14 +18,18 @@ import * as store from './store.ts'
 /** Maximum size of a webhook's body, in bytes; GitHub sends at most 25 MB (public documentation: "Webhook events and payloads"). */
 export const MAX_WEBHOOK_BYTES = 25 * 1024 * 1024
 
+/** Reads a request, whose body may be large: only where a webhook is expected. */
+type ReadWebhook = () => Promise<WebhookRequest>
+
 /**
  * Stores what a host reports, and has it decided by a background job: hosts expect a response within seconds. A repeated delivery is
  * stored once. Throws `unauthorized` for a wrong signature, after which nothing is stored, and `not-found` for another repository than
  * that of the URL, which owners find in the log.
  */
-export async function receiveWebhook(ctx: Ctx, path: string, request: WebhookRequest) {
+export async function receiveWebhook(ctx: Ctx, path: string, read: ReadWebhook) {
   const repository = await store.findWebhookRepository(ctx.db, path)
   if (!repository) throw notFound('webhook')
+  const request = await read()
   const { webhooks } = hostOf(repository.service_provider)
   const secret = ctx.secrets.openText(repository.webhook_secret, webhookContext(repository.id))
   if (!webhooks.verify(request, secret)) throw unauthorized('the signature of the webhook does not match its secret')
@@ -39,9 +43,10 @@ export async function receiveWebhook(ctx: Ctx, path: string, request: WebhookReq
  * As `receiveWebhook`, for the webhook of the GitHub App. It reports all repositories of its installations: those that no workspace uses
  * are ignored.
  */
-export async function receiveAppWebhook(ctx: Ctx, request: WebhookRequest) {
+export async function receiveAppWebhook(ctx: Ctx, read: ReadWebhook) {
   const settings = githubAppSettings(ctx)
   if (!settings) throw notFound('GitHub App')
+  const request = await read()
   const { httpUrl, webhookSecret } = settings
   const { webhooks } = hostOf(settings.provider)
   if (!webhooks.verify(request, webhookSecret))

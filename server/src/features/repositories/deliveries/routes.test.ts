@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import http from 'node:http'
 import { expect, test } from 'vitest'
 import { transact } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
@@ -66,6 +68,28 @@ test('a wrong signature is refused and leaves nothing', async () => {
 
   expect(response.status).toBe(401)
   expect(await deliveries()).toEqual([])
+})
+
+test('a commit of a branch that the workspace no longer follows does not become its configuration', async () => {
+  const { id, tokenId, host, repository, request, deliver, push, runsOf } = await followed()
+  repository.git('branch', 'next')
+  host.isDown = true
+  await deliver('push', push({ 'main.tf': '# second' }))
+  await app.runJobs()
+  const vcsRepo = { identifier: 'acme/network', 'oauth-token-id': tokenId, branch: 'next' }
+  await request('PATCH', `workspaces/${id}`, { type: 'workspaces', attributes: { 'vcs-repo': vcsRepo } })
+  host.isDown = false
+  app.clock.advance(6 * 60_000)
+  await app.runJobs()
+
+  const relationships = { workspace: { data: { id, type: 'workspaces' } } }
+  await request('POST', 'runs', { type: 'runs', attributes: {}, relationships })
+  await app.runJobs()
+  const [run] = await runsOf(id)
+  const versionId = run.relationships['configuration-version'].data.id
+  const commit = await request('GET', `configuration-versions/${versionId}/ingress-attributes`)
+
+  expect(commit.json().data.attributes.branch).toBe('next')
 })
 
 test('a repeated delivery is decided once, and another one of the same commit starts no second run', async () => {
@@ -140,6 +164,17 @@ test('a webhook without a URL of ours is not found', async () => {
   const response = await app.request({ method: 'POST', url: '/webhooks/vcs/nothing', body: Buffer.from('{}') })
 
   expect(response.status).toBe(404)
+})
+
+test('the body of a webhook without a URL of ours is not waited for', async () => {
+  const url = await app.listen()
+  const sent = http.request(`${url}/webhooks/vcs/nothing`, { method: 'POST', headers: { 'content-length': '1000' } })
+  sent.write('{')
+
+  const [response] = (await once(sent, 'response')) as [http.IncomingMessage]
+  sent.destroy()
+
+  expect(response.statusCode).toBe(404)
 })
 
 test('a delivery is replayed by those who manage connections', async () => {

@@ -24,11 +24,11 @@ const WEBHOOK = {
 
 export const webhookRoutes: Routes = (http) => {
   http.post('/webhooks/vcs/:path', { ...WEBHOOK, summary: 'Receive a webhook of a repository' }, async (req) => {
-    await receiveWebhook(req.ctx, req.params.path, await webhookOf(req.raw))
+    await receiveWebhook(req.ctx, req.params.path, async () => webhookOf(req.raw))
     return accepted()
   })
   http.post('/webhooks/github-app', { ...WEBHOOK, summary: 'Receive a webhook of the GitHub App' }, async (req) => {
-    await receiveAppWebhook(req.ctx, await webhookOf(req.raw))
+    await receiveAppWebhook(req.ctx, async () => webhookOf(req.raw))
     return accepted()
   })
 }

@@ -108,6 +108,21 @@ test.each([
   expect(await plans()).toEqual([expected])
 })
 
+test('a pull request that is opened again is planned again if closing it canceled the plan', async () => {
+  const { report, plans } = await connect()
+  await report('opened', '2')
+  await report('closed', '2', { ended: { state: 'closed' } })
+
+  await report('reopened', '2')
+  const again = await plans()
+  await (await agent.take()).finish({ hasChanges: false })
+  await report('closed', '2', { ended: { state: 'closed' } })
+  await report('reopened', '2')
+
+  expect(again).toEqual(['canceled: the pull request #7 was closed', 'plan_queued'])
+  expect(await plans()).toEqual(['canceled: the pull request #7 was closed', 'planned_and_finished'])
+})
+
 test('a commit that is not planned in a workspace makes the older plan there stale', async () => {
   const { id, report, plans, change } = await connect()
   await report('opened', '2')

@@ -35,7 +35,12 @@ export async function cancelStalePlans(ctx: Ctx, happened: Happened, workspaceId
   const description = isOver
     ? `the pull request #${event.pullRequest.number} was ${event.action}`
     : `superseded by ${commitOf(event)}, which is not planned here`
-  for (const { id } of plans) await transact(ctx, async (ctx) => cancelForServer(ctx, id, description))
+  for (const { id } of plans)
+    await transact(ctx, async (ctx) => {
+      await cancelForServer(ctx, id, description)
+      // The pull request may be opened again.
+      if (isOver) await store.releaseCommit(ctx.db, id)
+    })
 }
 
 async function listPlans(ctx: Ctx, { delivery, event, repository }: Happened, workspaceIds: readonly string[]) {

@@ -82,6 +82,11 @@ export async function setCommitRun(tx: Tx, { workspaceId, sha, kind }: CommitKey
   await deferWrite(tx, commit.where('commit_sha', '=', sha).where('kind', '=', kind))
 }
 
+/** Lets the commit of a run have another one. */
+export async function releaseCommit(tx: Tx, runId: string) {
+  await tx.deleteFrom('vcs_commit_runs').where('run_id', '=', runId).execute()
+}
+
 /** Ends a pending delivery: decided, or failed for the reason of the message. False if it is not pending. */
 export async function endDelivery(tx: Tx, id: string, { message, now }: { message: string | null; now: Date }) {
   const { numUpdatedRows } = await tx
@@ -130,7 +135,7 @@ export async function setEvent(db: Db, id: string, event: HostEvent) {
 
 /**
  * The first pending delivery about the same branch, tag or pull request as `id`: they are decided in order, since the run of an older commit
- * must not follow that of a newer one.
+ * must not follow that of a newer one. Waits for a transaction that ends it, which may not see `id`.
  */
 export async function findFirstPending(db: Db, id: string): Promise<string | undefined> {
   const subject = (row: string) =>
@@ -140,8 +145,20 @@ export async function findFirstPending(db: Db, id: string): Promise<string | und
   const { rows } = await sql<{ id: string }>`
     select d.id from vcs_deliveries d join vcs_deliveries own on own.id = ${id} and own.repository_id = d.repository_id
      where d.status = 'pending' and ${subject('d')} = ${subject('own')}
-     order by d.received_at, d.id limit 1`.execute(db)
+     order by d.received_at, d.id limit 1 for share of d`.execute(db)
   return rows[0]?.id
+}
+
+const MAX_STALLED = 1000
+
+/** Pending deliveries that were received before a time, oldest first; not all of very many. */
+export async function listPendingSince(db: Db, before: Date): Promise<string[]> {
+  const pending = db
+    .selectFrom('vcs_deliveries')
+    .select('id')
+    .where('status', '=', sql.lit('pending' as const))
+  const rows = await pending.where('received_at', '<', before).orderBy('received_at').limit(MAX_STALLED).execute()
+  return rows.map(({ id }) => id)
 }
 
 /** The repository of a webhook's URL, with its kind of host. */

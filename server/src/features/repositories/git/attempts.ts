@@ -4,7 +4,7 @@ import type { Ctx } from '../../../app.ts'
 import { AppError } from '../../../errors.ts'
 import { HostError } from '../../../vcs-hosts/host.ts'
 
-/** Attempts of a job that asks git or a host: their number, and the time of the first one in ms. */
+/** Failed attempts of a job that asks git or a host: their number, and the time of the first one in ms. */
 export const attemptsSchema = z.object({ count: z.int(), since: z.int() })
 export type Attempts = z.infer<typeof attemptsSchema>
 
@@ -37,7 +37,7 @@ export async function attempt<Result>(
   { repository, attempts, signal }: { repository: Repository; attempts: Attempts | undefined; signal: AbortSignal },
   work: () => Promise<Result>,
 ): Promise<Attempt<Result>> {
-  const { count, since } = attempts ?? { count: 0, since: ctx.now().getTime() }
+  const { count, since } = attempts?.count ? attempts : { count: 0, since: ctx.now().getTime() }
   const connection = repository.oauth_token_id ?? repository.github_app_installation_id ?? ''
   if (busy.has(repository.id) || (busy.get(connection) ?? 0) >= MAX_PER_CONNECTION)
     return { kind: 'retry', at: new Date(ctx.now().getTime() + BUSY_MS), attempts: { count, since } }

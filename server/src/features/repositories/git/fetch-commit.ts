@@ -2,7 +2,7 @@ import type { GitSource } from '@groundstate/contract/git-operations'
 import { z } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
-import { jobHandler } from '../../../handlers.ts'
+import { jobHandler, scheduledJob } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { SHARED_PREFIX } from '../../runs/configuration-versions/urls.ts'
 import { endFetches } from '../../runs/runs/fetched.ts'
@@ -30,7 +30,20 @@ export const fetchCommitJobs = [
   jobHandler(fetchCommitJob, async (ctx, { ingressId, attempts }, signal) =>
     fetchCommit({ ...ctx, actor: SYSTEM }, ingressId, { attempts, signal }),
   ),
+  scheduledJob('configurations.end-fetches', '11 * * * *', endLostFetches),
 ]
+
+const LOST_HOURS = 6
+
+/** Ends fetches that have had time for all attempts: their job is gone, for instance because it could not record the result. */
+export async function endLostFetches(ctx: Ctx) {
+  const before = new Date(ctx.now().getTime() - LOST_HOURS * 3_600_000)
+  const lost = await store.listFetchingSince(ctx.db, before)
+  if (lost.length === 0) return
+  ctx.log.warn({ versions: lost.map(({ id }) => id) }, 'ended fetches of configurations that were lost')
+  const message = `the configuration was not fetched within ${LOST_HOURS} hours: start a new run`
+  await endFetches({ ...ctx, actor: SYSTEM }, lost, { message })
+}
 
 type Options = { attempts: Attempts | undefined; signal: AbortSignal }
 

@@ -7,6 +7,7 @@ import { jobHandler, reaction } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { commitPage } from '../../../vcs-hosts/list.ts'
 import { configurationWanted } from '../../runs/configuration-versions/access.ts'
+import { cancelForServer } from '../../runs/runs/actions.ts'
 import { endFetches } from '../../runs/runs/fetched.ts'
 import { type Attempts, attempt, attemptsSchema } from './attempts.ts'
 import { FETCHING, REPOSITORY_LEFT, fetchCommitLater, fetchFailure } from './fetch-commit.ts'
@@ -49,8 +50,12 @@ async function fetchTip(ctx: Ctx, versionId: string, { attempts, signal }: Optio
   const row = tipRow(ctx, { versionId, repository, tip: outcome.result })
   await transact(ctx, async (ctx) => {
     await store.insertIngressAttributes(ctx.db, row)
-    await store.setIngress(ctx.db, versionId, row.id)
     await store.recordCommitRun(ctx.db, versionId, row.commit_sha)
+    // A push of the commit was decided while the tip was unknown.
+    const repeated = await store.findRepeatedRun(ctx.db, versionId, row.commit_sha)
+    if (repeated) await cancelForServer(ctx, repeated.id, `${repeated.earlier_id} is of the same commit`)
+    // After the lock of the workspace, which precedes those of its runs.
+    await store.setIngress(ctx.db, versionId, row.id)
     await fetchCommitLater(ctx, row.id)
   })
 }

@@ -1,11 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
+import { makeRepository } from '@groundstate/agent/testing/git-server'
 import { archiveFile, unpacked } from '@groundstate/agent/testing/served-repository'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
-import { connectRepository } from '../testing/connected-repository.ts'
+import { archiveOf, connectRepository } from '../testing/connected-repository.ts'
+import { endLostFetches } from './fetch-commit.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app)
@@ -102,6 +105,47 @@ test('a push of the commit of the first run starts no second run', async () => {
   expect(await decisionsOf(id)).toMatchObject([['same-commit', expect.any(String)]])
 })
 
+/** A push that is decided while the host is down, before the tip of the branch is known for a run that waits for it. */
+async function pushBeforeTip(connected: Awaited<ReturnType<typeof connectRepository>>, workspaceId: string) {
+  const { host, request, deliver, push, runsOf } = connected
+  await deliver('push', push({ 'main.tf': '' }))
+  await app.runJobs()
+  host.isDown = false
+  app.clock.advance(6 * 60_000)
+  await app.runJobs()
+  const [pushed, earlier] = await runsOf(workspaceId)
+  const events = (await request('GET', `runs/${earlier.id}/run-events`)).json().data
+  const descriptions = events.map(({ attributes }: { attributes: { description: string } }) => attributes.description)
+  return { pushed, earlier, descriptions }
+}
+
+test('the first run is canceled if a push of its commit was faster', async () => {
+  const connected = await connectRepository(app, owner)
+  connected.host.isDown = true
+  const { id } = await connected.addWorkspace(FIRST_RUN)
+  await app.runJobs()
+
+  const { pushed, earlier, descriptions } = await pushBeforeTip(connected, id)
+
+  expect(pushed.attributes.status).toBe('plan_queued')
+  expect(earlier.attributes.status).toBe('canceled')
+  expect(descriptions).toContain(`${pushed.id} is of the same commit`)
+})
+
+test("a person's run of the tip stays, although a push of its commit was faster", async () => {
+  const connected = await connectRepository(app, owner)
+  connected.host.isDown = true
+  const { id } = await connected.addWorkspace()
+  const relationships = { workspace: { data: { id, type: 'workspaces' } } }
+  await connected.request('POST', 'runs', { type: 'runs', attributes: {}, relationships })
+  await app.runJobs()
+
+  const { pushed, earlier } = await pushBeforeTip(connected, id)
+
+  expect(earlier.attributes.status).toBe('plan_queued')
+  expect(pushed.attributes.status).toBe('pending')
+})
+
 test('all workspaces of a push share one archive', async () => {
   const { addWorkspace, repository, deliver, push, runsOf } = await connectRepository(app, owner)
   repository.commit({ 'main.tf': '' })
@@ -125,6 +169,26 @@ test('all workspaces of a push share one archive', async () => {
   expect(other).toBe(one)
   expect(keyOf(withSubmodules.id)).not.toBe(one)
   expect(runs.map(([run]) => run.attributes.status)).toEqual(['pending', 'pending'])
+})
+
+test('the configuration of a fork has no submodules, which could be any repository that the connection may read', async () => {
+  const { server, repository, clientId, addWorkspace, request, deliver, openPullRequest, runsOf } =
+    await connectRepository(app, owner)
+  const modules = makeRepository(server.root, 'acme/modules.git').commit({ 'm.tf': '' })
+  repository.addSubmodule('modules', '../modules.git', modules)
+  const attributes = { 'fork-plans-enabled': true }
+  expect((await request('PATCH', `oauth-clients/${clientId}`, { type: 'oauth-clients', attributes })).status).toBe(200)
+  const { id } = await addWorkspace(FIRST_RUN, { 'ingress-submodules': true })
+  await app.runJobs()
+
+  await deliver('pull_request', openPullRequest({ 'main.tf': '' }, { repoId: 141 }))
+  await app.runJobs()
+  const [fork, own] = await runsOf(id)
+  const filesOf = async (run: typeof own) =>
+    Object.keys(await archiveOf(request, run.relationships['configuration-version'].data.id))
+
+  expect(await filesOf(own)).toContain('modules/m.tf')
+  expect(await filesOf(fork)).not.toContain('modules/m.tf')
 })
 
 test('a symbolic link that leads out of the tree is an error that names it', async () => {
@@ -174,6 +238,28 @@ test('a fetch continues when the host is back', async () => {
   expect((await runsOf(id))[0].attributes.status).toBe('plan_queued')
 })
 
+test('a fetch whose job is lost ends after some hours', async () => {
+  const { repository, addWorkspace, host, runsOf } = await connectRepository(app, owner)
+  repository.commit({ 'main.tf': '' })
+  const { id } = await addWorkspace(FIRST_RUN)
+  host.isDown = true
+  await app.runJobs()
+  await sql`delete from pgboss.job where state = 'created' and name like 'configurations.%'`.execute(app.db)
+
+  app.clock.advance(5 * 3_600_000)
+  await endLostFetches(app.as())
+  const [waiting] = await runsOf(id)
+  app.clock.advance(3_600_000)
+  await endLostFetches(app.as())
+  const [ended] = await runsOf(id)
+
+  expect(waiting.attributes.status).toBe('fetching')
+  expect(ended.attributes).toMatchObject({
+    status: 'errored',
+    'error-message': 'the configuration was not fetched within 6 hours: start a new run',
+  })
+})
+
 test('a branch that does not exist is an error that names it', async () => {
   const { repository, addWorkspace, runsOf } = await connectRepository(app, owner)
   repository.commit({ 'main.tf': '' })
@@ -221,18 +307,39 @@ test('runs are found by the beginning of their commit', async () => {
   expect(await search(sha.slice(1, 8))).toEqual([[], []])
 })
 
-test('a commit without a message in the webhook has that of git', async () => {
+test('a commit without a message in the webhook has that of git, and so has its run', async () => {
+  const { addWorkspace, deliver, push, request, runsOf } = await connectRepository(app, owner)
+  push({ 'main.tf': '' })
+  const { id } = await addWorkspace(FIRST_RUN)
+  await app.runJobs()
+  const webhook = push({ 'main.tf': '# second' }, 'Change network')
+  const silent = { id: webhook.after, message: '', url: '' }
+
+  await deliver('push', { ...webhook, head_commit: silent, commits: [silent] })
+  await app.runJobs()
+
+  const [run] = await runsOf(id)
+  const found = (await request('GET', `workspaces/${id}/runs?search[basic]=network`)).json().data
+  const version = `configuration-versions/${run.relationships['configuration-version'].data.id}`
+  const commit = (await request('GET', `${version}/ingress-attributes`)).json().data.attributes
+  expect(run.attributes.message).toBe('Change network')
+  expect(found.map((one: { id: string }) => one.id)).toEqual([run.id])
+  expect(commit['commit-message']).toBe('Change network')
+})
+
+test('the plan of a pull request has its title as its message, and the commit that of git', async () => {
   const { repository, addWorkspace, deliver, openPullRequest, request, runsOf } = await connectRepository(app, owner)
   repository.commit({ 'main.tf': '' })
   const { id } = await addWorkspace(FIRST_RUN)
   await app.runJobs()
+  const webhook = openPullRequest({ 'database.tf': '' })
 
-  await deliver('pull_request', openPullRequest({ 'database.tf': '' }))
+  await deliver('pull_request', webhook)
   await app.runJobs()
 
   const [run] = await runsOf(id)
   const version = `configuration-versions/${run.relationships['configuration-version'].data.id}`
   const commit = (await request('GET', `${version}/ingress-attributes`)).json().data.attributes
-  expect(run.attributes).toMatchObject({ message: 'Add a subnet for the database', 'plan-only': true })
+  expect(run.attributes).toMatchObject({ message: webhook.pull_request.title, 'plan-only': true })
   expect(commit['commit-message']).toBe('Change')
 })

@@ -51,15 +51,34 @@ export async function setFetched(
   await db.updateTable('ingress_attributes').set(changes).where('id', '=', ingressId).execute()
 }
 
-/** Versions of a commit that wait for an archive, and whether their workspaces want submodules. */
+/**
+ * Versions of a commit that wait for an archive, and whether to include submodules. A fork could name any repository that the connection may
+ * read as its submodule: it gets none.
+ */
 export async function listFetching(db: Db, ingressId: string) {
   return db
     .selectFrom('configuration_versions as cv')
     .innerJoin('workspaces as w', 'w.id', 'cv.workspace_id')
-    .select(['cv.id', 'cv.workspace_id', 'w.vcs_submodules as submodules'])
+    .innerJoin('ingress_attributes as ia', 'ia.id', 'cv.ingress_attributes_id')
+    .select(['cv.id', 'cv.workspace_id'])
+    .select(sql<boolean>`w.vcs_submodules and not ia.is_fork`.as('submodules'))
     .where('cv.ingress_attributes_id', '=', ingressId)
     .where('cv.status', '=', 'fetching')
     .orderBy('cv.seq')
+    .execute()
+}
+
+const MAX_LOST = 1000
+
+/** Versions that are still fetched and were created before a time, oldest first; not all of very many. */
+export async function listFetchingSince(db: Db, before: Date) {
+  return db
+    .selectFrom('configuration_versions')
+    .select(['id', 'workspace_id'])
+    .where('status', '=', sql.lit('fetching' as const))
+    .where('created_at', '<', before)
+    .orderBy('created_at')
+    .limit(MAX_LOST)
     .execute()
 }
 
@@ -80,6 +99,22 @@ export async function recordCommitRun(tx: Tx, versionId: string, sha: string) {
   await sql`insert into vcs_commit_runs (workspace_id, commit_sha, kind, run_id)
     select r.workspace_id, ${sha}, 'run', r.id from runs r where r.configuration_version_id = ${versionId} and not r.plan_only
     order by r.seq limit 1 on conflict do nothing`.execute(tx)
+}
+
+/** The first run that the server queued with a version whose commit has another run, and that one. */
+export async function findRepeatedRun(tx: Tx, versionId: string, sha: string) {
+  return tx
+    .selectFrom('runs as r')
+    .innerJoin('vcs_commit_runs as c', 'c.workspace_id', 'r.workspace_id')
+    .innerJoin('runs as earlier', 'earlier.id', 'c.run_id')
+    .select(['r.id', 'earlier.id as earlier_id'])
+    .where('r.configuration_version_id', '=', versionId)
+    .where('r.source', '=', 'tfe-configuration-version')
+    .where('r.created_by_user_id', 'is', null)
+    .where('c.commit_sha', '=', sha)
+    .where('c.kind', '=', 'run')
+    .whereRef('earlier.id', '<>', 'r.id')
+    .executeTakeFirst()
 }
 
 /** Sets the commit of a version, and of the runs that wait for it. */

@@ -10,8 +10,9 @@ import * as store from './store.ts'
 
 /** Events of webhooks this long before the last poll, in ms, are still compared with: a webhook may be faster than a poll. */
 const OVERLAP_MS = 600_000
-/** Commits whose messages are read in one poll. Others show none. */
+/** Commits whose messages are read in one poll, and the time for that in ms. Runs of others get theirs with the configuration. */
 const MAX_MESSAGES = 20
+const MESSAGES_MS = 20_000
 
 /**
  * Compares a repository with what the last poll found, and stores what has happened as deliveries, except for what webhooks have reported.
@@ -75,15 +76,16 @@ type Found = { events: readonly HostEvent[]; signal: AbortSignal }
 async function withMessages(ctx: Ctx, repository: store.PolledRepository, { events, signal }: Found) {
   const followed = await store.findFollowed(ctx.db, repository.id)
   let left = MAX_MESSAGES
+  const end = AbortSignal.timeout(MESSAGES_MS)
   const completed: HostEvent[] = []
   for (const event of events) {
     const ref = refOf(event, followed)
-    if (ref === undefined || left === 0 || event.kind === 'pull-request' || event.commit === null) {
+    if (ref === undefined || left === 0 || end.aborted || event.kind === 'pull-request' || event.commit === null) {
       completed.push(event)
       continue
     }
     left -= 1
-    completed.push({ ...event, ...(await readCommit(ctx, repository, { commit: event.commit, ref, signal })) })
+    completed.push({ ...event, ...(await readCommit(ctx, repository, { commit: event.commit, ref, signal, end })) })
   }
   return completed
 }
@@ -93,16 +95,22 @@ function refOf(event: HostEvent, followed: { branches: readonly string[]; tags: 
   return event.kind === 'tag' && followed.tags ? `refs/tags/${event.tag}` : undefined
 }
 
-type Read = { commit: EventCommit; ref: string; signal: AbortSignal }
+type Read = { commit: EventCommit; ref: string; signal: AbortSignal; end: AbortSignal }
 
-/** The commit may be gone by now: a later poll finds what has replaced it. */
-async function readCommit(ctx: Ctx, repository: store.PolledRepository, { commit, ref, signal }: Read) {
+/**
+ * Nothing for a commit that cannot be read, or not until `end`: its run says why. A commit that is gone by now was replaced by one that a
+ * later poll finds.
+ */
+async function readCommit(ctx: Ctx, repository: store.PolledRepository, { commit, ref, signal, end }: Read) {
   try {
-    const { sha } = commit
-    const { message, author } = await runGit(ctx, repository, { kind: 'commit', commit: { sha, ref } }, { signal })
+    const operation = { kind: 'commit', commit: { sha: commit.sha, ref } } as const
+    const { message, author } = await runGit(ctx, repository, operation, { signal: AbortSignal.any([signal, end]) })
     return { commit: { ...commit, message }, sender: { username: author.name, avatarUrl: '', pageUrl: '' } }
   } catch (error) {
-    if (error instanceof GitError && error.kind === 'not-found') return {}
+    if (end.aborted && !signal.aborted) return {}
+    if (error instanceof GitError && CONCERNS_COMMIT.has(error.kind)) return {}
     throw error
   }
 }
+
+const CONCERNS_COMMIT: ReadonlySet<string> = new Set(['not-found', 'too-large', 'invalid', 'timed-out'])

@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { USER, makeRepository, serveGit } from '@groundstate/agent/testing/git-server'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
@@ -100,6 +102,24 @@ test('the first poll starts nothing, and later ones find pushes and tags', async
   expect((await log()).toSorted()).toEqual(['polling: push to feature', 'polling: push to main', 'polling: tag v1'])
   expect(await runsOf(main.id)).toEqual([{ message: 'Add a subnet', planOnly: false }])
   expect(await runsOf(tags.id)).toEqual([{ message: 'Add a subnet', planOnly: false }])
+})
+
+test('a push of a commit that git refuses is found, and its run says why it cannot start', async () => {
+  const { addWorkspace, repository, log } = await connectGit()
+  const { id } = await addWorkspace({ identifier: 'acme/network', branch: 'main' })
+  await poll()
+  const commit = `tree ${repository.git('rev-parse', 'HEAD^{tree}')}\nauthor Ada 1 +0000\ncommitter Ada 1 +0000\n\nBroken\n`
+  writeFileSync(join(repository.directory, 'broken'), commit)
+  const sha = repository.git('hash-object', '-t', 'commit', '-w', '--literally', 'broken')
+  repository.git('update-ref', 'refs/heads/main', sha)
+
+  await poll()
+  const [run] = (await send('GET', `workspaces/${id}/runs`)).data
+  const version = run.relationships['configuration-version'].data.id
+  const { attributes } = (await send('GET', `configuration-versions/${version}`)).data
+
+  expect(await log()).toEqual(['polling: push to main'])
+  expect(attributes['error-message']).toMatch(/cannot be fetched from acme\/network: .*malformed/)
 })
 
 test('a push that a webhook reports before or after a poll starts one run', async () => {

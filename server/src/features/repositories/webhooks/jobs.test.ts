@@ -4,6 +4,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { repository } from '../../../vcs-hosts/gitea/testing/bodies.ts'
 import { type HostRoutes, startFakeHost } from '../../../vcs-hosts/testing/fake-host.ts'
+import { secretContext, tokenContext } from '../../vcs/oauth-clients/service.ts'
 
 const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' })
 const owner = await createUser(app)
@@ -51,7 +52,7 @@ async function connect(routes: HostRoutes = USABLE, organization = acme.name) {
     await app.runJobs()
     return { id, url: vcsRepo['webhook-url'] as string, leave: async () => update(id, null) }
   }
-  return { host, clientId: client.id as string, addWorkspace }
+  return { host, clientId: client.id as string, tokenId, addWorkspace }
 }
 
 async function storedRepository(webhookUrl: string) {
@@ -88,6 +89,30 @@ test('the last workspace removes the webhook', async () => {
   expect(early).toEqual([])
   expect(host.asked().at(-1)).toBe(`DELETE ${HOOKS}/7`)
   expect(await storedRepository(first.url)).toBe(undefined)
+})
+
+test('a token that has expired is refreshed to remove the webhook', async () => {
+  const { host, clientId, tokenId, addWorkspace } = await connect()
+  const { leave } = await addWorkspace()
+  host.reply('POST /login/oauth/access_token', { body: { access_token: 'fresh', token_type: 'bearer' } })
+  const sealed = (context: string) => app.secrets.seal('secret', context)
+  await app.db
+    .updateTable('oauth_clients')
+    .set({ key: 'key', secret: sealed(secretContext(clientId)) })
+    .where('id', '=', clientId)
+    .execute()
+  await app.db
+    .updateTable('oauth_tokens')
+    .set({ refresh_token: sealed(tokenContext(tokenId, 'refresh-token')), expires_at: app.now() })
+    .where('id', '=', tokenId)
+    .execute()
+
+  await leave()
+  await app.runJobs()
+
+  const last = host.requests.at(-1)
+  expect(last?.route).toBe(`DELETE ${HOOKS}/7`)
+  expect(last?.headers.authorization).toContain('fresh')
 })
 
 test('the deletion of the last workspace removes the webhook', async () => {

@@ -23,6 +23,7 @@ import {
 import { runGit } from '../git/run.ts'
 import { type RepositoryRow, findRepository } from '../git/store.ts'
 import { recordRepositoryProblem } from '../vcs-events/record.ts'
+import { webhookUrl } from './service.ts'
 import * as store from './store.ts'
 
 /** Retried for about a day: a host may be down for a while. */
@@ -55,7 +56,7 @@ async function register(ctx: Ctx, repositoryId: string) {
   const repository = await findRepository(ctx.db, repositoryId)
   if (!repository) return
   try {
-    const connection = await known(openConnectionOf(ctx, repository))
+    const connection = await existing(openConnectionOf(ctx, repository))
     if (!connection) return
     if (!connection.api) return await readDefaultBranch(ctx, repository)
     await describe(ctx, connection, repository)
@@ -92,7 +93,7 @@ async function readDefaultBranch(ctx: Ctx, repository: RepositoryRow) {
 }
 
 /** Undefined if the connection was deleted in the meantime. */
-async function known(opening: Promise<Connection>) {
+async function existing(opening: Promise<Connection>) {
   return opening.catch((error: unknown) => {
     if (error instanceof AppError && error.kind === 'not-found') return undefined
     throw error
@@ -116,9 +117,9 @@ async function describe(ctx: Ctx, connection: Connection, repository: store.Repo
 }
 
 async function createWebhook(ctx: Ctx, connection: Connection, repository: store.RepositoryRow) {
-  const { id, identifier, webhook_path: path } = repository
+  const { id, identifier } = repository
   const secret = ctx.secrets.openText(repository.webhook_secret, webhookContext(id))
-  const url = `${ctx.baseUrl}/webhooks/vcs/${path}`
+  const url = webhookUrl(ctx, repository)
   const webhookId = await callHost(ctx, connection, async (api) => api.createWebhook(identifier, { url, secret }))
   await save(ctx, repository, { webhook_id: webhookId, webhook_error: null })
 }
@@ -146,12 +147,23 @@ type Removal = z.infer<typeof removalSchema>
 
 /** Removes a repository that no workspace uses any more, and then its webhook. */
 async function leave(ctx: Ctx, repositoryId: string) {
+  const known = await findRepository(ctx.db, repositoryId)
+  if (known) await refreshTokenOf(ctx, known)
   await transact(ctx, async (ctx) => {
     const repository = await store.deleteUnusedRepository(ctx.db, repositoryId)
     if (repository?.oauth_token_id) {
-      await enqueueRemoval(ctx, await known(loadConnection(ctx, repository.oauth_token_id)), repository)
+      await enqueueRemoval(ctx, await existing(loadConnection(ctx, repository.oauth_token_id)), repository)
     }
   })
+}
+
+/** A token that has expired could not remove the webhook. One that is refused cannot either, but the repository is removed. */
+async function refreshTokenOf(ctx: Ctx, repository: RepositoryRow) {
+  try {
+    await existing(openConnectionOf(ctx, repository))
+  } catch (error) {
+    if (!(error instanceof HostError) || error.kind === 'unavailable' || error.kind === 'rate-limited') throw error
+  }
 }
 
 /** Has the webhooks removed that are lost with the tokens. */
@@ -159,7 +171,7 @@ async function removeWebhooks(ctx: TransactionCtx, { tokenIds }: { tokenIds: rea
   const repositories = await store.listRegistered(ctx.db, tokenIds)
   for (const tokenId of tokenIds) {
     const own = repositories.filter((repository) => repository.oauth_token_id === tokenId)
-    const connection = own.length > 0 ? await known(loadConnection(ctx, tokenId)) : undefined
+    const connection = own.length > 0 ? await existing(loadConnection(ctx, tokenId)) : undefined
     for (const repository of own) await enqueueRemoval(ctx, connection, repository)
   }
 }

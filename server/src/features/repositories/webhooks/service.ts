@@ -23,7 +23,7 @@ export async function listUsedRepositories(ctx: Ctx, clientId: string, page: Pag
 
 type WebhookPath = { webhook_path: string }
 
-function webhookUrl({ baseUrl }: Pick<Ctx, 'baseUrl'>, { webhook_path: path }: WebhookPath) {
+export function webhookUrl({ baseUrl }: Pick<Ctx, 'baseUrl'>, { webhook_path: path }: WebhookPath) {
   return `${baseUrl}/webhooks/vcs/${path}`
 }
 

@@ -117,11 +117,13 @@ export async function setCurrentConfiguration(db: Db, { id, workspaceId }: { id:
   await update.where('id', '=', workspaceId).where(isNewer).execute()
 }
 
-/** As `setCurrentConfiguration`, unless the workspace uses another repository by now. */
+/** As `setCurrentConfiguration`, unless the workspace follows another repository or branch by now. */
 export async function setFetchedConfiguration(db: Db, { id, workspaceId }: { id: string; workspaceId: string }) {
   const isNewer = isNewerConfiguration({ id: sql`${id}`, currentId: sql.ref('current_configuration_version_id') })
-  const isOwn = sql<boolean>`repository_id = (select ia.repository_id from configuration_versions cv
-    join ingress_attributes ia on ia.id = cv.ingress_attributes_id where cv.id = ${id})`
+  const isOwn = sql<boolean>`exists (select from configuration_versions cv
+    join ingress_attributes ia on ia.id = cv.ingress_attributes_id join repositories r on r.id = ia.repository_id
+    where cv.id = ${id} and r.id = workspaces.repository_id
+      and (ia.tag is not null or ia.branch = coalesce(workspaces.vcs_branch, r.default_branch, ia.branch)))`
   const update = db.updateTable('workspaces').set({ current_configuration_version_id: id })
   await update.where('id', '=', workspaceId).where(isNewer).where(isOwn).execute()
 }
