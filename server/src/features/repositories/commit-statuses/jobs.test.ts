@@ -106,6 +106,33 @@ test('a workspace without matching files passes with the reason, and other skipp
   ])
 })
 
+test.each([
+  [{}, 1],
+  [{ 'aggregated-commit-status-enabled': false }, 0],
+  [
+    {
+      'aggregated-commit-status-enabled': false,
+      'send-passing-statuses-for-untriggered-speculative-plans': true,
+    },
+    1,
+  ],
+])(
+  'the settings %j of the organization decide whether workspaces that a pull request skips pass',
+  async (settings, count) => {
+    const { host, organization, send, addWorkspace, report, runJobs } = await connectHost(app)
+    const { id } = await addWorkspace()
+    await send('PATCH', `organizations/${organization.name}`, { type: 'organizations', attributes: settings })
+    const skip = { workspace_id: id, decision: 'skip', reason: 'no-matching-files', detail: 'network/' } as const
+
+    await report(pullRequestOf('opened'), [skip])
+    await report(pushOf(SHA.merge), [skip])
+    await runJobs()
+
+    expect(sentTo(host, SHA.head)).toHaveLength(count)
+    expect(words(sentTo(host, SHA.merge))).toEqual([['success', 'no changed file matches network/']])
+  },
+)
+
 test('the run of a commit replaces its plan at the same commit', async () => {
   const { host, addWorkspace, startRun, runJobs } = await connectHost(app)
   const workspace = await addWorkspace()

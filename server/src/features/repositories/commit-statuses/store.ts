@@ -31,6 +31,8 @@ export type ReportRow = {
   run: ReportedRun | null
   reason: DecisionReason | null
   detail: string | null
+  /** Whether skipped workspaces have a status on pull requests. */
+  shows_skipped: boolean
   version: number
   sent: CommitStatus | null
 }
@@ -127,6 +129,7 @@ export function selectReports(condition: RawBuilder<unknown>) {
   return sql<ReportRow>`
     select s.workspace_id, w.name as workspace_name, o.name as organization_name, s.commit_sha, s.kind, s.repository_id,
            r.identifier, s.reason, s.detail, s.version, s.sent,
+           (o.aggregated_commit_status_enabled or o.send_passing_statuses) as shows_skipped,
            case when run.id is not null then jsonb_build_object(
              'id', run.id, 'status', run.status, 'plan_only', run.plan_only, 'has_changes', run.has_changes,
              'fetches', run.fetches, 'plan', ${phaseColumn('plan')}, 'apply', ${phaseColumn('apply')},
