@@ -127,8 +127,12 @@ export const organizationSchema = resource('organizations', {
     'cost-estimation-enabled': stored,
     'assessments-enforced': unsupported,
     'allow-force-delete-workspaces': z.boolean(),
-    'send-passing-statuses-for-untriggered-speculative-plans': stored,
-    'aggregated-commit-status-enabled': stored,
+    'send-passing-statuses-for-untriggered-speculative-plans': z
+      .boolean()
+      .describe('whether workspaces that a pull request skips pass when statuses are not aggregated'),
+    'aggregated-commit-status-enabled': z
+      .boolean()
+      .describe('here, each workspace has its own status; true: workspaces that a pull request skips pass, too'),
     'speculative-plan-management-enabled': z
       .boolean()
       .describe('whether plans of outdated commits of pull requests are canceled'),

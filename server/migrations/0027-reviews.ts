@@ -38,6 +38,9 @@ create index commit_statuses_pull_request_idx on commit_statuses (repository_id,
   where pull_request_number is not null;
 create index commit_statuses_skipped_idx on commit_statuses (created_at) where run_id is null;
 
+-- why the host refused the last status, or the last comment
+alter table repositories add column status_error text, add column comment_error text;
+
 create table pull_request_comments (
   repository_id text not null references repositories on delete cascade,
   pull_request_number integer not null,

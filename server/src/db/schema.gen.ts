@@ -394,6 +394,7 @@ export type Schema = {
   }
   repositories: {
     clone_url: string
+    comment_error: string | null
     created_at: Timestamp
     default_branch: string | null
     display_identifier: string
@@ -408,6 +409,7 @@ export type Schema = {
     polled_at: Timestamp | null
     polled_refs: Json | null
     ssh_url: string | null
+    status_error: string | null
     webhook_error: string | null
     webhook_id: string | null
     webhook_path: string

@@ -11,6 +11,7 @@ export type Expiring =
   | 'archives'
   | 'deliveries'
   | 'connection events'
+  | 'commits'
   | 'agents'
 
 /** `next` is the key after which the next batch continues; undefined after the last one. */

@@ -21,6 +21,8 @@ export type ApiHost = {
   headers?: Record<string, string>
   /** Recognises a refusal that the status does not show. */
   refusesToken?: (response: Response) => boolean
+  /** Recognises a 401 that is about a permission: the host accepted the token. */
+  acceptsToken?: (response: Response) => boolean
   timeoutMs?: number
 }
 
@@ -154,7 +156,14 @@ async function send(
     })
     if (host.refusesToken?.(response)) throw fail('unauthorised', 'refused the token')
     if (response.ok) return { text, response }
-    if (response.status < 300 || response.status >= 400) throw statusError(fail, response, detailOf(text))
+    if (response.status < 300 || response.status >= 400) {
+      const isPermission = response.status === 401 && host.acceptsToken?.(response) === true
+      throw statusError(
+        fail,
+        { status: isPermission ? 403 : response.status, headers: response.headers },
+        detailOf(text),
+      )
+    }
 
     // Repositories that were renamed redirect. Other redirects would turn a POST into a GET.
     const isRepeatable = [307, 308].includes(response.status) || (options.method ?? 'GET') === 'GET'
@@ -195,7 +204,7 @@ function withoutSecret(text: string, secret: string) {
   return text.replaceAll(/[^\s"'(),:;]+/g, (word) => (word === secret ? '***' : word))
 }
 
-function statusError(fail: Fail, { status, headers }: Response, detail: string): HostError {
+function statusError(fail: Fail, { status, headers }: Pick<Response, 'status' | 'headers'>, detail: string): HostError {
   const because = detail === '' ? '' : ` (${detail})`
   const wait = retryAfterMs(headers)
   const isLimited =

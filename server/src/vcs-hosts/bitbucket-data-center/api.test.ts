@@ -39,6 +39,20 @@ test('a token that the server treats as anonymous is refused', async () => {
   await expect(api.readUser()).rejects.toMatchObject({ kind: 'unauthorised' })
 })
 
+test.each([
+  [{ 'x-ausername': 'jcitizen' }, 'forbidden'],
+  [{}, 'unauthorised'],
+])('a 401 with the headers %j is %s: Bitbucket has no 403 for missing permissions', async (headers, kind) => {
+  const { api, reply } = await setUp()
+  const message = 'You are not permitted to access this resource'
+  const error = { context: null, message, exceptionName: 'com.atlassian.bitbucket.AuthorisationException' }
+  reply(`GET ${PATH}/webhooks`, { status: 401, headers, body: { errors: [error] } })
+
+  const created = api.createWebhook(ID, { url: 'https://x.example', secret: 's3cret' })
+
+  await expect(created).rejects.toMatchObject({ kind, message: expect.stringContaining(message) })
+})
+
 test('repositories are searched on the host, from position to position', async () => {
   const { host, api, reply } = await setUp()
   reply(`GET ${REST}/repos`, pageOf([repository], 40))

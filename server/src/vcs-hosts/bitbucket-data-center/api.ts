@@ -54,6 +54,8 @@ function bitbucketDataCenterApi(connection: HostConnection): HostApi {
       // Turns off the check for cross-site requests of browsers.
       'x-atlassian-token': 'no-check',
     },
+    // A missing permission is a 401, too, with the user of the token.
+    acceptsToken: ({ headers }) => headers.has('x-ausername'),
   }
   type Input = Omit<ApiRequest, 'url'> & { path: string }
   const send = <T>(schema: z.ZodType<T>, input: Input) =>

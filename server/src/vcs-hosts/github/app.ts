@@ -4,7 +4,12 @@ import { z } from 'zod'
 import { type HostApi, type HostConnection, HostError } from '../host.ts'
 import { readPages, undefinedIfMissing } from '../requests.ts'
 import { type Ask, createAsk, createOctokit, github, installationApi } from './api.ts'
-import { installationSchema, installationTokenSchema, userInstallationsSchema } from './schemas.ts'
+import {
+  installationSchema,
+  installationTokenSchema,
+  repositoryCountSchema,
+  userInstallationsSchema,
+} from './schemas.ts'
 
 /** A GitHub App that owners of repositories install. */
 export type GithubApp = {
@@ -15,7 +20,10 @@ export type GithubApp = {
   /** A token for git, valid for at least ten minutes. Throws a `HostError`: `unauthorised` if the installation was removed or suspended. */
   installationToken(installationId: number): Promise<string>
   api(installationId: number): HostApi
-  /** Whether the person with this token of the app may use the installation. Throws a `HostError`. */
+  /**
+   * Whether the person with this token of the app may use all repositories of the installation: GitHub also lists it to those who may read one.
+   * Throws a `HostError`.
+   */
   isOpenTo(userToken: string, installationId: number): Promise<boolean>
 }
 
@@ -78,6 +86,21 @@ export function createGithubApp({ appId, privateKey, ...connection }: GithubAppO
     return found && installed(found.data)
   }
 
+  /** Requests with the token of an installation. GitHub may revoke one early; then a new one works, or tells why there is none. */
+  function askAs(installationId: number): Ask {
+    const octokit = createOctokit(connection)
+    octokit.hook.before('request', async (options) => {
+      options.headers.authorization = `token ${await tokenOf(installationId)}`
+    })
+    const send = createAsk(octokit, { name: github.name, connection })
+    return async (task, schema, request) =>
+      send(task, schema, request).catch(async (error: unknown) => {
+        const isRefused = error instanceof HostError && error.kind === 'unauthorised' && tokens.delete(installationId)
+        if (!isRefused) throw error
+        return send(task, schema, request)
+      })
+  }
+
   return {
     async listInstallations() {
       const rows = await readPages('list installations', async (page) =>
@@ -108,29 +131,24 @@ export function createGithubApp({ appId, privateKey, ...connection }: GithubAppO
         },
         { isEnough: (rows) => rows.some(isIt) },
       )
-      return rows.some(isIt)
+      if (!rows.some(isIt)) return false
+      const own = await countRepositories(ask, `GET /user/installations/${installationId}/repositories`)
+      return own >= (await countRepositories(askAs(installationId), 'GET /installation/repositories'))
     },
     installationToken: tokenOf,
-    api(installationId) {
-      const octokit = createOctokit(connection)
-      octokit.hook.before('request', async (options) => {
-        options.headers.authorization = `token ${await tokenOf(installationId)}`
-      })
-      const send = createAsk(octokit, { name: github.name, connection })
-      /** GitHub may revoke a token early; then a new one works, or tells why there is none. */
-      const ask: Ask = async (task, schema, request) =>
-        send(task, schema, request).catch(async (error: unknown) => {
-          const isRefused = error instanceof HostError && error.kind === 'unauthorised' && tokens.delete(installationId)
-          if (!isRefused) throw error
-          return send(task, schema, request)
-        })
-      return installationApi(ask, async () => {
+    api: (installationId) =>
+      installationApi(askAs(installationId), async () => {
         const found = await findInstallation(installationId)
         if (!found) throw new HostError('unauthorised', notInstalled(installationId))
         return found.name
-      })
-    },
+      }),
   }
+}
+
+async function countRepositories(ask: Ask, route: string) {
+  const request = { route, parameters: { per_page: 1 } }
+  const { data } = await ask('count the repositories of an installation', repositoryCountSchema, request)
+  return data.total_count
 }
 
 function notInstalled(installationId: number) {

@@ -88,4 +88,5 @@ export const installationSchema = z.looseObject({
 })
 
 export const userInstallationsSchema = z.looseObject({ installations: z.array(z.looseObject({ id: z.int() })) })
+export const repositoryCountSchema = z.looseObject({ total_count: z.int() })
 export const installationTokenSchema = z.looseObject({ token: z.string().min(1) })

@@ -10,6 +10,8 @@ const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' })
 const agent = await createFakeAgent(app)
 const COUNTS = { additions: 2, changes: 1, destructions: 0, imports: 0 }
 
+const skipOf = (id: string) =>
+  ({ workspace_id: id, decision: 'skip', reason: 'no-matching-files', detail: 'network/' }) as const
 type Sent = { context: string; state: string; description: string; target_url: string }
 const sentTo = (host: { bodies: (route: string) => unknown[] }, sha: string) => host.bodies(statusRoute(sha)) as Sent[]
 const words = (sent: Sent[]) => sent.map(({ state, description }) => [state, description])
@@ -91,7 +93,7 @@ test('a workspace without matching files passes with the reason, and other skipp
   const [unconcerned, elsewhere] = [await addWorkspace(), await addWorkspace()]
 
   await report(pushOf(SHA.head), [
-    { workspace_id: unconcerned.id, decision: 'skip', reason: 'no-matching-files', detail: 'network/' },
+    skipOf(unconcerned.id),
     { workspace_id: elsewhere.id, decision: 'skip', reason: 'other-branch', detail: 'stable' },
   ])
   await runJobs()
@@ -105,6 +107,33 @@ test('a workspace without matching files passes with the reason, and other skipp
     },
   ])
 })
+
+test.each([
+  [{}, 1],
+  [{ 'aggregated-commit-status-enabled': false }, 0],
+  [
+    {
+      'aggregated-commit-status-enabled': false,
+      'send-passing-statuses-for-untriggered-speculative-plans': true,
+    },
+    1,
+  ],
+])(
+  'the settings %j of the organization decide whether workspaces that a pull request skips pass',
+  async (settings, count) => {
+    const { host, organization, send, addWorkspace, report, runJobs } = await connectHost(app)
+    const { id } = await addWorkspace()
+    await send('PATCH', `organizations/${organization.name}`, { type: 'organizations', attributes: settings })
+    const skip = skipOf(id)
+
+    await report(pullRequestOf('opened'), [skip])
+    await report(pushOf(SHA.merge), [skip])
+    await runJobs()
+
+    expect(sentTo(host, SHA.head)).toHaveLength(count)
+    expect(words(sentTo(host, SHA.merge))).toEqual([['success', 'no changed file matches network/']])
+  },
+)
 
 test('the run of a commit replaces its plan at the same commit', async () => {
   const { host, addWorkspace, startRun, runJobs } = await connectHost(app)
@@ -125,7 +154,7 @@ test('the run of a commit replaces its plan at the same commit', async () => {
 test('an equal status is not sent again', async () => {
   const { host, addWorkspace, report, runJobs } = await connectHost(app)
   const { id } = await addWorkspace()
-  const skip = { workspace_id: id, decision: 'skip', reason: 'no-matching-files', detail: 'network/' } as const
+  const skip = skipOf(id)
 
   await report(pushOf(SHA.head), [skip])
   await runJobs()
@@ -173,7 +202,7 @@ test('a host that limits requests is left alone for the time that it names', asy
   for (const _ of workspaces) await (await agent.take()).finish({ hasChanges: false })
 })
 
-test('a refusal ends the attempts in the repository, until something changes', async () => {
+test('a refusal ends the attempts at the commit, until something changes', async () => {
   const { host, addWorkspace, startRun, runJobs } = await connectHost(app)
   const workspaces = await Promise.all(Array.from({ length: 6 }, async () => addWorkspace()))
   host.reply(statusRoute(SHA.head), { status: 403, body: { message: 'not a writer' } })
@@ -187,6 +216,45 @@ test('a refusal ends the attempts in the repository, until something changes', a
   expect(sentTo(host, SHA.head).length).toBeLessThanOrEqual(2)
   expect(stored.filter(({ error }) => error?.includes('not a writer'))).toHaveLength(6)
   for (const _ of workspaces) await (await agent.take()).finish({ hasChanges: false })
+})
+
+test('the refusal of one commit does not end the attempts at others', async () => {
+  const { host, addWorkspace, report, runJobs } = await connectHost(app)
+  const workspaces = [await addWorkspace(), await addWorkspace(), await addWorkspace()]
+  const skips = workspaces.map(({ id }) => skipOf(id))
+  host.reply(statusRoute(SHA.head), { status: 422, body: { message: 'No commit found for SHA' } })
+
+  await report(pushOf(SHA.head), skips)
+  app.clock.advance(1)
+  await report(pushOf(SHA.other), skips)
+  await runJobs()
+
+  expect(sentTo(host, SHA.other)).toHaveLength(3)
+})
+
+test('a refusal is an event of the connection, once until the host accepts a status again', async () => {
+  const { host, owner, organization, addWorkspace, report, runJobs } = await connectHost(app)
+  const { id } = await addWorkspace()
+  const skipCommit = async (sha: string, status: number) => {
+    host.reply(statusRoute(sha), { status, body: { message: 'not a writer' } })
+    await report(pushOf(sha), [skipOf(id)])
+    await runJobs()
+    const events = await app.request({
+      method: 'GET',
+      url: `/api/v2/organizations/${organization.name}/vcs-events?filter[levels]=error`,
+      token: owner.token,
+    })
+    return events.json().data.map(({ attributes }: { attributes: { message: string } }) => attributes.message)
+  }
+
+  const first = await skipCommit(SHA.head, 403)
+  const second = await skipCommit(SHA.other, 403)
+  await skipCommit(SHA.base, 201)
+  const third = await skipCommit(SHA.merge, 403)
+
+  expect(first).toEqual([expect.stringMatching(/^could not set the status of 1111.* in acme\/network: .*not a writer/)])
+  expect(second).toEqual(first)
+  expect(third).toHaveLength(2)
 })
 
 test('statuses of a refused token are sent with the next token', async () => {

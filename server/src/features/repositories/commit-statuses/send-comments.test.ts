@@ -93,7 +93,7 @@ test('after the merge, the comment says what the apply did and whether it was re
 })
 
 test('a host without permission to comment is asked once for each text', async () => {
-  const { host, addWorkspace, startRun, runJobs } = await connectHost(app)
+  const { host, organization, addWorkspace, startRun, runJobs } = await connectHost(app)
   host.reply(COMMENT_ROUTES.create, { status: 403, body: { message: 'comments are for members' } })
   await startRun((await addWorkspace()).id, pullRequestOf('opened'))
   await plan()
@@ -102,7 +102,17 @@ test('a host without permission to comment is asked once for each text', async (
   app.clock.advance(3_600_000)
   await runJobs()
   const stored = await app.db.selectFrom('pull_request_comments').select('error').execute()
+  const events = await app.db
+    .selectFrom('vcs_events as e')
+    .innerJoin('organizations as o', 'o.id', 'e.organization_id')
+    .select(['e.level', 'e.suggested_action'])
+    .where('o.name', '=', organization.name)
+    .where('e.message', 'like', '%comments are for members%')
+    .execute()
 
   expect(host.bodies(COMMENT_ROUTES.create)).toHaveLength(1)
   expect(stored.some(({ error }) => error?.includes('comments are for members'))).toBe(true)
+  expect(events).toEqual([
+    { level: 'error', suggested_action: 'Let the connection comment on pull requests of acme/network' },
+  ])
 })

@@ -5,6 +5,7 @@ import { HostError } from '../../../vcs-hosts/host.ts'
 import { type Connection, callHost, openConnectionOf } from '../connections/connection.ts'
 import { listChanges, listReviews } from '../reviewed-plans/store.ts'
 import { type WorkspaceReport, pullRequestComment } from './comment.ts'
+import { recordAcceptance, recordRefusal } from './refusals.ts'
 import * as store from './store.ts'
 
 /** A comment is edited at most this often, in ms: all of a pull request's plans end within a short time. */
@@ -80,8 +81,10 @@ async function putComment(ctx: Ctx, key: store.PullRequestKey, { repository, con
     const { identifier } = repository
     const put = await callHost(ctx, connection, async (api) => api.putComment(identifier, key.number, { id, body }))
     await store.putComment(ctx.db, key, { id: put, digest, error: null, now: ctx.now() })
+    await recordAcceptance(ctx, repository.id, 'comment')
   } catch (error) {
     if (!(error instanceof HostError) || (error.kind !== 'forbidden' && error.kind !== 'not-found')) throw error
+    await recordRefusal(ctx, connection, { repository, what: 'comment', message: error.message })
     await store.putComment(ctx.db, key, { id, digest, error: error.message, now: ctx.now() })
   }
 }

@@ -4,6 +4,7 @@ import { concurrencyLimit } from '../../../concurrency-limit.ts'
 import { HostError } from '../../../vcs-hosts/host.ts'
 import { type Connection, callHost } from '../connections/connection.ts'
 import * as queue from './queue-store.ts'
+import { recordAcceptance, recordRefusal } from './refusals.ts'
 import { type Sending, openReported, sendComments } from './send-comments.ts'
 import { commitStatus } from './status.ts'
 import * as store from './store.ts'
@@ -78,16 +79,17 @@ async function sendBatch(ctx: Ctx, connection: Connection, rows: readonly DueSta
   let failure: HostError | undefined
   const refused = new Set<string>()
   const sendNext = async (row: DueStatus) => {
-    if (failure || refused.has(row.repository_id)) return
+    if (failure || refused.has(`${row.repository_id} ${row.commit_sha}`)) return
     try {
       await sendStatus(ctx, connection, row)
     } catch (error) {
       if (!(error instanceof HostError)) throw error
-      if (error.kind === 'forbidden') {
-        refused.add(row.repository_id)
-        await store.refuseStatuses(ctx.db, row.repository_id, error.message)
-      } else if (error.kind === 'not-found') await store.finishStatus(ctx.db, row, { error: error.message })
-      else failure = error
+      if (error.kind !== 'forbidden' && error.kind !== 'not-found') return void (failure = error)
+      refused.add(`${row.repository_id} ${row.commit_sha}`)
+      const { message } = error
+      const repository = { id: row.repository_id, identifier: row.identifier }
+      await recordRefusal(ctx, connection, { repository, what: 'status', message })
+      await store.refuseStatuses(ctx.db, row, message)
     }
   }
   await Promise.all(rows.map(async (row) => limit(async () => sendNext(row))))
@@ -102,6 +104,9 @@ async function sendStatus(ctx: Ctx, connection: Connection, row: DueStatus) {
     row.is_replaced ||
     !connection.host.capabilities.hasStatuses ||
     isDeepStrictEqual(status, row.sent)
-  if (!isSent) await callHost(ctx, connection, async (api) => api.setStatus(row.identifier, row.commit_sha, status))
+  if (!isSent) {
+    await callHost(ctx, connection, async (api) => api.setStatus(row.identifier, row.commit_sha, status))
+    await recordAcceptance(ctx, row.repository_id, 'status')
+  }
   await store.finishStatus(ctx.db, row, status === undefined || row.is_replaced ? {} : { sent: status })
 }

@@ -22,10 +22,18 @@ export function commitStatus(baseUrl: string, row: ReportRow): CommitStatus | un
     const { state, text } = describeRun(row.run)
     return { context, state, description: shortened(text), url: pages.run(row.run.id) }
   }
-  if (row.reason === null) return undefined
+  if (row.reason === null || isHidden(row)) return undefined
   // A conflict is not a reason to pass: what the merge would do is unknown.
   const state = row.reason === 'merge-conflict' ? 'failure' : 'success'
   return { context, state, description: shortened(describeReason(row.reason, row.detail)), url: pages.deliveries }
+}
+
+/**
+ * In the public API, aggregated statuses include skipped workspaces; without aggregation, the organization chooses. What was sent before is
+ * replaced in any case.
+ */
+function isHidden({ kind, reason, shows_skipped: isShown, sent }: ReportRow) {
+  return kind === 'plan' && reason === 'no-matching-files' && !isShown && sent === null
 }
 
 function shortened(text: string) {

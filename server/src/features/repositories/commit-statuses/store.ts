@@ -31,6 +31,8 @@ export type ReportRow = {
   run: ReportedRun | null
   reason: DecisionReason | null
   detail: string | null
+  /** Whether skipped workspaces have a status on pull requests. */
+  shows_skipped: boolean
   version: number
   sent: CommitStatus | null
 }
@@ -127,6 +129,7 @@ export function selectReports(condition: RawBuilder<unknown>) {
   return sql<ReportRow>`
     select s.workspace_id, w.name as workspace_name, o.name as organization_name, s.commit_sha, s.kind, s.repository_id,
            r.identifier, s.reason, s.detail, s.version, s.sent,
+           (o.aggregated_commit_status_enabled or o.send_passing_statuses) as shows_skipped,
            case when run.id is not null then jsonb_build_object(
              'id', run.id, 'status', run.status, 'plan_only', run.plan_only, 'has_changes', run.has_changes,
              'fetches', run.fetches, 'plan', ${phaseColumn('plan')}, 'apply', ${phaseColumn('apply')},
@@ -156,22 +159,22 @@ export async function listDueStatuses(db: Db, connectionId: string, limit: numbe
 export async function findRepository(db: Db, id: string) {
   return db
     .selectFrom('repositories')
-    .select(['identifier', 'oauth_token_id', 'github_app_installation_id'])
+    .select(['id', 'identifier', 'oauth_token_id', 'github_app_installation_id'])
     .where('id', '=', id)
     .executeTakeFirst()
 }
 export type ReportedRepository = NonNullable<Awaited<ReturnType<typeof findRepository>>>
 
 type Key = Pick<ReportRow, 'workspace_id' | 'commit_sha' | 'kind' | 'version'>
-type Outcome = { sent?: CommitStatus; error?: string }
+type Outcome = { sent?: CommitStatus }
 
-/** Records that the version of a report has been sent, or refused for good. */
-export async function finishStatus(db: Db, { workspace_id, commit_sha, kind, version }: Key, { sent, error }: Outcome) {
+/** Records that the version of a report has been sent, or needs no status. */
+export async function finishStatus(db: Db, { workspace_id, commit_sha, kind, version }: Key, { sent }: Outcome) {
   await db
     .updateTable('commit_statuses')
     .set({
       sent_version: version,
-      error: error ?? null,
+      error: null,
       ...(sent && { sent: JSON.stringify(sent) }),
     })
     .where('workspace_id', '=', workspace_id)
@@ -180,11 +183,30 @@ export async function finishStatus(db: Db, { workspace_id, commit_sha, kind, ver
     .execute()
 }
 
-/** Gives up all due statuses of a repository, in which the token may not set any. */
-export async function refuseStatuses(db: Db, repositoryId: string, error: string) {
+type Commit = Pick<ReportRow, 'repository_id' | 'commit_sha'>
+
+/** Gives up all due statuses of a commit: the token may not set any, or the host no longer has the commit. */
+export async function refuseStatuses(db: Db, { repository_id, commit_sha }: Commit, error: string) {
   await sql`update commit_statuses s set sent_version = version, error = ${error}
     where s.ctid = any(array(select s.ctid from commit_statuses s
-      where s.repository_id = ${repositoryId} and ${isStatusDue} for update skip locked))`.execute(db)
+      where s.repository_id = ${repository_id} and s.commit_sha = ${commit_sha} and ${isStatusDue}
+      for update skip locked))`.execute(db)
+}
+
+/** What hosts are told. */
+export type Reporting = 'status' | 'comment'
+type Refusal = { what: Reporting; message: string | null }
+
+/** Stores that the host refuses statuses or comments in a repository, or accepts them again (null); false if that was known. */
+export async function setRefusal(db: Db, repositoryId: string, { what, message }: Refusal) {
+  const column = `${what}_error` as const
+  const { numUpdatedRows } = await db
+    .updateTable('repositories')
+    .set({ [column]: message })
+    .where('id', '=', repositoryId)
+    .where(column, message === null ? 'is not' : 'is', null)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }
 
 export type PullRequestKey = { repositoryId: string; number: number }

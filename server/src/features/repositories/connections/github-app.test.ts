@@ -24,6 +24,7 @@ const INSTALLATION = {
 const USABLE: HostRoutes = {
   'POST /login/oauth/access_token': () => ({ body: { access_token: 'ghu_user', token_type: 'bearer' } }),
   [`GET ${API}/user/installations`]: () => ({ body: { total_count: 1, installations: [INSTALLATION] } }),
+  [`GET ${API}/user/installations/5/repositories`]: () => ({ body: { total_count: 1, repositories: [] } }),
   [`GET ${API}/app/installations/5`]: () => ({ body: INSTALLATION }),
   [`POST ${API}/app/installations/5/access_tokens`]: () => ({ status: 201, body: { token: 'ghs_installation' } }),
   [`GET ${API}/installation/repositories`]: () => ({ body: { total_count: 1, repositories: [repository()] } }),
@@ -110,6 +111,17 @@ test('a person installs the app for an organization', async () => {
   expect([shown.json().data, named]).toEqual([installation, [installation]])
   expect(other).toEqual([])
   expect(repositories.json().data).toMatchObject([{ id: 'acme/network', attributes: { name: 'network' } }])
+})
+
+test('a person who may use only some repositories of an installation may not link it', async () => {
+  const { host, start, finish, list } = await setUp()
+  host.reply(`GET ${API}/installation/repositories`, { body: { total_count: 2, repositories: [] } })
+
+  const refused = await finish(await start())
+
+  expect(refused.status).toBe(403)
+  expect(refused.text).toContain('all of its repositories')
+  expect(await list()).toEqual([])
 })
 
 test('a number in the URL does not give access to the installation of others', async () => {
@@ -222,7 +234,9 @@ test('an installation that is removed on GitHub is marked, and replaced by the n
   const events = await send('GET', `organizations/${acme.name}/vcs-events?filter[levels]=error`)
   const next = { ...INSTALLATION, id: 9 }
   host.reply(`GET ${API}/user/installations`, { body: { total_count: 1, installations: [next] } })
+  host.reply(`GET ${API}/user/installations/9/repositories`, { body: { total_count: 1, repositories: [] } })
   host.reply(`GET ${API}/app/installations/9`, { body: next })
+  host.reply(`POST ${API}/app/installations/9/access_tokens`, { status: 201, body: { token: 'ghs_next' } })
   await finish(await start(), 'code=the-code&installation_id=9')
 
   expect(suspended.attributes['status-message']).toBe('the GitHub App was suspended on GitHub')

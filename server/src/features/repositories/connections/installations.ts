@@ -22,7 +22,7 @@ type SetUp = Callback & { installation_id?: string | undefined; setup_action?: s
 
 /**
  * Links the installation to the organization for which it was started, and returns the path of its connections. The number in the URL proves
- * nothing, so GitHub is asked whether the person may use the installation: without a code, the path of GitHub's page that issues one is
+ * nothing, so GitHub is asked whether the person may use all of the installation: without a code, the path of GitHub's page that issues one is
  * returned first (public documentation: "About the setup URL").
  */
 export async function finishInstalling(ctx: Ctx, { state, code, ...query }: SetUp): Promise<string> {
@@ -58,7 +58,7 @@ async function readInstallation(ctx: Ctx, installationId: number, code: string) 
     const app = requireGithubApp(ctx, { httpUrl, fetch: hostFetch(ctx, undefined) })
     const grant = await oauth.exchange({ ...application, code })
     if (!(await app.isOpenTo(grant.token, installationId)))
-      throw forbidden('GitHub says that you may not use this installation')
+      throw forbidden('GitHub says that you may not use this installation: it takes access to all of its repositories')
     const found = await app.findInstallation(installationId)
     if (!found) throw invalid('the app is not installed any more, or the installation is suspended')
     return {

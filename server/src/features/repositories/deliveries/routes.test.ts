@@ -7,7 +7,7 @@ import { createUser } from '../../../testing/factories.ts'
 import { addMember } from '../../../testing/teams.ts'
 import { connectRepository, findWebhook } from '../testing/connected-repository.ts'
 import { decideLater } from './decide-delivery.ts'
-import { expireVcsDeliveries } from './service.ts'
+import { expireCommits, expireVcsDeliveries } from './service.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app)
@@ -212,6 +212,25 @@ test('deliveries expire with their decisions, and runs stay', async () => {
   expect(await deliveries()).toEqual([])
   expect(await decisionsOf(id)).toEqual([])
   expect((await runsOf(id)).length).toBeGreaterThan(0)
+})
+
+test('commits expire after the workspaces that have used them', async () => {
+  const { id, request, deliver, push } = await followed()
+  await deliver('push', push({ 'main.tf': '' }))
+  await app.runJobs()
+  const versions = app.db.selectFrom('configuration_versions').select('ingress_attributes_id as id')
+  const ids = (await versions.where('workspace_id', '=', id).execute()).map((row) => row.id ?? '')
+  const expire = async () => {
+    app.clock.advance(8 * 86_400_000)
+    await expireCommits(app.as(), new AbortController().signal)
+    return (await app.db.selectFrom('ingress_attributes').select('id').where('id', 'in', ids).execute()).length
+  }
+
+  const used = await expire()
+  const deleted = await request('DELETE', `workspaces/${id}`)
+
+  expect([used, deleted.status]).toEqual([2, 204])
+  expect(await expire()).toBe(0)
 })
 
 test('a webhook of a repository that was left is not found', async () => {

@@ -86,4 +86,22 @@ export async function expireVcsDeliveries(ctx: Ctx, signal: AbortSignal) {
   })
 }
 
-export const vcsDeliveryExpiryJobs = [scheduledJob('vcs-deliveries.expire', '47 4 * * *', expireVcsDeliveries)]
+/** Commits without a configuration are kept for this long, since a delivery stores its commit before the configurations. */
+const UNUSED_DAYS = 7
+
+/** Deletes the commits, with their messages and pull requests, of workspaces that were deleted. */
+export async function expireCommits(ctx: Ctx, signal: AbortSignal) {
+  const before = dueBefore(ctx.now(), UNUSED_DAYS) ?? ctx.now()
+  await expireInBatches<true>(ctx, 'commits', {
+    signal,
+    batch: async () => {
+      const deleted = await store.deleteUnusedCommits(ctx.db, { before, limit: EXPIRY_BATCH })
+      return { deleted, next: deleted < EXPIRY_BATCH ? undefined : true }
+    },
+  })
+}
+
+export const vcsDeliveryExpiryJobs = [
+  scheduledJob('vcs-deliveries.expire', '47 4 * * *', expireVcsDeliveries),
+  scheduledJob('vcs-commits.expire', '57 4 * * *', expireCommits),
+]

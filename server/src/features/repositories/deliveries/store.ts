@@ -280,3 +280,14 @@ export async function deleteDeliveries(db: Db, { before, limit }: { before: Date
        order by received_at, id limit ${limit} for update skip locked)`.execute(db)
   return Number(numAffectedRows ?? 0)
 }
+
+export async function deleteUnusedCommits(db: Db, { before, limit }: { before: Date; limit: number }) {
+  const { numAffectedRows } = await sql`
+    delete from ingress_attributes where id = any(array(
+      select i.id from ingress_attributes i
+       where i.created_at < ${before}
+         and not exists (select from configuration_versions v where v.ingress_attributes_id = i.id)
+         and not exists (select from runs r where r.ingress_attributes_id = i.id)
+       limit ${limit}))`.execute(db)
+  return Number(numAffectedRows ?? 0)
+}

@@ -8,9 +8,9 @@ import {
 import { listProjects } from '../../organizations/projects/service.ts'
 import { requireInstallation } from '../../vcs/github-app-installations/access.ts'
 import { requireOAuthToken } from '../../vcs/oauth-clients/access.ts'
+import { isTokenOpenTo } from '../../vcs/oauth-clients/store.ts'
 import type { ConnectionKey } from '../../vcs/repositories/store.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
-import { isTokenOpenTo } from './store.ts'
 
 type Choosing = {
   connection: ConnectionKey

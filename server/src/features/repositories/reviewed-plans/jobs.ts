@@ -8,7 +8,7 @@ import { digestPlan } from './digest.ts'
 import { reviewPlan } from './review.ts'
 import * as store from './store.ts'
 
-/** Retried for about an hour: the JSON of a plan may follow its result, and the host may have to be asked. */
+/** Retried for about an hour: the JSON of a plan may follow its result. */
 const reviewJob = jobKind('reviewed-plans.review', z.object({ runId: z.string() }), { retryLimit: 20 })
 
 export const reviewedPlanReactions = [

@@ -23,6 +23,9 @@ export const planReviewed = domainEvent<{ runId: string; pullRequestNumber: numb
 const MERGE_REPORTED_MS = 30_000
 /** A merge is reported at most this long before its commit, in ms. */
 const MERGED_BEFORE_MS = 86_400_000
+/** A host that is down for this long after the plan, in ms, counts as one that refuses, so that the run is decided. */
+const MAX_OUTAGE_MS = 60 * 60_000
+const ASK_AGAIN_MS = 60_000
 /** Pull requests that the host is asked about for one commit. */
 const MAX_ASKED = 3
 
@@ -36,16 +39,23 @@ type Found = {
 
 /**
  * Compares the plan of a pushed commit with the plan of the pull request that was merged, and applies or holds the run if that decides.
- * Idempotent. Returns when to call it again if the host may still report the merge.
+ * Idempotent. Returns when to call it again if the host may still report the merge, or is down.
  */
 export async function reviewPlan(ctx: Ctx, run: store.PlannedRun): Promise<Date | undefined> {
   if (run.repository_id === null) return settleRun(ctx, run, undefined)
   const pushed = { ...run, repository_id: run.repository_id }
-  const found = await findReviewed(ctx, pushed)
+  const found = await findReviewed(ctx, pushed).catch(laterIfOut)
+  if (typeof found === 'number') return new Date(ctx.now().getTime() + found)
   const reportedBy = new Date(run.reported_at.getTime() + MERGE_REPORTED_MS)
   if (!found.pullRequest && ctx.now() < reportedBy && (await store.hasPullRequests(ctx.db, pushed.repository_id)))
     return reportedBy
   return settleRun(ctx, run, await compared(ctx, pushed, found))
+}
+
+/** When to ask the host again, in ms. */
+function laterIfOut(error: unknown) {
+  if (!(error instanceof HostError)) throw error
+  return Math.max(error.retryAfterMs ?? 0, ASK_AGAIN_MS)
 }
 
 async function findReviewed(ctx: Ctx, run: PushedRun): Promise<Found> {
@@ -70,23 +80,25 @@ async function findMerged(ctx: Ctx, run: PushedRun) {
   if (reported) return { pullRequest: reported, isRefused }
   const silent = merges.filter(({ mergeSha, branch }) => mergeSha === null && branch === run.branch)
   for (const merge of silent.slice(0, MAX_ASKED)) {
-    const asked = await askHost(ctx, run.repository_id, merge.number)
+    const asked = await askHost(ctx, run, merge.number)
     if (asked === 'refused') isRefused = true
     else if (isCommit(asked?.mergeSha ?? null)) return { pullRequest: merge, isRefused }
   }
   return { pullRequest: undefined, isRefused }
 }
 
-/** Throws a `HostError` if the host may answer later. */
-async function askHost(ctx: Ctx, repositoryId: string, number: number) {
-  const repository = await findRepository(ctx.db, repositoryId)
+/** Throws a `HostError` if the host may answer soon. */
+async function askHost(ctx: Ctx, run: PushedRun, number: number) {
+  const repository = await findRepository(ctx.db, run.repository_id)
   if (!repository) return undefined
-  const connection = await openConnectionOf(ctx, repository)
-  if (!connection.host.api) return undefined
   try {
+    const connection = await openConnectionOf(ctx, repository)
+    if (!connection.host.api) return undefined
     return await callHost(ctx, connection, async (api) => api.findPullRequest(repository.identifier, number))
   } catch (error) {
-    if (!(error instanceof HostError) || error.kind === 'unavailable' || error.kind === 'rate-limited') throw error
+    if (!(error instanceof HostError)) throw error
+    const isOut = error.kind === 'unavailable' || error.kind === 'rate-limited'
+    if (isOut && ctx.now().getTime() - (run.planned_at?.getTime() ?? 0) < MAX_OUTAGE_MS) throw error
     return 'refused'
   }
 }

@@ -251,3 +251,25 @@ test('only those who may read the run may read the comparison, and other runs ha
   expect(statuses).toEqual([404, 404, 404])
   await actOnRun(app, setting, { run: manual, action: 'cancel' })
 })
+
+// Last: retries of jobs are due at once when the clock of the test is far ahead.
+test('a host that is down for long does not keep a run undecided', async () => {
+  const settings = { ...AUTO, 'auto-apply': true }
+  const { host, workspaceId, startRun, report, runOf, reviewOf, owner } = await review(settings)
+  host.reply('GET /api/v1/repos/acme/network/pulls/12', { status: 502, body: 'down' })
+  await report(pullRequestOf('merged'))
+  const runId = await startRun(workspaceId, pushOf(SHA.merge), { treeSha: TREE.other })
+  await plan('update')
+  await app.runJobs()
+  const early = await reviewOf(runId)
+
+  for (let attempt = 0; attempt < 12; attempt++) {
+    app.clock.advance(300_000)
+    await app.runJobs()
+  }
+
+  expect(early.attributes.result).toBe('pending')
+  expect((await reviewOf(runId)).attributes.result).toBe('unknown')
+  expect(await runOf(runId)).toMatchObject({ status: 'planned', 'auto-apply': false })
+  await actOnRun(app, { user: owner }, { run: runId, action: 'discard' })
+})

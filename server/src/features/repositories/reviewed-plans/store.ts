@@ -11,6 +11,7 @@ export type PlannedRun = {
   plan_only: boolean
   awaits_review: boolean
   plan_status: PhaseStatus
+  planned_at: Date | null
   job_id: string | null
   documents_pending_since: Date | null
   documents_error: string | null
@@ -26,7 +27,7 @@ export type PlannedRun = {
 /** Undefined for a run without a commit. */
 export async function findPlannedRun(db: Db, runId: string) {
   const { rows } = await sql<PlannedRun>`
-    select r.id, r.workspace_id, r.plan_only, r.awaits_review, p.status as plan_status, p.job_id,
+    select r.id, r.workspace_id, r.plan_only, r.awaits_review, p.status as plan_status, p.ended_at as planned_at, p.job_id,
            p.documents_pending_since, p.documents_error, i.repository_id, i.branch, i.commit_sha, i.tree_sha,
            i.created_at as reported_at, exists (select from plan_digests d where d.run_id = r.id) as is_digested
       from runs r

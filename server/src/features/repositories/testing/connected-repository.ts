@@ -44,7 +44,7 @@ export async function connectRepository(app: TestApp, owner: TestUser, { sshKey 
   replies.set(`GET /repos/${IDENTIFIER}`, { body: found })
 
   const { name: organization, id: organizationId } = await createOrganization(app, owner)
-  const request = async (method: 'GET' | 'POST' | 'PATCH', path: string, data?: unknown) =>
+  const request = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, data?: unknown) =>
     app.request({ method, url: `/api/v2/${path}`, token: owner.token, ...(data !== undefined && { body: { data } }) })
   const created = await request('POST', `organizations/${organization}/oauth-clients`, {
     type: 'oauth-clients',

@@ -218,6 +218,17 @@ export async function endRefresh(
     .execute()
 }
 
+/** Whether workspaces of one of the projects may use the token. */
+export async function isTokenOpenTo(db: Db, tokenId: string, projectIds: readonly string[]) {
+  const { rows } = await sql`
+    select from oauth_tokens t join oauth_clients c on c.id = t.oauth_client_id
+     where t.id = ${tokenId} and (c.organization_scoped or exists (
+       select from oauth_client_projects s where s.oauth_client_id = c.id and s.project_id = any(${projectIds})))`.execute(
+    db,
+  )
+  return rows.length > 0
+}
+
 /** Stores an authorization that a person has started, and removes those that have expired. */
 export async function insertAuthorization(db: Db, now: Date, row: Insertable<Schema['vcs_authorizations']>) {
   await db.deleteFrom('vcs_authorizations').where('expires_at', '<=', now).execute()
