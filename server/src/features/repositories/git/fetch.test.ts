@@ -155,7 +155,9 @@ test('a host that is down delays the fetch; after an hour the run ends with the 
   const [ended] = await runsOf(id)
 
   expect(waiting.attributes.status).toBe('fetching')
-  expect(waiting.attributes['waiting-reason']).toMatch(/acme\/network: git cannot read .*503; the next attempt is at \d/)
+  expect(waiting.attributes['waiting-reason']).toMatch(
+    /acme\/network: git cannot read .*503; the next attempt is at \d/,
+  )
   expect(ended.attributes.status).toBe('errored')
   expect(ended.attributes['error-message']).toContain('cannot be fetched from acme/network: git cannot read')
   expect(ended.attributes['error-message']).toContain('status 503')
