@@ -86,6 +86,7 @@ function repositoryResource(
 function webhookStatus(row: UsedRepository) {
   if (row.oauth_token_id === null) return 'app'
   if (!hostOf(row.service_provider).capabilities.createsWebhooks) return 'by-hand'
-  if (row.read_error !== null || row.webhook_error !== null) return 'failed'
-  return row.webhook_id === null ? 'pending' : 'created'
+  if (row.webhook_error !== null) return 'failed'
+  if (row.webhook_id !== null) return 'created'
+  return row.read_error === null ? 'pending' : 'failed'
 }
