@@ -21,7 +21,10 @@ const TIMEOUT_MS = 30_000
 
 /** A token, or an installation of the GitHub App: then `oauth_client_id` is null. */
 type OpenedRow = Pick<ConnectionRow, 'id' | 'organization_id' | 'organization_name' | 'service_provider' | 'token'> &
-  Pick<ConnectionRow, 'ssh_key' | 'agent_pool_id' | 'agent_pool_name' | 'failed_at' | 'blocked_until'> & {
+  Pick<
+    ConnectionRow,
+    'ssh_key' | 'agent_pool_id' | 'agent_pool_name' | 'failed_at' | 'blocked_until' | 'unreachable_since'
+  > & {
     oauth_client_id: string | null
   }
 
@@ -71,6 +74,7 @@ export async function loadInstallation(ctx: Ctx, id: string) {
     ssh_key: null,
     agent_pool_id: null,
     agent_pool_name: null,
+    unreachable_since: null,
   }
   const host = hostOf(row.service_provider)
   const fetch = hostFetch(ctx, undefined)
@@ -136,6 +140,7 @@ export async function callHost<T>(ctx: Ctx, connection: Connection, work: (api: 
     return result
   } catch (error) {
     if (error instanceof HostError) await record(ctx, connection, error)
+    if (error instanceof HostError && error.kind === 'unavailable') await recordUnreachable(ctx, row, error.message)
     throw error
   }
 }
@@ -145,8 +150,20 @@ function checkUnblocked(ctx: Ctx, { row, host }: Connection) {
   if (waitMs > 0) throw new HostError('rate-limited', `${host.name} limits requests`, { retryAfterMs: waitMs })
 }
 
-/** The host accepted the token: it no longer counts as refused. */
+/** The host does not answer, which is shown with the connection until it does. */
+export async function recordUnreachable(ctx: Ctx, row: OpenedRow, message: string) {
+  if (row.oauth_client_id === null || row.unreachable_since !== null) return
+  await transact(ctx, async (ctx) => {
+    if (await store.setUnreachable(ctx.db, row.id, { at: ctx.now(), message })) announceConnection(ctx, row)
+  })
+}
+
+/** The host accepted the token: it no longer counts as refused, or as unreachable. */
 export async function recordAccepted(ctx: Ctx, row: OpenedRow) {
+  if (row.unreachable_since !== null)
+    await transact(ctx, async (ctx) => {
+      if (await store.setUnreachable(ctx.db, row.id, null)) announceConnection(ctx, row)
+    })
   if (row.failed_at === null) return
   await transact(ctx, async (ctx) => {
     if (!(await store.setFailure(ctx.db, row, null))) return

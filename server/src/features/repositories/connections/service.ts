@@ -49,16 +49,24 @@ async function readUser(ctx: Ctx, connection: Connection) {
   return user
 }
 
-type TestResult = ConnectionTestResource['attributes']
+export type TestResult = ConnectionTestResource['attributes']
 
-/** Asks the host now. Throws `conflict` for a connection without a token. */
-export async function testConnection(ctx: Ctx, clientId: string): Promise<TestResult> {
+/**
+ * Asks the host now; `readRepository` is asked instead about one without an API. Throws `conflict` for a connection without a token, and
+ * what `readRepository` throws.
+ */
+export async function testConnection(
+  ctx: Ctx,
+  clientId: string,
+  readRepository: (tokenId: string) => Promise<TestResult>,
+): Promise<TestResult> {
   const client = await requireOAuthClient(ctx, clientId, 'vcs-settings:manage')
   const tokenId = client.token_ids[0]
   if (tokenId === undefined) throw conflict('the connection has no token yet: authorize it first')
   try {
     const user = await readUser(ctx, await openConnection(ctx, tokenId))
-    return { result: user === null ? 'untested' : 'accepted', 'service-provider-user': user, message: null }
+    if (user === null) return await readRepository(tokenId)
+    return { result: 'accepted', 'service-provider-user': user, message: null }
   } catch (error) {
     if (!(error instanceof HostError)) throw error
     const result = error.kind === 'unauthorised' || error.kind === 'forbidden' ? 'refused' : 'unreachable'

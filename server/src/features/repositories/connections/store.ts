@@ -18,6 +18,17 @@ export async function setFailure(db: Db, { id, oauth_client_id, token }: Connect
   return numAffectedRows === 1n
 }
 
+/** Stores since when and why the host of a token does not answer, or null if it does. False if that is known. */
+export async function setUnreachable(db: Db, tokenId: string, failure: Failure | null) {
+  const { numUpdatedRows } = await db
+    .updateTable('oauth_tokens')
+    .set({ unreachable_since: failure?.at ?? null, unreachable: failure?.message ?? null })
+    .where('id', '=', tokenId)
+    .where('unreachable_since', failure === null ? 'is not' : 'is', null)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
 type Failure = { at: Date; message: string }
 
 /** Blocks requests through a connection until the time, unless it is blocked for longer. Returns whether it was not blocked before. */

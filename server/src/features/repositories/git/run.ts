@@ -12,7 +12,15 @@ import type { Ctx } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { runGitThroughPool } from '../../tasks/task-requests/run-git.ts'
 import { tokenContext } from '../../vcs/oauth-clients/service.ts'
-import { type Connection, openConnectionOf, poolOf, recordAccepted, recordRefused } from '../connections/connection.ts'
+import {
+  type Connection,
+  openConnectionOf,
+  poolOf,
+  recordAccepted,
+  recordRefused,
+  recordUnreachable,
+} from '../connections/connection.ts'
+import { recordBranches, recordReadError } from './problems.ts'
 
 type RepositoryRow = Pick<
   Selectable<Schema['repositories']>,
@@ -20,14 +28,33 @@ type RepositoryRow = Pick<
 >
 
 /**
- * Executes an operation of git in a repository through its connection: here, or on an agent of the connection's pool. A refused token or key marks the connection as failed. Throws a
- * `GitError`, and `not-found` if the connection was deleted.
+ * Executes an operation of git in a repository through its connection: here, or on an agent of the connection's pool. A refused token or
+ * key marks the connection as failed. Whether `refs` can be read is recorded with the repository, as are followed branches that are not
+ * among them. Throws a `GitError`, and `not-found` if the connection was deleted.
  */
 export async function runGit<Kind extends Exclude<GitOperation['kind'], 'archive'>>(
   ctx: Ctx,
   repository: RepositoryRow,
   operation: GitOperationOf<Kind>,
   options: { signal?: AbortSignal } = {},
+): Promise<GitResult<Kind>> {
+  const { kind } = operation as GitOperation
+  if (kind !== 'refs') return execute<Kind>(ctx, repository, operation, options)
+  try {
+    const result = await execute<Kind>(ctx, repository, operation, options)
+    await recordBranches(ctx, repository, result as GitResult<'refs'>)
+    return result
+  } catch (error) {
+    if (error instanceof GitError) await recordReadError(ctx, repository, error.message)
+    throw error
+  }
+}
+
+async function execute<Kind extends Exclude<GitOperation['kind'], 'archive'>>(
+  ctx: Ctx,
+  repository: RepositoryRow,
+  operation: GitOperationOf<Kind>,
+  options: { signal?: AbortSignal },
 ): Promise<GitResult<Kind>> {
   return through(ctx, repository, async (connection) => {
     const remote = remoteOf(ctx, connection, repository)
@@ -66,9 +93,13 @@ async function through<Result>(ctx: Ctx, repository: RepositoryRow, work: (conne
   try {
     const result = await work(connection)
     await recordAccepted(ctx, connection.row)
+    await recordReadError(ctx, repository, null)
     return result
   } catch (error) {
-    if (error instanceof GitError && error.kind === 'unauthorised') await recordRefused(ctx, connection, error.message)
+    if (!(error instanceof GitError)) throw error
+    const { kind, message } = error
+    if (kind === 'unauthorised') await recordRefused(ctx, connection, message)
+    if (kind === 'unreachable' || kind === 'timed-out') await recordUnreachable(ctx, connection.row, message)
     throw error
   }
 }

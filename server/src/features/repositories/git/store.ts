@@ -123,3 +123,42 @@ export async function setIngress(tx: Tx, versionId: string, ingressId: string) {
   await tx.updateTable('configuration_versions').set(commit).where('id', '=', versionId).execute()
   await tx.updateTable('runs').set(commit).where('configuration_version_id', '=', versionId).execute()
 }
+
+/** Stores why git cannot read a repository, or null if it can. False if that is known. */
+export async function setReadError(db: Db, id: string, message: string | null) {
+  const { numUpdatedRows } = await db
+    .updateTable('repositories')
+    .set({ read_error: message })
+    .where('id', '=', id)
+    .where('read_error', 'is distinct from', message)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
+/**
+ * Stores which of the branches that workspaces follow are not among `branches`; the empty name is that of the default branch. False if
+ * that is known.
+ */
+export async function setMissingBranches(db: Db, id: string, branches: readonly string[]) {
+  const { numAffectedRows } = await sql`
+    update repositories r set missing_branches = missing.names
+      from (select coalesce(array_agg(distinct coalesce(w.vcs_branch, '')), '{}') as names from workspaces w
+             where w.repository_id = ${id} and w.vcs_tags_regex is null and coalesce(w.vcs_branch, '') <> all(${branches})) missing
+     where r.id = ${id} and r.missing_branches <> missing.names`.execute(db)
+  return numAffectedRows === 1n
+}
+
+export async function listWorkspaceIds(db: Db, repositoryId: string) {
+  const rows = await db.selectFrom('workspaces').select('id').where('repository_id', '=', repositoryId).execute()
+  return rows.map(({ id }) => id)
+}
+
+/** A repository that workspaces use through the token. */
+export async function findUsedRepository(db: Db, tokenId: string): Promise<RepositoryRow | undefined> {
+  return selectRepositories(db)
+    .where('r.oauth_token_id', '=', tokenId)
+    .where(sql<boolean>`exists (select from workspaces w where w.repository_id = r.id)`)
+    .orderBy('r.created_at')
+    .limit(1)
+    .executeTakeFirst()
+}

@@ -58,7 +58,7 @@ async function connect(routes: HostRoutes = USABLE, organization = acme.name) {
 async function storedRepository(webhookUrl: string) {
   return app.db
     .selectFrom('repositories')
-    .select(['default_branch', 'webhook_id', 'webhook_error'])
+    .select(['default_branch', 'webhook_id', 'webhook_error', 'read_error'])
     .where('webhook_path', '=', webhookUrl.split('/').at(-1) ?? '')
     .executeTakeFirst()
 }
@@ -73,7 +73,11 @@ test('the first workspace creates the webhook, and the next one uses it', async 
   expect(second.url).toBe(first.url)
   expect(hooks).toHaveLength(1)
   expect(hooks[0]).toMatchObject({ config: { url: first.url } })
-  expect(await storedRepository(first.url)).toEqual({ default_branch: 'trunk', webhook_id: '7', webhook_error: null })
+  expect(await storedRepository(first.url)).toMatchObject({
+    default_branch: 'trunk',
+    webhook_id: '7',
+    webhook_error: null,
+  })
 })
 
 test('the last workspace removes the webhook', async () => {
@@ -203,5 +207,5 @@ test('git says which branch of a git server is the default', async () => {
   }
 
   expect(await connect('network')).toMatchObject({ default_branch: 'trunk', webhook_error: null })
-  expect((await connect('missing'))?.webhook_error).toContain('missing')
+  expect((await connect('missing'))?.read_error).toContain('missing')
 })

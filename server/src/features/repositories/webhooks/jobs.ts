@@ -2,7 +2,6 @@ import { GitError } from '@groundstate/agent/git/errors'
 import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
 import { z } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
-import { announce } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
 import { AppError } from '../../../errors.ts'
 import { jobHandler, reaction } from '../../../handlers.ts'
@@ -10,7 +9,7 @@ import { jobKind } from '../../../jobs/jobs.ts'
 import { HostError } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
 import { organizationDeleting } from '../../organizations/organizations/access.ts'
-import { tokensDeleting } from '../../vcs/oauth-clients/service.ts'
+import { credentialsChanged, tokensDeleting } from '../../vcs/oauth-clients/service.ts'
 import { repositoryAdded, repositoryLeft, webhookContext } from '../../vcs/repositories/service.ts'
 import {
   type Connection,
@@ -20,6 +19,7 @@ import {
   openConnectionOf,
   poolOf,
 } from '../connections/connection.ts'
+import { announceRepository } from '../git/problems.ts'
 import { runGit } from '../git/run.ts'
 import { type RepositoryRow, findRepository } from '../git/store.ts'
 import { recordRepositoryProblem } from '../vcs-events/record.ts'
@@ -36,6 +36,11 @@ const SEALED = 'webhooks.remove'
 export const webhookReactions = [
   reaction(repositoryAdded, async (ctx, data) => ctx.jobs.enqueue(ctx.db, registerJob, data)),
   reaction(repositoryLeft, async (ctx, data) => ctx.jobs.enqueue(ctx.db, leaveJob, data)),
+  // What was refused may be accepted now.
+  reaction(credentialsChanged, async (ctx, { tokenId }) => {
+    for (const repositoryId of await store.listWithProblems(ctx.db, tokenId))
+      await ctx.jobs.enqueue(ctx.db, registerJob, { repositoryId })
+  }),
   reaction(tokensDeleting, removeWebhooks),
   reaction(organizationDeleting, async (ctx, { organizationId }) =>
     removeWebhooks(ctx, { tokenIds: await store.listTokenIds(ctx.db, organizationId) }),
@@ -65,15 +70,15 @@ async function register(ctx: Ctx, repositoryId: string) {
     if (isOwn && connection.host.capabilities.createsWebhooks) await createWebhook(ctx, connection, repository)
   } catch (error) {
     if (!(error instanceof HostError)) throw error
+    await save(ctx, repository, { webhook_error: error.message })
     await recordProblem(ctx, repository, error.message)
     if (error.kind === 'unavailable' || error.kind === 'rate-limited') throw error
   }
 }
 
 async function recordProblem(ctx: Ctx, repository: RepositoryRow, message: string) {
-  await save(ctx, repository, { webhook_error: message })
   // An attempt that is repeated for the same reason is no news.
-  if (repository.webhook_error === message) return
+  if (repository.webhook_error === message || repository.read_error === message) return
   await recordRepositoryProblem(ctx, repository, {
     message,
     suggestedAction: `Let the connection read ${repository.identifier} and create webhooks there, or enable polling`,
@@ -113,6 +118,7 @@ async function describe(ctx: Ctx, connection: Connection, repository: store.Repo
     clone_url: found.clone,
     ssh_url: found.ssh,
     default_branch: found.defaultBranch || null,
+    webhook_error: null,
   })
 }
 
@@ -127,9 +133,7 @@ async function createWebhook(ctx: Ctx, connection: Connection, repository: store
 async function save(ctx: Ctx, repository: store.RepositoryRow, changes: Parameters<typeof store.updateRepository>[2]) {
   await transact(ctx, async (ctx) => {
     await store.updateRepository(ctx.db, repository.id, changes)
-    const { organization_id: organization } = repository
-    const workspaces = await store.listWorkspaceIds(ctx.db, repository.id)
-    announce(ctx, ...workspaces.map((id) => ({ organization, type: 'workspaces' as const, id, workspace: id })))
+    await announceRepository(ctx, repository)
   })
 }
 

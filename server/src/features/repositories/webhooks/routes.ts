@@ -68,7 +68,7 @@ function repositoryResource(
       'default-branch': row.default_branch,
       'created-at': row.created_at,
       'webhook-status': webhookStatus(row),
-      'webhook-error': row.webhook_error,
+      'webhook-error': row.read_error ?? row.webhook_error,
       'webhook-url': webhookUrl?.(row) ?? null,
       'workspace-count': row.workspace_count,
       'last-delivery-at': row.last_delivery_at,
@@ -87,5 +87,6 @@ function webhookStatus(row: UsedRepository) {
   if (row.oauth_token_id === null) return 'app'
   if (!hostOf(row.service_provider).capabilities.createsWebhooks) return 'by-hand'
   if (row.webhook_error !== null) return 'failed'
-  return row.webhook_id === null ? 'pending' : 'created'
+  if (row.webhook_id !== null) return 'created'
+  return row.read_error === null ? 'pending' : 'failed'
 }

@@ -57,9 +57,14 @@ export async function listRegistered(db: Db, tokenIds: readonly string[]): Promi
     .execute()
 }
 
-/** Workspaces of a repository, to announce what its host said. */
-export async function listWorkspaceIds(db: Db, repositoryId: string) {
-  const rows = await db.selectFrom('workspaces').select('id').where('repository_id', '=', repositoryId).execute()
+/** Repositories of a token that its host has refused, or that git could not read before they got a webhook. */
+export async function listWithProblems(db: Db, tokenId: string) {
+  const rows = await db
+    .selectFrom('repositories')
+    .select('id')
+    .where('oauth_token_id', '=', tokenId)
+    .where(sql<boolean>`(webhook_error is not null or (read_error is not null and webhook_id is null))`)
+    .execute()
   return rows.map(({ id }) => id)
 }
 

@@ -41,7 +41,9 @@ export function oauthClientResource(row: OAuthClientRow, { baseUrl, affected }: 
       'polling-enabled': row.polling_enabled,
       status: isConnected ? (row.failure === null ? 'connected' : 'failed') : 'pending',
       'status-message':
-        isConnected || oauth ? row.failure : `${name} is connected by an access token: set oauth-token-string`,
+        isConnected || oauth
+          ? (row.failure ?? unreachableMessage(row))
+          : `${name} is connected by an access token: set oauth-token-string`,
       'blocked-until': row.blocked_until,
     },
     relationships: {
@@ -52,6 +54,11 @@ export function oauthClientResource(row: OAuthClientRow, { baseUrl, affected }: 
     },
     links: { self: `/api/v2/oauth-clients/${row.id}` },
   }
+}
+
+function unreachableMessage({ unreachable }: OAuthClientRow) {
+  if (unreachable === null) return null
+  return `the host could not be reached since ${new Date(unreachable.since).toISOString()}: ${unreachable.message}`
 }
 
 export function oauthTokenResource(row: OAuthTokenRow): OAuthTokenResource {

@@ -75,6 +75,17 @@ test('a private key connects a git server', async () => {
 
 test.each<[string, object, string, RegExp]>([
   ['an unknown kind of host', { 'service-provider': 'svn' }, 'service-provider', /github/],
+  [
+    'an ssh URL with a token',
+    {
+      'service-provider': 'git',
+      'http-url': 'ssh://git@git.example.com',
+      'oauth-token-string': 'x',
+      'oauth-token-username': 'ada',
+    },
+    'private-key',
+    /ssh URL with a key/,
+  ],
   ['no credentials', { 'service-provider': 'github' }, 'key', /can't be blank/],
   ['no address', { 'service-provider': 'gitea', 'oauth-token-string': 'x' }, 'http-url', /can't be blank/],
   ['a relative address', { ...GITHUB, 'http-url': 'github.com' }, 'http-url', /http/],

@@ -23,7 +23,7 @@ type Credentials = Pick<Changes, 'oauth-token-string' | 'oauth-token-username' |
 
 /**
  * Creates a connection. With an access token or a private key it is complete, and a background job asks the host whether it accepts them;
- * with an OAuth key and secret, a person completes it in a browser.
+ * with an OAuth key and secret, a person completes it in a browser. A git server may be read without credentials.
  */
 export async function createOAuthClient(ctx: Ctx, organization: { id: string }, input: CreateOAuthClient) {
   const { attributes, relationships } = input
@@ -31,7 +31,10 @@ export async function createOAuthClient(ctx: Ctx, organization: { id: string }, 
   const poolId = relationships['agent-pool']?.data?.id
   if (poolId !== undefined) await requirePool(ctx, organization.id, poolId)
   const addresses = addressesOf(ctx, host, { attributes, isDirect: poolId === undefined })
-  checkCredentials(host, attributes)
+  const isAnonymous = host.api === null && !hasCredentials(attributes)
+  if (addresses.http_url.startsWith('ssh:') && !attributes['private-key'])
+    throw invalid("private-key can't be blank: git reads an ssh URL with a key", '/data/attributes/private-key')
+  if (!isAnonymous) checkCredentials(host, attributes)
   const id = ctx.newId('oc')
   const now = ctx.now()
   return transact(ctx, async (ctx) => {
@@ -48,7 +51,7 @@ export async function createOAuthClient(ctx: Ctx, organization: { id: string }, 
     })
     const key = { id, organization_id: organization.id, name: attributes.name ?? null }
     await changeProjects(ctx, key, relationships.projects?.data)
-    if (hasCredentials(attributes)) await putCredentials(ctx, id, attributes)
+    if (isAnonymous || hasCredentials(attributes)) await putCredentials(ctx, id, attributes)
     await recordAudit(ctx, clientAudit(key, 'create', { provider: attributes['service-provider'] }))
     return requireOAuthClient(ctx, id, 'vcs-settings:read')
   })
@@ -242,7 +245,7 @@ async function putToken(
   const tokens = await store.listTokenIds(ctx.db, clientId)
   const isNew = tokens.length === 0
   for (const id of isNew ? [ctx.newId('ot')] : tokens) {
-    const columns = { ...columnsOf(id), failed_at: null, failure: null }
+    const columns = { ...columnsOf(id), failed_at: null, failure: null, unreachable_since: null, unreachable: null }
     if (isNew)
       await store.insertOAuthToken(ctx.db, { id, oauth_client_id: clientId, created_at: ctx.now(), ...columns })
     else await store.updateOAuthToken(ctx.db, id, columns)

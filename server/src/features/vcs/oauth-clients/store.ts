@@ -26,6 +26,11 @@ function selectClients(db: Db, actor: Actor) {
         string | null
       >`(select t.failure from oauth_tokens t where t.oauth_client_id = c.id and t.failed_at is not null
         order by t.created_at desc limit 1)`.as('failure'),
+      sql<{ since: string; message: string } | null>`(
+        select jsonb_build_object('since', t.unreachable_since, 'message', t.unreachable) from oauth_tokens t
+         where t.oauth_client_id = c.id and t.unreachable_since is not null order by t.created_at desc limit 1)`.as(
+        'unreachable',
+      ),
     ])
 }
 
@@ -185,6 +190,7 @@ export async function findConnection(db: Db, tokenId: string) {
     .leftJoin('agent_pools as p', 'p.id', 'c.agent_pool_id')
     .select(['o.name as organization_name', 'p.name as agent_pool_name'])
     .select(['t.id', 't.token', 't.username', 't.ssh_key', 't.failed_at', 't.failure', 't.oauth_client_id'])
+    .select('t.unreachable_since')
     .select(['t.refresh_token', 't.expires_at'])
     .select([...HOST, 'c.blocked_until'])
     .where('t.id', '=', tokenId)

@@ -71,6 +71,12 @@ test.each([
   expect([instead.status, without.status]).toEqual([200, 200])
 })
 
+test('a regular expression for tags with trigger patterns is an error that names both', async () => {
+  const { errors } = await patch(await newWorkspace(), { 'trigger-patterns': ['a'], 'vcs-repo': repository(TAGS) })
+
+  expect(errors[0].detail).toMatch(/^vcs-repo has a tags-regex, so trigger-patterns must be empty/)
+})
+
 test.each([
   [{ 'vcs-repo': { 'tags-regex': '(' } }, 'vcs-repo/tags-regex', 'tags-regex (: '],
   [{ 'vcs-repo': { 'tags-regex': String.raw`(a)\1` } }, 'vcs-repo/tags-regex', 'tags-regex (a)\\1: '],

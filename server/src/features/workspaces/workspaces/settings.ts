@@ -70,12 +70,6 @@ function triggerColumns(attributes: Attributes, current: Workspace | undefined) 
     { name: 'trigger-patterns', list: columns.trigger_patterns ?? current?.trigger_patterns },
   ] as const
   const used = triggers.find(({ list }) => list?.length)?.name
-  if (isDisabled && used && (enabled !== undefined || attributes[used])) {
-    throw invalid(
-      `file-triggers-enabled is false and ${used} is not empty: enable file triggers or empty ${used}`,
-      `/data/attributes/${enabled === undefined ? used : 'file-triggers-enabled'}`,
-    )
-  }
   if (tagsRegex) {
     const rival =
       used ?? ((columns.file_triggers_enabled ?? current?.file_triggers_enabled) ? 'file-triggers-enabled' : undefined)
@@ -85,6 +79,12 @@ function triggerColumns(attributes: Attributes, current: Workspace | undefined) 
         '/data/attributes/vcs-repo/tags-regex',
       )
     }
+  }
+  if (isDisabled && used && (enabled !== undefined || attributes[used])) {
+    throw invalid(
+      `file-triggers-enabled is false and ${used} is not empty: enable file triggers or empty ${used}`,
+      `/data/attributes/${enabled === undefined ? used : 'file-triggers-enabled'}`,
+    )
   }
   return columns
 }
