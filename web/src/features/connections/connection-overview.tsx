@@ -44,7 +44,7 @@ function Problem({ organization, shown, mayManage }: OverviewProps) {
   if (status === 'failed')
     return (
       <Notice tone="bad">
-        {message ?? `${text} refuses the token.`} Until then no push starts a run.{' '}
+        {withFullStop(message ?? `${text} refuses the token`)} Until the token is replaced, no push starts a run.{' '}
         {mayManage && path === null && (
           <TargetLink
             leadsTo={{
@@ -66,6 +66,11 @@ function Problem({ organization, shown, mayManage }: OverviewProps) {
       </Notice>
     )
   return null
+}
+
+/** Messages of the server are sentences without a full stop, or with one. */
+function withFullStop(text: string) {
+  return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
 function Access({ organization, shown, mayManage }: OverviewProps) {
@@ -132,7 +137,7 @@ function Access({ organization, shown, mayManage }: OverviewProps) {
                   : `Projects: ${projects.map(({ name }) => name).join(', ')}`,
             ],
             ['Used by', counted(count, 'workspace')],
-            ['Changes', attributes['polling-enabled'] ? 'Polled by this server' : 'Reported by webhooks'],
+            ['Changes', reportedBy(shown)],
             ['Created', exactTime(attributes['created-at'])],
           ]}
         />
@@ -145,6 +150,13 @@ function Access({ organization, shown, mayManage }: OverviewProps) {
       </div>
     </Card>
   )
+}
+
+/** How the server learns of changes. It polls repositories without a webhook of its own, whatever the settings. */
+function reportedBy({ connection: { attributes } }: ShownConnection) {
+  if (!PROVIDERS[attributes['service-provider']].hasApi)
+    return 'Polled every minute, and reported by the hook of the repository if there is one'
+  return attributes['polling-enabled'] ? 'Reported by webhooks, and polled' : 'Reported by webhooks; polled without one'
 }
 
 function TestResult({ result }: { result: ConnectionTest }) {

@@ -180,7 +180,7 @@ function Deletion({ organization, shown: { connection } }: SectionProps) {
   const { attributes } = connection
   const count = attributes['affected-workspaces-count'] ?? 0
   const names = attributes['affected-workspaces'] ?? []
-  const { createsWebhooks } = PROVIDERS[attributes['service-provider']]
+  const { hasApi } = PROVIDERS[attributes['service-provider']]
   const users = counted(count, 'workspace')
   return (
     <Card
@@ -200,7 +200,7 @@ function Deletion({ organization, shown: { connection } }: SectionProps) {
           (count === 0
             ? ''
             : `${users} ${count === 1 ? 'loses its repository' : 'lose their repositories'}: pushes no longer start runs there. `) +
-          (createsWebhooks ? 'Its webhooks are removed from the host.' : 'Its credentials are deleted.')
+          (hasApi ? 'Its webhooks are removed from the host.' : 'Its credentials are deleted.')
         }
         typedName={count === 0 ? undefined : name}
         action="Delete connection"

@@ -50,7 +50,7 @@ export function RepositoryChoice({ draft, connections, workspaceId, hasBranch = 
         error={errorAt(draft.error, `${AT}/oauth-token-id`) ?? errorAt(draft.error, `${AT}/github-app-installation-id`)}
       />
       {chosen?.problem !== undefined && <Notice tone="bad">{chosen.problem}</Notice>}
-      {provider && !provider.createsWebhooks && (
+      {provider && !provider.hasApi && (
         <TextField
           label="Repository"
           hint="Its path below the address of the connection."
@@ -60,7 +60,7 @@ export function RepositoryChoice({ draft, connections, workspaceId, hasBranch = 
           {...CODE_INPUT}
         />
       )}
-      {provider?.createsWebhooks === true && (
+      {provider?.hasApi === true && (
         <div>
           <p className="font-medium">Repository</p>
           <div className="mt-1 flex flex-wrap items-center gap-2">

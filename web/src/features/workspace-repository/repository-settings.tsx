@@ -70,7 +70,7 @@ function Connected({ repository }: { repository: VcsRepo }) {
           ['Branch', repository.tags ? 'any: tags start runs' : repository.branch || 'the default branch'],
         ]}
       />
-      {url !== null && !provider.createsWebhooks && (
+      {url !== null && !provider.hasApi && (
         <div className="mt-3">
           <p className="mb-1 font-medium">Webhook URL</p>
           <CodeBlock label="the webhook URL" code={url} />
