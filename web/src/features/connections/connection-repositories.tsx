@@ -24,7 +24,7 @@ import { PROVIDERS } from './providers.ts'
 
 type WebhookStatus = VcsRepository['attributes']['webhook-status']
 
-const WEBHOOKS: Readonly<Record<WebhookStatus, StatusStyle & { text: string }>> = {
+export const WEBHOOKS: Readonly<Record<WebhookStatus, StatusStyle & { text: string }>> = {
   created: { text: 'webhook created', tone: 'good', icon: CircleCheck },
   pending: { text: 'webhook pending', tone: 'quiet', icon: CircleDashed },
   failed: { text: 'webhook failed', tone: 'bad', icon: CircleX },

@@ -209,18 +209,18 @@ function useTokenConnections(organization: string, projectId: string | undefined
   })
 }
 
-/** The default branch of a repository in use, once the host has been asked. */
-export function useDefaultBranch(clientId: string | undefined, identifier: string) {
+/** A repository that a workspace uses, with its webhook and what the host said about it; undefined before the response. */
+export function useUsedRepository(clientId: string | undefined, identifier: string) {
   return useQuery({
-    queryKey: [CONNECTIONS, clientId, 'repositories', 'default branches'],
+    queryKey: [CONNECTIONS, clientId, 'repositories', 'used'],
+    meta: { dependsOn: ['workspaces', 'vcs-deliveries'] },
     enabled: clientId !== undefined && identifier !== '',
     queryFn: async ({ signal }) =>
       getData<PageOnWire<typeof vcsRepositorySchema>>(
         `/oauth-clients/${clientId}/vcs-repositories?page[size]=100`,
         signal,
       ),
-    select: (repositories) =>
-      repositories.find(({ attributes }) => attributes.identifier === identifier)?.attributes['default-branch'],
+    select: (repositories) => repositories.find(({ attributes }) => attributes.identifier === identifier)?.attributes,
   }).data
 }
 

@@ -7,7 +7,7 @@ import { FieldAlert } from '../../components/inline-form.tsx'
 import { ListLink } from '../../components/links.tsx'
 import { Picker } from '../../components/picker.tsx'
 import { errorAt, type useDraft } from '../../components/settings-form.tsx'
-import { type UsableConnection, useDefaultBranch } from '../connections/connections.ts'
+import { type UsableConnection, useUsedRepository } from '../connections/connections.ts'
 import { PROVIDERS } from '../connections/providers.ts'
 import { findHostRepositories, useDirectories } from './host-repositories.ts'
 import { type RepositoryValues, TRIGGERS, type Trigger } from './repository-form.ts'
@@ -33,7 +33,7 @@ export function RepositoryChoice({ draft, connections, workspaceId, hasBranch = 
   const { tokenId, identifier } = draft.values
   const chosen = connections.find(({ id }) => id === tokenId)
   const provider = chosen && PROVIDERS[chosen.provider]
-  const defaultBranch = useDefaultBranch(chosen?.clientId, identifier)
+  const defaultBranch = useUsedRepository(chosen?.clientId, identifier)?.['default-branch']
   const isUnknown = tokenId !== '' && chosen === undefined
   const error = errorAt(draft.error, `${AT}/identifier`)
   return (

@@ -4,11 +4,14 @@ import { useChange } from '../../api/queries.ts'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { CodeBlock } from '../../components/copy.tsx'
-import { loaded } from '../../components/feedback.tsx'
+import { Notice, loaded } from '../../components/feedback.tsx'
 import { SelectField } from '../../components/form.tsx'
-import { ExternalLink, ListLink, WorkspaceLink } from '../../components/links.tsx'
+import { ExternalLink, ListLink, TargetLink, WorkspaceLink } from '../../components/links.tsx'
 import { SettingsForm, errorAt, useDraft } from '../../components/settings-form.tsx'
-import { useUsableConnections } from '../connections/connections.ts'
+import { Badge } from '../../components/status.tsx'
+import { RelativeTime } from '../../components/time.tsx'
+import { WEBHOOKS } from '../connections/connection-repositories.tsx'
+import { useUsableConnections, useUsedRepository } from '../connections/connections.ts'
 import { PROVIDERS } from '../connections/providers.ts'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { useSshKeyChoices } from '../ssh-keys/ssh-keys.ts'
@@ -21,7 +24,13 @@ import {
   RunFields,
   TriggerFields,
 } from './repository-fields.tsx'
-import { TRIGGERS, repositoryAttributes, repositoryProblem, repositoryValues } from './repository-form.ts'
+import {
+  TRIGGERS,
+  connectionIdOf,
+  repositoryAttributes,
+  repositoryProblem,
+  repositoryValues,
+} from './repository-form.ts'
 
 /** The repository that a workspace follows, and the SSH key of its runs. */
 export function RepositorySettings() {
@@ -39,9 +48,14 @@ export function RepositorySettings() {
 
 type VcsRepo = NonNullable<WorkspaceAttributes['vcs-repo']>
 
-/** The repository in use, with the address of its webhook for those who may change it. */
+/** The repository in use, with its problem, and the address of its webhook for those who may change it. */
 function Connected({ repository }: { repository: VcsRepo }) {
-  const { workspace } = useOpenWorkspace()
+  const { organization, workspace } = useOpenWorkspace()
+  const connections = useUsableConnections(organization, workspace.relationships.project.data?.id).data
+  const connection = connections?.find(({ id }) => id === connectionIdOf(repository))
+  const used = useUsedRepository(connection?.clientId, repository.identifier)
+  const problem = connection?.problem ?? used?.['webhook-error']
+  const polledAt = used?.['polled-at'] ?? null
   const provider = PROVIDERS[repository['service-provider']]
   const name = repository['display-identifier']
   const url = repository['webhook-url']
@@ -58,6 +72,23 @@ function Connected({ repository }: { repository: VcsRepo }) {
         facts={[
           ['Host', provider.text],
           [
+            'Connection',
+            connection?.clientId === undefined ? (
+              connection?.name
+            ) : (
+              <TargetLink
+                key="connection"
+                leadsTo={{
+                  to: '/app/$organization/connections/$connection',
+                  params: { organization, connection: connection.clientId },
+                }}
+                className="text-accent underline"
+              >
+                {connection.name}
+              </TargetLink>
+            ),
+          ],
+          [
             'Repository',
             repository['repository-http-url'] === '' ? (
               name
@@ -67,9 +98,21 @@ function Connected({ repository }: { repository: VcsRepo }) {
               </ExternalLink>
             ),
           ],
-          ['Branch', repository.tags ? 'any: tags start runs' : repository.branch || 'the default branch'],
+          [
+            'Branch',
+            repository.tags
+              ? 'any: tags start runs'
+              : repository.branch || ['the default branch', used?.['default-branch']].filter(Boolean).join(', '),
+          ],
+          ['Webhook', used && <Badge key="webhook" {...WEBHOOKS[used['webhook-status']]} />],
+          ['Last poll', polledAt === null ? undefined : <RelativeTime key="polled" at={polledAt} />],
         ]}
       />
+      {typeof problem === 'string' && (
+        <div className="mt-3">
+          <Notice tone="bad">{problem}</Notice>
+        </div>
+      )}
       {url !== null && !provider.hasApi && (
         <div className="mt-3">
           <p className="mb-1 font-medium">Webhook URL</p>
