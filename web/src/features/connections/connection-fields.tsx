@@ -61,7 +61,12 @@ function TokenFields({ provider, httpUrl, draft, isReplacement }: Required<Acces
   return (
     <>
       {username !== undefined && (
-        <TextField label={username} {...draft.text('username', 'oauth-token-username')} {...CODE_INPUT} />
+        <TextField
+          label={username}
+          placeholder={isReplacement ? 'Unchanged' : undefined}
+          {...draft.text('username', 'oauth-token-username')}
+          {...CODE_INPUT}
+        />
       )}
       <TextField
         label={isReplacement ? 'New token' : 'Token'}

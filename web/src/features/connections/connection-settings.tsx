@@ -127,6 +127,7 @@ function Access({ organization, shown: { connection } }: SectionProps) {
       about="Workspaces keep their repositories. What is entered here can’t be shown again."
       names={ACCESS_NAMES}
       draft={draft}
+      problem={way === 'token' && draft.values.token.trim() === '' ? 'enter the new token' : undefined}
       onSave={async () =>
         update.mutateAsync({ attributes: accessAttributes(provider, { ...NEW_CONNECTION, ...draft.values }) })
       }

@@ -147,6 +147,8 @@ export type UsableConnection = {
   /** The id of the token's connection; undefined for an installation. */
   clientId: string | undefined
   name: string
+  /** Of the host, without the protocol. */
+  address: string
   provider: ServiceProvider
   /** Why the host refuses it. */
   problem: string | undefined
@@ -164,6 +166,7 @@ export function useUsableConnections(organization: string, projectId: string | u
         id,
         clientId: undefined,
         name: `GitHub App in ${attributes.name ?? id}`,
+        address: 'github.com',
         provider: 'github' as const,
         problem: attributes['status-message'] ?? undefined,
       })),
@@ -171,6 +174,16 @@ export function useUsableConnections(organization: string, projectId: string | u
     error,
     refetch: clients.refetch,
   }
+}
+
+/** Options of a select. Connections with the same name have the address of the host, and their id if that is the same, too. */
+export function connectionOptions(connections: readonly Pick<UsableConnection, 'id' | 'name' | 'address'>[]) {
+  return connections.map(({ id, name, address }) => {
+    const namesakes = connections.filter((other) => other.name === name)
+    if (namesakes.length === 1) return [id, name] as const
+    const isOnly = namesakes.filter((other) => other.address === address).length === 1
+    return [id, `${name} (${isOnly ? address : `${address}, ${id}`})`] as const
+  })
 }
 
 export type Installation = Wire<typeof githubAppInstallationSchema>
@@ -204,7 +217,8 @@ function useTokenConnections(organization: string, projectId: string | undefined
         if (!isOpen || tokenId === undefined) return []
         const { status, 'status-message': message, 'service-provider': provider } = connection.attributes
         const problem = status === 'failed' ? (message ?? 'The host refuses the token of the connection.') : undefined
-        return [{ id: tokenId, clientId: connection.id, name: connectionName(connection), provider, problem }]
+        const address = (connection.attributes['http-url'] ?? '').replace(/^\w+:\/\//, '')
+        return [{ id: tokenId, clientId: connection.id, name: connectionName(connection), address, provider, problem }]
       }),
   })
 }

@@ -147,7 +147,7 @@ export const PROVIDERS: Readonly<Record<ServiceProvider, Provider>> = {
     hasApi: true,
   },
   git: {
-    text: 'Any git server',
+    text: 'Git server',
     ways: ['token', 'ssh-key'],
     address: 'https://git.example.com',
     token: { name: 'the password or a token of the user', permits: [], path: null },

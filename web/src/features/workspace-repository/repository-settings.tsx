@@ -152,10 +152,12 @@ function Repository() {
         <NoConnections mayConnect={mayConnect} />
       </Card>
     )
+  const provider = connections.find(({ id }) => id === draft.values.tokenId)?.provider
+  const hasPullRequests = provider === undefined || PROVIDERS[provider].hasApi
   return (
     <SettingsForm
       title="Repository"
-      about="Pushes start runs of the configuration in it, and pull requests get plans."
+      about={`Pushes start runs of the configuration in it${hasPullRequests ? ', and pull requests get plans' : ''}.`}
       names={NAMES}
       draft={draft}
       problem={repositoryProblem(draft.values)}
@@ -177,7 +179,7 @@ function Repository() {
         hint="The directory of the configuration in the repository; the root if empty."
       />
       <TriggerFields draft={draft} />
-      <RunFields draft={draft} />
+      <RunFields draft={draft} hasPullRequests={hasPullRequests} />
     </SettingsForm>
   )
 }
@@ -185,7 +187,8 @@ function Repository() {
 function ReadOnly({ attributes }: { attributes: WorkspaceAttributes }) {
   const values = repositoryValues(attributes)
   const yes = (isSet: boolean) => (isSet ? 'Yes' : 'No')
-  if (attributes['vcs-repo'] === null)
+  const repository = attributes['vcs-repo']
+  if (repository === null)
     return (
       <Card title="Repository">
         <p className="text-dim">The workspace follows no repository.</p>
@@ -203,8 +206,12 @@ function ReadOnly({ attributes }: { attributes: WorkspaceAttributes }) {
           ],
           ['Patterns', values.trigger === 'patterns' ? values.patterns.replaceAll('\n', ', ') : undefined],
           ['Tags', values.trigger === 'tags' ? <code key="tags">{values.tagsRegex}</code> : undefined],
-          ['Plan pull requests', yes(values.plansPullRequests)],
-          ['Apply what was reviewed', yes(values.appliesReviewed)],
+          ...(PROVIDERS[repository['service-provider']].hasApi
+            ? [
+                ['Plan pull requests', yes(values.plansPullRequests)] as const,
+                ['Apply what was reviewed', yes(values.appliesReviewed)] as const,
+              ]
+            : []),
           ['First push starts a run', yes(values.queuesAllRuns)],
           ['Submodules', yes(values.submodules)],
         ]}

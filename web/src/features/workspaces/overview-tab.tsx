@@ -145,13 +145,13 @@ function LatestRunCard() {
         <div className="min-w-0 flex-1 basis-64">
           <RunLink workspace={name} run={run} className="line-clamp-2 font-medium hover:underline" />
           <p className="mt-1 flex flex-wrap items-center gap-x-1.5 text-dim">
-            {(author ?? commit) && (
+            {(author ?? configuration) && (
               <>
-                <RunAuthorName run={attributes} author={author} commit={commit} />
+                <RunAuthorName run={attributes} {...{ author, commit, configuration }} />
                 <span aria-hidden="true">·</span>
               </>
             )}
-            {originText(attributes, commit)}
+            {originText(attributes, { commit, configuration })}
             {commit && <CommitCode commit={commit} />}
             <span aria-hidden="true">·</span>
             <RelativeTime at={attributes['created-at']} />
