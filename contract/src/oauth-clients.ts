@@ -124,7 +124,9 @@ export const oauthClientSchema = resource('oauth-clients', {
     status: z
       .enum(['pending', 'connected', 'failed'])
       .describe('our own: `pending` before the first token, `failed` since the host refused the token'),
-    'status-message': nullable.string.describe('our own: why it failed, and what to do'),
+    'status-message': nullable.string.describe(
+      'our own: why it failed, and what to do; while connected, since when the host cannot be reached',
+    ),
     'blocked-until': nullable.time.describe('our own: the host limits requests, none is sent before'),
   },
   relationships: {
@@ -156,12 +158,12 @@ export const oauthTokenSchema = linkedResource('oauth-tokens', {
 })
 export type OAuthTokenResource = Written<typeof oauthTokenSchema>
 
-/** Our own: what the host said when it was asked for the user of the connection's token. */
+/** Our own: what the host said when it was asked for the user of the connection's token, or git about one of its repositories. */
 export const connectionTestSchema = resource('connection-tests', {
   attributes: {
     result: z
       .enum(['accepted', 'refused', 'unreachable', 'untested'])
-      .describe('`untested`: the host has no API, so it is asked only about repositories'),
+      .describe('`untested`: the host has no API, and no workspace uses a repository through the connection'),
     'service-provider-user': nullable.string,
     message: nullable.string,
   },

@@ -17,7 +17,7 @@ export const vcsRepositorySchema = linkedResource('vcs-repositories', {
       .enum(WEBHOOK_STATUSES)
       .describe('`by-hand`: users create it on the host; `app`: that of the GitHub App reports the repository'),
     'webhook-error': nullable.string.describe(
-      'why the host could not be asked about the repository, or refused the webhook',
+      'why git or the host could not be asked about the repository, until they can; or why the host refuses the webhook',
     ),
     'webhook-url': nullable.string.describe('null for callers that may not manage connections'),
     'workspace-count': z.int(),

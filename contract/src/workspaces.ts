@@ -238,6 +238,9 @@ export const workspaceSchema = resource('workspaces', {
     'last-assessment-result-at': z.null().describe(ABSENT),
     'hyok-enabled': z.literal(false),
     'tag-names': z.array(z.string()).describe('keys of the tags that have no value'),
+    'vcs-repo-problem': nullable.string.describe(
+      'our own: why git cannot read the repository or its branch, or why the host refuses the webhook',
+    ),
     'waiting-reason': nullable.string
       .optional()
       .describe(

@@ -26,6 +26,7 @@ import * as repositoryPolling from './0025-repository-polling.ts'
 import * as connections from './0026-connections.ts'
 import * as reviews from './0027-reviews.ts'
 import * as commitSearch from './0028-commit-search.ts'
+import * as repositoryProblems from './0029-repository-problems.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
@@ -63,4 +64,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0026-connections', up: connections.up },
   { name: '0027-reviews', up: reviews.up },
   { name: '0028-commit-search', up: commitSearch.up },
+  { name: '0029-repository-problems', up: repositoryProblems.up },
 ]

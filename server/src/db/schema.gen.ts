@@ -144,6 +144,7 @@ export type Schema = {
     created_by_user_id: string | null
     error: string | null
     error_message: string | null
+    fetch_problem: string | null
     id: string
     ingress_attributes_id: string | null
     md5: string | null
@@ -293,6 +294,8 @@ export type Schema = {
     service_provider_user: string | null
     ssh_key: Buffer | null
     token: Buffer | null
+    unreachable: string | null
+    unreachable_since: Timestamp | null
     username: string | null
   }
   organization_memberships: {
@@ -400,6 +403,7 @@ export type Schema = {
     github_app_installation_id: string | null
     id: string
     identifier: string
+    missing_branches: Generated<string[]>
     next_poll_at: Timestamp | null
     oauth_token_id: string | null
     organization_id: string
@@ -407,6 +411,7 @@ export type Schema = {
     poll_failures: Generated<number>
     polled_at: Timestamp | null
     polled_refs: Json | null
+    read_error: string | null
     ssh_url: string | null
     webhook_error: string | null
     webhook_id: string | null

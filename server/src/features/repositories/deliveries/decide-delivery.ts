@@ -79,7 +79,7 @@ async function inspectDelivery(
   const pending = await findPending(ctx, id)
   if (!pending) return
   const { repository, event } = pending
-  const outcome = await attempt(ctx, { repository, attempts, signal }, async () => {
+  const outcome = await attempt(ctx, { repository, attempts, signal, isReported: true }, async () => {
     const facts = await inspectEvent(ctx, { deliveryId: id, repository, event, signal })
     await decideWith(ctx, pending, facts)
   })

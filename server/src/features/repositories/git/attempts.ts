@@ -16,7 +16,7 @@ export type Attempt<Result> =
 
 const HOUR_MS = 3_600_000
 /** Hosts report commits and pull requests some seconds before git can fetch them. */
-const APPEARANCE_MS = 5 * 60_000
+const APPEARANCE_MS = 60_000
 const FIRST_DELAY_MS = 2000
 const MAX_DELAY_MS = 5 * 60_000
 /** Time until the next attempt while other operations of the repository or its connection are in progress, in ms. */
@@ -26,15 +26,22 @@ const BUSY_MS = 1000
 const MAX_PER_CONNECTION = 4
 const busy = new Map<string, number>()
 
+type Attempted = {
+  repository: Repository
+  attempts: Attempts | undefined
+  signal: AbortSignal
+  isReported: boolean
+}
 type Repository = { id: string; oauth_token_id: string | null; github_app_installation_id: string | null }
 
 /**
  * Runs `work`, one at a time for each repository in this process, and a few for each connection. Failures that may pass are repeated for an
- * hour, with backoff, and so are unexpected errors, which are logged. Throws after an abort.
+ * hour, with backoff, and so are unexpected errors, which are logged. What git does not find is repeated for a minute if the host has
+ * reported it. Throws after an abort.
  */
 export async function attempt<Result>(
   ctx: Pick<Ctx, 'now' | 'log'>,
-  { repository, attempts, signal }: { repository: Repository; attempts: Attempts | undefined; signal: AbortSignal },
+  { repository, attempts, signal, isReported }: Attempted,
   work: () => Promise<Result>,
 ): Promise<Attempt<Result>> {
   const { count, since } = attempts ?? { count: 0, since: ctx.now().getTime() }
@@ -47,7 +54,7 @@ export async function attempt<Result>(
     return { kind: 'done', result: await work() }
   } catch (error) {
     signal.throwIfAborted()
-    const expected = expectedFailure(error)
+    const expected = expectedFailure(error, isReported)
     if (!expected) ctx.log.error({ err: error, repository: repository.id }, 'an attempt to read a repository failed')
     const { message: failure, patienceMs } = expected ?? UNEXPECTED
     const now = ctx.now().getTime()
@@ -68,8 +75,11 @@ function occupy(key: string, change: number) {
 }
 
 /** Why git or the host failed, and how long that is retried, in ms; undefined for another error. */
-function expectedFailure(error: unknown): { message: string; patienceMs: number } | undefined {
-  if (error instanceof GitError) return { message: error.message, patienceMs: PATIENCE[error.kind] ?? 0 }
+function expectedFailure(error: unknown, isReported: boolean): { message: string; patienceMs: number } | undefined {
+  if (error instanceof GitError) {
+    const appears = error.kind === 'not-found' && isReported
+    return { message: error.message, patienceMs: appears ? APPEARANCE_MS : (PATIENCE[error.kind] ?? 0) }
+  }
   if (error instanceof HostError) {
     const mayPass = error.kind === 'unavailable' || error.kind === 'rate-limited'
     return { message: error.message, patienceMs: mayPass ? HOUR_MS : 0 }
@@ -83,5 +93,4 @@ const UNEXPECTED = { message: 'an internal error occurred, which the log of the 
 const PATIENCE: Partial<Record<GitError['kind'], number>> = {
   unreachable: HOUR_MS,
   'timed-out': HOUR_MS,
-  'not-found': APPEARANCE_MS,
 }

@@ -5,8 +5,8 @@ import { SYSTEM } from '../../../auth/actor.ts'
 import { jobHandler } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { SHARED_PREFIX } from '../../runs/configuration-versions/urls.ts'
-import { endFetches } from '../../runs/runs/fetched.ts'
-import { type Attempts, attempt, attemptsSchema } from './attempts.ts'
+import { type FetchingVersion, delayFetches, endFetches } from '../../runs/runs/fetched.ts'
+import { type Attempt, type Attempts, attempt, attemptsSchema } from './attempts.ts'
 import { fetchArchive, runGit } from './run.ts'
 import * as store from './store.ts'
 
@@ -32,6 +32,7 @@ export const fetchCommitJobs = [
   ),
 ]
 
+type Retry = Extract<Attempt<unknown>, { kind: 'retry' }>
 type Options = { attempts: Attempts | undefined; signal: AbortSignal }
 
 /**
@@ -49,12 +50,13 @@ async function fetchCommit(ctx: Ctx, ingressId: string, { attempts, signal }: Op
   const blobKey = `${SHARED_PREFIX}${ingressId}/${ctx.newId('fetch')}`
   const archive = { kind: 'archive', submodules: first.submodules, maxBytes: MAX_FILES_BYTES } as const
   const operation = { ...archive, source: sourceOf(ingress) }
-  const outcome = await attempt(ctx, { repository, attempts, signal }, async () => ({
+  const outcome = await attempt(ctx, { repository, attempts, signal, isReported: true }, async () => ({
     ...(await fetchArchive(ctx, repository, { operation, blobKey, signal })),
     message: await missingMessage(ctx, { repository, ingress, signal }),
   }))
   if (outcome.kind === 'retry') {
     const data = { ingressId, attempts: outcome.attempts }
+    await noteRetry(ctx, { repository, versions: fetching }, outcome)
     return ctx.jobs.enqueue(ctx.db, fetchCommitJob, data, { startAfter: outcome.at })
   }
   if (outcome.kind === 'failed') {
@@ -84,6 +86,15 @@ export const REPOSITORY_LEFT = 'the repository of the configuration is no longer
 
 export function fetchFailure({ identifier }: Pick<store.RepositoryRow, 'identifier'>, failure: string) {
   return `the configuration cannot be fetched from ${identifier}: ${failure}`
+}
+
+type Delayed = { repository: store.RepositoryRow; versions: readonly FetchingVersion[] }
+
+/** Shows why a fetch is repeated, with the runs that wait for it. */
+export async function noteRetry(ctx: Ctx, { repository, versions }: Delayed, { at, failure }: Retry) {
+  if (failure === undefined) return
+  const next = `${at.toISOString().slice(11, 19)} UTC`
+  await delayFetches(ctx, versions, `${fetchFailure(repository, failure)}; the next attempt is at ${next}`)
 }
 
 /** A pull request is planned as merged into its base. */

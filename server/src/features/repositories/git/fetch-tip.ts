@@ -9,7 +9,7 @@ import { commitPage } from '../../../vcs-hosts/list.ts'
 import { configurationWanted } from '../../runs/configuration-versions/access.ts'
 import { endFetches } from '../../runs/runs/fetched.ts'
 import { type Attempts, attempt, attemptsSchema } from './attempts.ts'
-import { FETCHING, REPOSITORY_LEFT, fetchCommitLater, fetchFailure } from './fetch-commit.ts'
+import { FETCHING, REPOSITORY_LEFT, fetchCommitLater, fetchFailure, noteRetry } from './fetch-commit.ts'
 import { runGit } from './run.ts'
 import * as store from './store.ts'
 
@@ -37,11 +37,12 @@ async function fetchTip(ctx: Ctx, versionId: string, { attempts, signal }: Optio
   if (!version) return
   const repository = await store.findRepository(ctx.db, version.repository_id)
   if (!repository) return endFetches(ctx, [version], { message: REPOSITORY_LEFT })
-  const outcome = await attempt(ctx, { repository, attempts, signal }, async () =>
+  const outcome = await attempt(ctx, { repository, attempts, signal, isReported: false }, async () =>
     readTip(ctx, repository, { branch: version.vcs_branch, signal }),
   )
   if (outcome.kind === 'retry') {
     const data = { versionId, attempts: outcome.attempts }
+    await noteRetry(ctx, { repository, versions: [version] }, outcome)
     return ctx.jobs.enqueue(ctx.db, fetchTipJob, data, { startAfter: outcome.at })
   }
   if (outcome.kind === 'failed')

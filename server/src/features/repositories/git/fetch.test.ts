@@ -155,9 +155,11 @@ test('a host that is down delays the fetch; after an hour the run ends with the 
   const [ended] = await runsOf(id)
 
   expect(waiting.attributes.status).toBe('fetching')
+  expect(waiting.attributes['waiting-reason']).toMatch(/acme\/network: git cannot read .*503; the next attempt is at \d/)
   expect(ended.attributes.status).toBe('errored')
   expect(ended.attributes['error-message']).toContain('cannot be fetched from acme/network: git cannot read')
   expect(ended.attributes['error-message']).toContain('status 503')
+  expect(ended.attributes['waiting-reason']).toBeNull()
 })
 
 test('a fetch continues when the host is back', async () => {
@@ -180,14 +182,45 @@ test('a branch that does not exist is an error that names it', async () => {
   const { id } = await addWorkspace(FIRST_RUN, { branch: 'gone' })
 
   await app.runJobs()
-  app.clock.advance(6 * 60_000)
-  await app.runJobs()
 
   const [run] = await runsOf(id)
   expect(run.attributes).toMatchObject({
     status: 'errored',
     'error-message': 'the configuration cannot be fetched from acme/network: it has no branch gone',
   })
+})
+
+test('an empty repository is an error at once', async () => {
+  const { addWorkspace, runsOf } = await connectRepository(app, owner)
+  const { id } = await addWorkspace(FIRST_RUN, { branch: '' })
+
+  await app.runJobs()
+
+  const [run] = await runsOf(id)
+  expect(run.attributes).toMatchObject({
+    status: 'errored',
+    'error-message': 'the configuration cannot be fetched from acme/network: it has no commits',
+  })
+})
+
+test('a pushed commit that git does not have is an error after a minute', async () => {
+  const { repository, addWorkspace, deliver, push, request, runsOf } = await connectRepository(app, owner)
+  repository.commit({ 'main.tf': '' })
+  const { id } = await addWorkspace({ 'file-triggers-enabled': false })
+  await app.runJobs()
+  await request('PATCH', `workspaces/${id}`, { type: 'workspaces', attributes: FIRST_RUN })
+  const webhook = JSON.stringify(push({ 'main.tf': '# second' }))
+  const sha = 'e'.repeat(40)
+
+  await deliver('push', JSON.parse(webhook.replaceAll(repository.git('rev-parse', 'HEAD'), sha)))
+  await app.runJobs()
+  const [waiting] = await runsOf(id)
+  app.clock.advance(61_000)
+  await app.runJobs()
+  const [ended] = await runsOf(id)
+
+  expect(waiting.attributes).toMatchObject({ 'waiting-reason': expect.stringContaining(`has no commit ${sha}`) })
+  expect(ended).toMatchObject({ id: waiting.id, attributes: { status: 'errored' } })
 })
 
 test('no token is left in the copy of a repository', async () => {

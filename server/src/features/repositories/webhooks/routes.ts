@@ -68,7 +68,7 @@ function repositoryResource(
       'default-branch': row.default_branch,
       'created-at': row.created_at,
       'webhook-status': webhookStatus(row),
-      'webhook-error': row.webhook_error,
+      'webhook-error': row.read_error ?? row.webhook_error,
       'webhook-url': webhookUrl?.(row) ?? null,
       'workspace-count': row.workspace_count,
       'last-delivery-at': row.last_delivery_at,
@@ -86,6 +86,6 @@ function repositoryResource(
 function webhookStatus(row: UsedRepository) {
   if (row.oauth_token_id === null) return 'app'
   if (!hostOf(row.service_provider).capabilities.createsWebhooks) return 'by-hand'
-  if (row.webhook_error !== null) return 'failed'
+  if (row.read_error !== null || row.webhook_error !== null) return 'failed'
   return row.webhook_id === null ? 'pending' : 'created'
 }

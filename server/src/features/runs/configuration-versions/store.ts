@@ -160,6 +160,16 @@ export async function findRunOf(db: Db, id: string) {
 }
 
 /** Unfinished runs that wait for a version, in the order of their creation. */
+/** Stores why a fetch is repeated. */
+export async function setFetchProblem(db: Db, versionIds: readonly string[], problem: string) {
+  await db
+    .updateTable('configuration_versions')
+    .set({ fetch_problem: problem })
+    .where(sql<boolean>`id = any(${versionIds})`)
+    .where('status', '=', 'fetching')
+    .execute()
+}
+
 export async function listFetchingRuns(db: Db, versionId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('runs')

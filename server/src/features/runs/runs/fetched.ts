@@ -4,6 +4,7 @@ import { concurrencyLimit } from '../../../concurrency-limit.ts'
 import { transact } from '../../../db/db.ts'
 import * as versions from '../configuration-versions/store.ts'
 import { advanceRun } from './advance.ts'
+import { announceRuns } from './audit.ts'
 import { lockRunWorkspace } from './locked-run-store.ts'
 import { setMissingMessages } from './message-store.ts'
 import type { Change } from './transition.ts'
@@ -25,6 +26,16 @@ export async function endFetches(ctx: Ctx, fetching: readonly FetchingVersion[],
   await Promise.all(
     fetching.map(async (version) => limit(async () => transact(ctx, async (ctx) => endFetch(ctx, version, result)))),
   )
+}
+
+/** Shows why the fetch of versions is repeated, as the reason why their runs wait. */
+export async function delayFetches(ctx: Ctx, fetching: readonly FetchingVersion[], problem: string) {
+  await transact(ctx, async (ctx) => {
+    const ids = fetching.map(({ id }) => id)
+    await versions.setFetchProblem(ctx.db, ids, problem)
+    const runs = await Promise.all(ids.map(async (id) => versions.listFetchingRuns(ctx.db, id)))
+    await announceRuns(ctx, runs.flat())
+  })
 }
 
 async function endFetch(ctx: TransactionCtx, { id, workspace_id: workspaceId }: FetchingVersion, result: FetchResult) {

@@ -10,7 +10,8 @@ export type ConnectionKey = { tokenId: string } | { installationId: string }
 export const repositoryColumn = sql<WorkspaceRepository | null>`case when w.repository_id is not null then (
   select jsonb_build_object('identifier', r.identifier, 'display_identifier', r.display_identifier, 'page_url', r.page_url,
            'default_branch', r.default_branch, 'token_id', r.oauth_token_id, 'installation_id', r.github_app_installation_id,
-           'webhook_path', r.webhook_path, 'service_provider', coalesce(c.service_provider, i.service_provider))
+           'webhook_path', r.webhook_path, 'problem', coalesce(r.read_error, r.webhook_error),
+           'lacks_branch', coalesce(w.vcs_branch, '') = any(r.missing_branches), 'service_provider', coalesce(c.service_provider, i.service_provider))
     from repositories r
     left join oauth_tokens t on t.id = r.oauth_token_id
     left join oauth_clients c on c.id = t.oauth_client_id
@@ -26,6 +27,10 @@ export type WorkspaceRepository = {
   token_id: string | null
   installation_id: string | null
   webhook_path: string
+  /** Why git cannot read it, or the host refuses the webhook. */
+  problem: string | null
+  /** Whether it does not have the branch that the workspace follows. */
+  lacks_branch: boolean
   service_provider: ServiceProvider
 }
 

@@ -62,6 +62,7 @@ export function workspaceResource(
       'no-code-upgrade-available': false,
       'vcs-repo': vcsRepoOf(workspace),
       'vcs-repo-identifier': workspace.repository?.identifier ?? null,
+      'vcs-repo-problem': repositoryProblem(workspace),
       locked: workspace.locked_by_type !== null,
       'locked-at': workspace.locked_at,
       'locked-reason': workspace.locked_reason,
@@ -126,6 +127,13 @@ function vcsRepoOf(workspace: Workspace) {
     'tags-regex': tagsRegex,
     'webhook-url': can.has('workspace:update') ? webhookUrl : null,
   }
+}
+
+function repositoryProblem({ repository, vcs_branch: branch, vcs_tags_regex: tagsRegex }: Workspace) {
+  if (!repository) return null
+  if (repository.problem !== null || !repository.lacks_branch || tagsRegex !== null) return repository.problem
+  const { display_identifier: name } = repository
+  return branch === null ? `${name} has no commits` : `${name} has no branch ${branch}`
 }
 
 function toOne<const Type extends string>(id: string | null, type: Type) {

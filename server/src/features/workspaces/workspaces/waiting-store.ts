@@ -13,6 +13,7 @@ export function heardSince(now: Date) {
 }
 
 const TASK_STATUSES = statusesWhere(({ stage }) => stage !== undefined)
+const FETCHING_STATUSES = statusesWhere(({ awaits }) => awaits === 'configuration')
 const PLAN_STATUSES = statusesWhere(({ phase }) => phase === 'plan')
 
 const phase = sql`case when r.status in (${literals(PLAN_STATUSES)}) then 'plan' else 'apply' end`
@@ -48,6 +49,8 @@ export function waitingColumn(heard: string | RawBuilder<string>) {
         'previousRunId', (select q.id from runs q
                    where q.workspace_id = r.workspace_id and q.waits and q.queue_order < r.queue_order
                    order by q.queue_order desc limit 1)))
+    when r.status in (${literals(FETCHING_STATUSES)}) then (select jsonb_build_object('fetchProblem', cv.fetch_problem)
+      from configuration_versions cv where cv.id = r.configuration_version_id)
     when r.status in (${literals(QUEUED_STATUSES)}) then (select jsonb_build_object(
         'poolName', p.name,
         'poolIsBuiltIn', p.organization_id is null,

@@ -19,6 +19,8 @@ export type WaitingCause = Partial<{
   organizationLimit: number | null
   /** Number of jobs before it in the pool's queue, capped at `MAX_JOBS_COUNTED` + 1. */
   jobsBefore: number
+  /** Why the fetch of its configuration is repeated. */
+  fetchProblem: string | null
   agentName: string | null
   leaseExpiresAt: string | null
   leaseMs: number
@@ -44,6 +46,7 @@ export function waitingReason(
   if (tasks.length > 0) return tasksReason(tasks, now)
   if (!cause) return null
   if (cause.leaseExpiresAt) return silenceReason(cause, new Date(cause.leaseExpiresAt), now)
+  if (cause.fetchProblem) return cause.fetchProblem
   if (cause.queuePosition !== undefined) return queueReason(cause, cause.queuePosition)
   if (cause.agentsOnline !== undefined) return agentReason(cause)
   return null
