@@ -59,6 +59,7 @@ function Problem({ organization, shown, mayManage }: OverviewProps) {
         )}
       </Notice>
     )
+  if (message !== null) return <Notice tone="warn">{withFullStop(message)}</Notice>
   if (isLimited && blockedUntil !== null)
     return (
       <Notice tone="warn">
@@ -164,7 +165,7 @@ function TestResult({ result }: { result: ConnectionTest }) {
   if (outcome === 'accepted')
     return <Notice tone="good">{`The host accepts the token${user === null ? '' : ` of ${user}`}.`}</Notice>
   if (outcome === 'untested')
-    return <Notice>The host has no API to ask. Whether the credentials work shows with the first repository.</Notice>
+    return <Notice>No workspace uses a repository of this connection yet. The first one shows whether it works.</Notice>
   return (
     <Notice tone="bad">{message ?? (outcome === 'refused' ? 'The host refuses the token.' : 'No response.')}</Notice>
   )

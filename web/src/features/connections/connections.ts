@@ -150,8 +150,8 @@ export type UsableConnection = {
   /** Of the host, without the protocol. */
   address: string
   provider: ServiceProvider
-  /** Why the host refuses it. */
-  problem: string | undefined
+  /** Why the host refuses it, or since when the host cannot be reached. */
+  problem: string | null
 }
 
 /** Connections that workspaces of the project may use. */
@@ -168,7 +168,7 @@ export function useUsableConnections(organization: string, projectId: string | u
         name: `GitHub App in ${attributes.name ?? id}`,
         address: 'github.com',
         provider: 'github' as const,
-        problem: attributes['status-message'] ?? undefined,
+        problem: attributes['status-message'],
       })),
     ],
     error,
@@ -216,7 +216,7 @@ function useTokenConnections(organization: string, projectId: string | undefined
         const tokenId = tokens.data.at(-1)?.id
         if (!isOpen || tokenId === undefined) return []
         const { status, 'status-message': message, 'service-provider': provider } = connection.attributes
-        const problem = status === 'failed' ? (message ?? 'The host refuses the token of the connection.') : undefined
+        const problem = status === 'failed' ? (message ?? 'The host refuses the token of the connection.') : message
         const address = (connection.attributes['http-url'] ?? '').replace(/^\w+:\/\//, '')
         return [{ id: tokenId, clientId: connection.id, name: connectionName(connection), address, provider, problem }]
       }),

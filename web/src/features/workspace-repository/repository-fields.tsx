@@ -49,7 +49,7 @@ export function RepositoryChoice({ draft, connections, workspaceId, hasBranch = 
         ]}
         error={errorAt(draft.error, `${AT}/oauth-token-id`) ?? errorAt(draft.error, `${AT}/github-app-installation-id`)}
       />
-      {chosen?.problem !== undefined && <Notice tone="bad">{chosen.problem}</Notice>}
+      {chosen && chosen.problem !== null && <Notice tone="bad">{chosen.problem}</Notice>}
       {provider && !provider.hasApi && (
         <TextField
           label="Repository"

@@ -54,7 +54,7 @@ function Connected({ repository }: { repository: VcsRepo }) {
   const connections = useUsableConnections(organization, workspace.relationships.project.data?.id).data
   const connection = connections?.find(({ id }) => id === connectionIdOf(repository))
   const used = useUsedRepository(connection?.clientId, repository.identifier)
-  const problem = connection?.problem ?? used?.['webhook-error']
+  const problem = connection?.problem ?? workspace.attributes['vcs-repo-problem']
   const polledAt = used?.['polled-at'] ?? null
   const provider = PROVIDERS[repository['service-provider']]
   const name = repository['display-identifier']
@@ -108,7 +108,7 @@ function Connected({ repository }: { repository: VcsRepo }) {
           ['Last poll', polledAt === null ? undefined : <RelativeTime key="polled" at={polledAt} />],
         ]}
       />
-      {typeof problem === 'string' && (
+      {problem !== null && (
         <div className="mt-3">
           <Notice tone="bad">{problem}</Notice>
         </div>

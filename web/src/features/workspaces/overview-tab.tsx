@@ -92,13 +92,15 @@ type VcsRepo = NonNullable<WorkspaceResource['attributes']['vcs-repo']>
 
 /** What starts the first run of a workspace with a repository. */
 function FollowedRepository({ repository }: { repository: VcsRepo }) {
-  const { 'execution-mode': mode, 'queue-all-runs': queuesAllRuns } = useOpenWorkspace().workspace.attributes
+  const { workspace } = useOpenWorkspace()
+  const { 'execution-mode': mode, 'queue-all-runs': queuesAllRuns, 'vcs-repo-problem': problem } = workspace.attributes
   const event = repository.tags ? 'tag that matches' : 'push'
   return (
     <>
       <p>
         The workspace follows <RepositoryLink repository={repository} />, {branchText(repository)}.
       </p>
+      {problem !== null && <Notice tone="bad">{problem}</Notice>}
       <p>
         {mode === 'local'
           ? 'Its execution mode is local, so pushes start no runs: the CLI plans and applies on your machine.'
