@@ -266,11 +266,16 @@ function SshKey() {
 function Disconnection({ name }: { name: string }) {
   const { organization, workspace } = useOpenWorkspace()
   const update = useUpdateWorkspace(organization)
+  const hasConfiguration = workspace.relationships['current-configuration-version'].data !== null
   return (
     <Card
       title="Disconnect"
       tone="bad"
-      about="Pushes no longer start runs. The state, the runs and the current configuration stay."
+      about={`Pushes no longer start runs. ${
+        hasConfiguration
+          ? 'The state, the runs and the current configuration stay.'
+          : 'The state and the runs stay. No configuration of this repository has been fetched, so the next run needs an upload.'
+      }`}
     >
       <Confirm
         label="Disconnect repository"

@@ -209,11 +209,7 @@ function RerunAction({ document: { run, workspace, configuration } }: { document
 /** Why a configuration with the status cannot be planned again. */
 function rerunRefusal(status: RunConfiguration['attributes']['status']) {
   if (status === 'uploaded') return undefined
-  const cause = REASONS[status] ?? 'was deleted'
+  if (status === 'fetching') return 'its configuration has not been fetched yet'
+  const cause = status === 'errored' ? 'could not be fetched or read' : 'was deleted'
   return `its configuration ${cause}; create a new run in the workspace`
-}
-const REASONS: Partial<Record<RunConfiguration['attributes']['status'], string>> = {
-  pending: 'was not uploaded',
-  fetching: 'was not fetched',
-  errored: 'could not be fetched or read',
 }
