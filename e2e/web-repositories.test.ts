@@ -88,10 +88,18 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await region(page, 'Repository').getByRole('button', { name: 'Save' }).click()
     await page.getByRole('link', { name: 'acme/network' }).waitFor()
     await expect.poll(() => host.asked()).toContain('POST /api/v1/repos/acme/network/hooks')
+    await page.getByText('webhook created').waitFor()
+    const inUse = await layoutFaults()
+    await page.goto(`${server.url}/app/main/workspaces/network`)
+    await page.getByText('The workspace follows acme/network, branch stable.').waitFor()
+    const beforeFirstRun = await layoutFaults()
+    await button(page, 'Start first run').click()
+    await page.getByText('The configuration is fetched from acme/network, branch stable.').waitFor()
     const status = await host.deliver(push())
 
-    await page.getByRole('link', { name: 'Deliveries' }).first().click()
+    await openTab(page, server, 'network', '/deliveries')
     await page.getByText('the workspace follows the branch stable').waitFor()
+    await page.getByText(SHA.pushed.slice(0, 8)).first().waitFor()
     const explained = await layoutFaults()
     await page.getByRole('link', { name: 'push to main' }).click()
     await page.getByRole('button', { name: 'push to main' }).waitFor()
@@ -113,6 +121,8 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     const { data: deliveries } = await server.api('GET', '/organizations/main/vcs-deliveries')
     const run = await latestRunOf('network')
 
+    await openTab(page, server, 'network', '/deliveries')
+    await page.getByText('(replay)').waitFor()
     await page.goto(`${server.url}/app/main/workspaces/network/runs/${run.id}`)
     await page.getByRole('heading', { name: 'Add a subnet for the database' }).waitFor()
     await page.getByText(SHA.pushed.slice(0, 8)).first().waitFor()
@@ -120,7 +130,8 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     const shownRun = await layoutFaults()
 
     expect(status).toBe(202)
-    expect([empty, form, connected, settings, explained, opened, shownRun].flat()).toEqual([])
+    expect([empty, form, connected, settings, inUse, beforeFirstRun].flat()).toEqual([])
+    expect([explained, opened, shownRun].flat()).toEqual([])
     expect(deliveries.map(({ attributes }: { attributes: { source: string } }) => attributes.source)).toEqual([
       'replay',
       'webhook',
@@ -155,13 +166,15 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await page.getByLabel('Address').fill('https://git.example.com/srv')
     await page.getByLabel('Username').fill('deploy')
     await page.getByLabel('Token', { exact: true }).fill('a password')
-    await button(page, 'Connect Any git server').click()
+    await button(page, 'Connect a git server').click()
     await page.getByRole('heading', { name: 'Git server at git.example.com/srv', level: 1 }).waitFor()
     await openTab(page, server, 'network', '/settings/repository')
     await page.getByLabel('Connection').selectOption({ label: 'Git server at git.example.com/srv' })
     await page.getByRole('textbox', { name: 'Repository' }).fill('acme/network.git')
     await region(page, 'Repository').getByRole('button', { name: 'Save' }).click()
     const url = await region(page, 'the webhook URL').textContent()
+    const pullRequests = await page.getByLabel('Plan pull requests').count()
+    const links = await page.getByRole('link', { name: 'acme/network.git' }).count()
     await open('/connections', 'Connections')
     await page.getByRole('link', { name: 'Git server' }).click()
     await button(page, 'Actions for acme/network.git').click()
@@ -176,6 +189,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
       body,
     })
 
+    expect([pullRequests, links]).toEqual([0, 0])
     expect(secret).toMatch(/^[0-9a-f]{64}$/)
     expect(response.status).toBe(202)
     expect(found).toEqual([])

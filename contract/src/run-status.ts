@@ -173,7 +173,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
   errored: {
     group: 'errored',
     label: 'errored',
-    summary: 'The run failed. See the log for the engine output.',
+    summary: 'The run failed.',
     kpi: 'failure',
     next: [],
   },

@@ -25,6 +25,7 @@ export type Host = {
   gitCredential: (connection: Pick<HostConnection, 'token' | 'username'>) => { username: string; password: string }
 }
 
+/** `page` is empty for a host without pages. */
 export type RepositoryUrls = { page: string; clone: string; ssh: string | null }
 
 export type HostCapabilities = {

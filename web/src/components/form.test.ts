@@ -10,6 +10,8 @@ test.each([
   ['expired-at is 2020-01-31T12:00:00.000Z; it must be in the future', 'It must be in the future'],
   ['targets has 1001 items; it must have at most 1000', 'It must have at most 1000'],
   ['client-id is missing: the id of this server', 'This value is missing: the id of this server'],
+  ["oauth-token-username can't be blank: it is the user", "This value can't be blank: it is the user"],
+  ["Name can't be blank", "Name can't be blank"],
   ['"nonsense" is not a URL', '"nonsense" is not a URL'],
   ['the issuer is unreachable: refused', 'the issuer is unreachable: refused'],
 ])('a field shows the rule of %s', (detail, rule) => {

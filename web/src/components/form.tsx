@@ -140,7 +140,10 @@ const ATTRIBUTE_AND_VALUE =
 
 /** `url is "": URL can't be blank` without the attribute and the value, which the field shows. */
 export function ruleOf(detail: string) {
-  const rule = detail.replace(ATTRIBUTE_AND_VALUE, '').replace(/^[\w/-]+ is missing\b/, 'this value is missing')
+  const rule = detail
+    .replace(ATTRIBUTE_AND_VALUE, '')
+    .replace(/^[\w/-]+ is missing\b/, 'this value is missing')
+    .replace(/^[a-z][\w/-]*(?= can't be blank)/, 'this value')
   return rule === detail ? detail : capitalized(rule)
 }
 

@@ -22,9 +22,10 @@ export const gitServer: Host = {
   repositoryUrls({ httpUrl }, identifier) {
     const path = identifier.split('/').map(encodeURIComponent).join('/')
     const url = `${httpUrl}/${path}`
+    // Whether the server has pages, and where, is unknown.
     if (httpUrl.startsWith('ssh://')) return { page: '', clone: url, ssh: url }
     const { hostname, pathname } = new URL(url)
-    return { page: url.replace(/\.git$/, ''), clone: url, ssh: `ssh://git@${hostname}${pathname}` }
+    return { page: '', clone: url, ssh: `ssh://git@${hostname}${pathname}` }
   },
   gitCredential: ({ token, username }) => ({ username: username ?? 'git', password: token }),
 }

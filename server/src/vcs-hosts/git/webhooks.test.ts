@@ -137,7 +137,7 @@ test.each([
   [
     'https://git.example.com/srv',
     {
-      page: 'https://git.example.com/srv/acme/my%20network',
+      page: '',
       clone: 'https://git.example.com/srv/acme/my%20network.git',
       ssh: 'ssh://git@git.example.com/srv/acme/my%20network.git',
     },

@@ -61,7 +61,12 @@ function TokenFields({ provider, httpUrl, draft, isReplacement }: Required<Acces
   return (
     <>
       {username !== undefined && (
-        <TextField label={username} {...draft.text('username', 'oauth-token-username')} {...CODE_INPUT} />
+        <TextField
+          label={username}
+          placeholder={isReplacement ? 'Unchanged' : undefined}
+          {...draft.text('username', 'oauth-token-username')}
+          {...CODE_INPUT}
+        />
       )}
       <TextField
         label={isReplacement ? 'New token' : 'Token'}
@@ -164,22 +169,27 @@ export function ScopeField({ draft }: { draft: Draft<'scope'> }) {
 }
 
 export function ReportingFields({ provider, draft }: { provider: ServiceProvider; draft: Draft<'forks' | 'polling'> }) {
-  const hasPullRequests = PROVIDERS[provider].createsWebhooks
+  const { hasApi } = PROVIDERS[provider]
   return (
     <>
-      <CheckField
-        label="Poll for changes"
-        hint={
-          <>
-            For hosts that can’t reach this server: it asks for new commits instead of waiting for webhooks.{' '}
-            <DocsLink page="repositories" anchor="hosts-that-cannot-reach-the-server">
-              How it works
-            </DocsLink>
-          </>
-        }
-        {...draft.check('polling')}
-      />
-      {hasPullRequests && (
+      {hasApi ? (
+        <CheckField
+          label="Poll for changes"
+          hint={
+            <>
+              For hosts that can’t reach this server: it also polls repositories that have a webhook. Those without one
+              are polled in any case. <PollingLink />
+            </>
+          }
+          {...draft.check('polling')}
+        />
+      ) : (
+        <p className="text-dim">
+          The server polls each repository every minute, and less often while a hook on the git server reports pushes.{' '}
+          <PollingLink />
+        </p>
+      )}
+      {hasApi && (
         <CheckField
           label="Plan pull requests from forks"
           hint="Their plans get no sensitive variables. Anyone who may open a pull request can then run code on the agents."
@@ -187,5 +197,13 @@ export function ReportingFields({ provider, draft }: { provider: ServiceProvider
         />
       )}
     </>
+  )
+}
+
+function PollingLink() {
+  return (
+    <DocsLink page="repositories" anchor="hosts-that-cannot-reach-the-server">
+      How it works
+    </DocsLink>
   )
 }

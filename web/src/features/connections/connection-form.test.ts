@@ -2,6 +2,7 @@ import { SERVICE_PROVIDERS, type ServiceProvider, createOAuthClientBody } from '
 import { expect, test } from 'vitest'
 import { documentOfPage } from '../documentation/documents.ts'
 import { NEW_CONNECTION, newConnectionBody } from './connection-form.ts'
+import { connectionOptions } from './connections.ts'
 import { PROVIDERS, connectionName, hostPage } from './providers.ts'
 
 const VALUES = {
@@ -64,4 +65,17 @@ test('a connection without a name is called by its host', () => {
   expect(named('Work', 'github', 'https://github.com')).toBe('Work')
   expect(named(null, 'github', 'https://github.com')).toBe('GitHub')
   expect(named(null, 'gitea', 'https://git.example.com')).toBe('Gitea and Forgejo at git.example.com')
+})
+
+test('connections with the same name are told apart by their address, and else by their id', () => {
+  const connection = (id: string, name: string, address: string) => ({ id, name, address })
+
+  const texts = connectionOptions([
+    connection('ot-1', 'Work', 'git.example.com'),
+    connection('ot-2', 'Work', 'github.com'),
+    connection('ot-3', 'Work', 'github.com'),
+    connection('ot-4', 'Home', 'github.com'),
+  ]).map(([, text]) => text)
+
+  expect(texts).toEqual(['Work (git.example.com)', 'Work (github.com, ot-2)', 'Work (github.com, ot-3)', 'Home'])
 })

@@ -44,7 +44,7 @@ function Problem({ organization, shown, mayManage }: OverviewProps) {
   if (status === 'failed')
     return (
       <Notice tone="bad">
-        {message ?? `${text} refuses the token.`} Until then no push starts a run.{' '}
+        {withFullStop(message ?? `${text} refuses the token`)} Until the token is replaced, no push starts a run.{' '}
         {mayManage && path === null && (
           <TargetLink
             leadsTo={{
@@ -59,6 +59,7 @@ function Problem({ organization, shown, mayManage }: OverviewProps) {
         )}
       </Notice>
     )
+  if (message !== null) return <Notice tone="warn">{withFullStop(message)}</Notice>
   if (isLimited && blockedUntil !== null)
     return (
       <Notice tone="warn">
@@ -66,6 +67,11 @@ function Problem({ organization, shown, mayManage }: OverviewProps) {
       </Notice>
     )
   return null
+}
+
+/** Messages of the server are sentences without a full stop, or with one. */
+function withFullStop(text: string) {
+  return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
 function Access({ organization, shown, mayManage }: OverviewProps) {
@@ -132,7 +138,7 @@ function Access({ organization, shown, mayManage }: OverviewProps) {
                   : `Projects: ${projects.map(({ name }) => name).join(', ')}`,
             ],
             ['Used by', counted(count, 'workspace')],
-            ['Changes', attributes['polling-enabled'] ? 'Polled by this server' : 'Reported by webhooks'],
+            ['Changes', reportedBy(shown)],
             ['Created', exactTime(attributes['created-at'])],
           ]}
         />
@@ -147,12 +153,19 @@ function Access({ organization, shown, mayManage }: OverviewProps) {
   )
 }
 
+/** How the server learns of changes. It polls repositories without a webhook of its own, whatever the settings. */
+function reportedBy({ connection: { attributes } }: ShownConnection) {
+  if (!PROVIDERS[attributes['service-provider']].hasApi)
+    return 'Polled every minute, and reported by the hook of the repository if there is one'
+  return attributes['polling-enabled'] ? 'Reported by webhooks, and polled' : 'Reported by webhooks; polled without one'
+}
+
 function TestResult({ result }: { result: ConnectionTest }) {
   const { result: outcome, message, 'service-provider-user': user } = result
   if (outcome === 'accepted')
     return <Notice tone="good">{`The host accepts the token${user === null ? '' : ` of ${user}`}.`}</Notice>
   if (outcome === 'untested')
-    return <Notice>The host has no API to ask. Whether the credentials work shows with the first repository.</Notice>
+    return <Notice>No workspace uses a repository of this connection yet. The first one shows whether it works.</Notice>
   return (
     <Notice tone="bad">{message ?? (outcome === 'refused' ? 'The host refuses the token.' : 'No response.')}</Notice>
   )

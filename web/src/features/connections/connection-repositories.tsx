@@ -24,7 +24,7 @@ import { PROVIDERS } from './providers.ts'
 
 type WebhookStatus = VcsRepository['attributes']['webhook-status']
 
-const WEBHOOKS: Readonly<Record<WebhookStatus, StatusStyle & { text: string }>> = {
+export const WEBHOOKS: Readonly<Record<WebhookStatus, StatusStyle & { text: string }>> = {
   created: { text: 'webhook created', tone: 'good', icon: CircleCheck },
   pending: { text: 'webhook pending', tone: 'quiet', icon: CircleDashed },
   failed: { text: 'webhook failed', tone: 'bad', icon: CircleX },
@@ -67,7 +67,7 @@ function RepositoryRow({ connection, repository, mayManage }: RowProps) {
   const register = useRegisterWebhook(connection.id)
   const status = attributes['webhook-status']
   const name = attributes['display-identifier']
-  const isOurs = PROVIDERS[connection.attributes['service-provider']].createsWebhooks
+  const isOurs = PROVIDERS[connection.attributes['service-provider']].hasApi
   const url = attributes['webhook-url']
   const needsHand = status === 'by-hand' || status === 'failed'
   return (
@@ -148,7 +148,7 @@ function HookExample() {
       <div className="mt-2 space-y-2">
         <p className="text-dim">
           A hook sends each push to the webhook URL, signed with its secret: create one with <i>New webhook secret</i>.
-          Without a hook, turn on <i>Poll for changes</i> in the settings.{' '}
+          Runs then start at once. A repository without one is polled every minute.{' '}
           <DocsLink page="git">Any git server</DocsLink>
         </p>
         <CodeBlock label="the post-receive hook" code={POST_RECEIVE} />

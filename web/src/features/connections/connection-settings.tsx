@@ -127,6 +127,7 @@ function Access({ organization, shown: { connection } }: SectionProps) {
       about="Workspaces keep their repositories. What is entered here can’t be shown again."
       names={ACCESS_NAMES}
       draft={draft}
+      problem={way === 'token' && draft.values.token.trim() === '' ? 'enter the new token' : undefined}
       onSave={async () =>
         update.mutateAsync({ attributes: accessAttributes(provider, { ...NEW_CONNECTION, ...draft.values }) })
       }
@@ -180,7 +181,7 @@ function Deletion({ organization, shown: { connection } }: SectionProps) {
   const { attributes } = connection
   const count = attributes['affected-workspaces-count'] ?? 0
   const names = attributes['affected-workspaces'] ?? []
-  const { createsWebhooks } = PROVIDERS[attributes['service-provider']]
+  const { hasApi } = PROVIDERS[attributes['service-provider']]
   const users = counted(count, 'workspace')
   return (
     <Card
@@ -200,7 +201,7 @@ function Deletion({ organization, shown: { connection } }: SectionProps) {
           (count === 0
             ? ''
             : `${users} ${count === 1 ? 'loses its repository' : 'lose their repositories'}: pushes no longer start runs there. `) +
-          (createsWebhooks ? 'Its webhooks are removed from the host.' : 'Its credentials are deleted.')
+          (hasApi ? 'Its webhooks are removed from the host.' : 'Its credentials are deleted.')
         }
         typedName={count === 0 ? undefined : name}
         action="Delete connection"

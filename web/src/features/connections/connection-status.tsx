@@ -1,4 +1,4 @@
-import { CircleCheck, CircleDashed, CircleX, Hourglass } from 'lucide-react'
+import { CircleCheck, CircleDashed, CircleX, Hourglass, Unplug } from 'lucide-react'
 import { Badge, type StatusStyle, StatusText } from '../../components/status.tsx'
 import { useNow } from '../../components/time.tsx'
 import type { Connection } from './connections.ts'
@@ -10,6 +10,7 @@ const STATUSES: Readonly<Record<Connection['attributes']['status'], Status>> = {
   failed: { text: 'Refused', tone: 'bad', icon: CircleX },
   pending: { text: 'Not connected', tone: 'warn', icon: CircleDashed },
 }
+const UNREACHABLE: Status = { text: 'Unreachable', tone: 'warn', icon: Unplug }
 const LIMITED: Status = { text: 'Limited by the host', tone: 'warn', icon: Hourglass }
 
 /** Whether the host still limits the requests of the connection. */
@@ -21,7 +22,8 @@ export function useIsLimited({ attributes }: Connection) {
 
 export function ConnectionStatus({ connection, isBadge = false }: { connection: Connection; isBadge?: boolean }) {
   const isLimited = useIsLimited(connection)
-  const { status } = connection.attributes
-  const style = isLimited && status === 'connected' ? LIMITED : STATUSES[status]
+  const { status, 'status-message': message } = connection.attributes
+  const connected = message !== null ? UNREACHABLE : isLimited ? LIMITED : STATUSES.connected
+  const style = status === 'connected' ? connected : STATUSES[status]
   return isBadge ? <Badge {...style} /> : <StatusText {...style} />
 }

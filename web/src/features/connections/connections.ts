@@ -147,9 +147,11 @@ export type UsableConnection = {
   /** The id of the token's connection; undefined for an installation. */
   clientId: string | undefined
   name: string
+  /** Of the host, without the protocol. */
+  address: string
   provider: ServiceProvider
-  /** Why the host refuses it. */
-  problem: string | undefined
+  /** Why the host refuses it, or since when the host cannot be reached. */
+  problem: string | null
 }
 
 /** Connections that workspaces of the project may use. */
@@ -164,13 +166,24 @@ export function useUsableConnections(organization: string, projectId: string | u
         id,
         clientId: undefined,
         name: `GitHub App in ${attributes.name ?? id}`,
+        address: 'github.com',
         provider: 'github' as const,
-        problem: attributes['status-message'] ?? undefined,
+        problem: attributes['status-message'],
       })),
     ],
     error,
     refetch: clients.refetch,
   }
+}
+
+/** Options of a select. Connections with the same name have the address of the host, and their id if that is the same, too. */
+export function connectionOptions(connections: readonly Pick<UsableConnection, 'id' | 'name' | 'address'>[]) {
+  return connections.map(({ id, name, address }) => {
+    const namesakes = connections.filter((other) => other.name === name)
+    if (namesakes.length === 1) return [id, name] as const
+    const isOnly = namesakes.filter((other) => other.address === address).length === 1
+    return [id, `${name} (${isOnly ? address : `${address}, ${id}`})`] as const
+  })
 }
 
 export type Installation = Wire<typeof githubAppInstallationSchema>
@@ -203,24 +216,25 @@ function useTokenConnections(organization: string, projectId: string | undefined
         const tokenId = tokens.data.at(-1)?.id
         if (!isOpen || tokenId === undefined) return []
         const { status, 'status-message': message, 'service-provider': provider } = connection.attributes
-        const problem = status === 'failed' ? (message ?? 'The host refuses the token of the connection.') : undefined
-        return [{ id: tokenId, clientId: connection.id, name: connectionName(connection), provider, problem }]
+        const problem = status === 'failed' ? (message ?? 'The host refuses the token of the connection.') : message
+        const address = (connection.attributes['http-url'] ?? '').replace(/^\w+:\/\//, '')
+        return [{ id: tokenId, clientId: connection.id, name: connectionName(connection), address, provider, problem }]
       }),
   })
 }
 
-/** The default branch of a repository in use, once the host has been asked. */
-export function useDefaultBranch(clientId: string | undefined, identifier: string) {
+/** A repository that a workspace uses, with its webhook and what the host said about it; undefined before the response. */
+export function useUsedRepository(clientId: string | undefined, identifier: string) {
   return useQuery({
-    queryKey: [CONNECTIONS, clientId, 'repositories', 'default branches'],
+    queryKey: [CONNECTIONS, clientId, 'repositories', 'used'],
+    meta: { dependsOn: ['workspaces', 'vcs-deliveries'] },
     enabled: clientId !== undefined && identifier !== '',
     queryFn: async ({ signal }) =>
       getData<PageOnWire<typeof vcsRepositorySchema>>(
         `/oauth-clients/${clientId}/vcs-repositories?page[size]=100`,
         signal,
       ),
-    select: (repositories) =>
-      repositories.find(({ attributes }) => attributes.identifier === identifier)?.attributes['default-branch'],
+    select: (repositories) => repositories.find(({ attributes }) => attributes.identifier === identifier)?.attributes,
   }).data
 }
 

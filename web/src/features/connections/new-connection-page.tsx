@@ -75,7 +75,7 @@ export function NewConnectionPage() {
                     onChange={() => void navigate({ search: { host: each }, replace: true, resetScroll: false })}
                     className="size-4 shrink-0 accent-accent"
                   />
-                  {PROVIDERS[each].text}
+                  {each === 'git' ? 'Any git server' : PROVIDERS[each].text}
                 </label>
               ))}
             </div>
@@ -179,7 +179,7 @@ function ConnectionForm({ organization, provider }: { organization: string; prov
       </Card>
       <FormErrors error={draft.error} names={NAMES} />
       <Button
-        label={values.way === 'oauth' ? 'Continue' : `Connect ${text}`}
+        label={values.way === 'oauth' ? 'Continue' : `Connect ${provider === 'git' ? 'a git server' : text}`}
         type="submit"
         kind="primary"
         size="large"

@@ -23,8 +23,8 @@ type Provider = {
   identifier: string
   /** The page of the documentation. */
   guide: string
-  /** Created by this server through the API. */
-  createsWebhooks: boolean
+  /** Whether it has an API: for lists of repositories, webhooks created by this server, and pull requests. */
+  hasApi: boolean
 }
 
 const GITHUB: Provider = {
@@ -40,7 +40,7 @@ const GITHUB: Provider = {
   oauth: { path: '/settings/applications/new' },
   identifier: 'acme/network',
   guide: 'github',
-  createsWebhooks: true,
+  hasApi: true,
 }
 const GITLAB: Provider = {
   text: 'GitLab',
@@ -55,7 +55,7 @@ const GITLAB: Provider = {
   oauth: { path: '/-/user_settings/applications', scopes: 'api' },
   identifier: 'acme/platform/network',
   guide: 'gitlab',
-  createsWebhooks: true,
+  hasApi: true,
 }
 const GITLAB_SELF_MANAGED: Provider = { ...GITLAB, text: 'GitLab self-managed', address: 'https://gitlab.example.com' }
 const BITBUCKET_DATA_CENTER: Provider = {
@@ -71,7 +71,7 @@ const BITBUCKET_DATA_CENTER: Provider = {
   username: 'Username',
   identifier: 'ACME/network',
   guide: 'bitbucket-data-center',
-  createsWebhooks: true,
+  hasApi: true,
 }
 const AZURE_DEVOPS: Provider = {
   text: 'Azure DevOps Services',
@@ -85,7 +85,7 @@ const AZURE_DEVOPS: Provider = {
   },
   identifier: 'acme/platform/_git/network',
   guide: 'azure-devops',
-  createsWebhooks: true,
+  hasApi: true,
 }
 
 /** The needs of each kind of host. Hosts of the same kind have different names in the API. */
@@ -119,7 +119,7 @@ export const PROVIDERS: Readonly<Record<ServiceProvider, Provider>> = {
     oauth: { path: '/account/settings', scopes: 'Account, Repositories, Pull requests and Webhooks' },
     identifier: 'acme/network',
     guide: 'bitbucket-cloud',
-    createsWebhooks: true,
+    hasApi: true,
   },
   bitbucket_server: BITBUCKET_DATA_CENTER,
   bitbucket_server_legacy: BITBUCKET_DATA_CENTER,
@@ -144,17 +144,17 @@ export const PROVIDERS: Readonly<Record<ServiceProvider, Provider>> = {
     oauth: { path: '/user/settings/applications' },
     identifier: 'acme/network',
     guide: 'gitea',
-    createsWebhooks: true,
+    hasApi: true,
   },
   git: {
-    text: 'Any git server',
+    text: 'Git server',
     ways: ['token', 'ssh-key'],
     address: 'https://git.example.com',
     token: { name: 'the password or a token of the user', permits: [], path: null },
     username: 'Username',
     identifier: 'acme/network.git',
     guide: 'git',
-    createsWebhooks: false,
+    hasApi: false,
   },
 }
 

@@ -132,7 +132,7 @@ type RunRowProps = {
 }
 
 function RunRow({ run, part, tone, badge, marks, when, children }: RunRowProps) {
-  const { id, attributes, author, commit, plan, workspace = '' } = run
+  const { id, attributes, author, commit, configuration, plan, workspace = '' } = run
   return (
     <div className={`space-y-0.5 px-4 py-2.5 ${tone === 'bad' ? 'border-l-2 border-bad pl-[calc(1rem-2px)]' : ''}`}>
       <div className="flex items-start gap-2">
@@ -154,7 +154,7 @@ function RunRow({ run, part, tone, badge, marks, when, children }: RunRowProps) 
         {marks}
         <RunBadges run={attributes} />
         {plan && <PlanCounts plan={plan} />}
-        <RunAuthorName run={attributes} author={author} commit={commit} />
+        <RunAuthorName run={attributes} {...{ author, commit, configuration }} />
         {when}
       </div>
     </div>

@@ -1,4 +1,4 @@
-import type { ingressAttributesSchema } from '@groundstate/contract/configuration-versions'
+import type { configurationVersionSchema, ingressAttributesSchema } from '@groundstate/contract/configuration-versions'
 import type { Wire } from '@groundstate/contract/responses'
 import { GitCommitHorizontal, GitPullRequest, Tag } from 'lucide-react'
 import type { ReactNode } from 'react'
@@ -7,6 +7,13 @@ import { ExternalLink } from '../../components/links.tsx'
 /** The commit of a run's configuration. */
 export type RunCommit = Wire<typeof ingressAttributesSchema>
 type CommitAttributes = RunCommit['attributes']
+
+export type RunConfiguration = Wire<typeof configurationVersionSchema>
+
+/** Whether a configuration comes from a repository. Its commit is unknown until the host has said the tip of the branch. */
+export function isFetched({ attributes: { source } }: RunConfiguration) {
+  return !['tfe-api', 'terraform', 'terraform+cloud'].includes(source)
+}
 
 export function shortSha(sha: string) {
   return sha.slice(0, 8)

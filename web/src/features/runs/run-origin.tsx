@@ -2,7 +2,7 @@ import type { Wire } from '@groundstate/contract/responses'
 import type { userSchema } from '@groundstate/contract/users'
 import { Bot, GitCommitHorizontal, Zap } from 'lucide-react'
 import { ownPath } from '../../api/client.ts'
-import { type RunCommit, commitOrigin } from './run-commit.tsx'
+import { type RunCommit, type RunConfiguration, commitOrigin, isFetched } from './run-commit.tsx'
 import type { Run } from './run.ts'
 
 type Source = Run['attributes']['source']
@@ -21,9 +21,18 @@ const TEXTS = Object.fromEntries(
   Object.values(ORIGINS).flatMap(({ text, sources }) => sources.map((source) => [source, text])),
 ) as Record<Source, string>
 
-/** "CLI", "run trigger of network-prod", "push to main". `commit` is that of a run that a repository started. */
-export function originText(run: Pick<Run['attributes'], 'source' | 'triggering-source-name'>, commit?: RunCommit) {
-  if (commit && isOfRepository(run)) return commitOrigin(commit)
+/** The configuration of a run, and its commit once it is known, if they come from a repository. */
+export type RepositoryOrigin = { commit?: RunCommit | undefined; configuration?: RunConfiguration | undefined }
+
+/** "CLI", "run trigger of network-prod", "push to main". */
+export function originText(
+  run: Pick<Run['attributes'], 'source' | 'triggering-source-name'>,
+  { commit, configuration }: RepositoryOrigin = {},
+) {
+  if (isOfRepository(run)) {
+    if (commit) return commitOrigin(commit)
+    if (configuration && isFetched(configuration)) return 'repository'
+  }
   const name = run['triggering-source-name']
   return name === null ? TEXTS[run.source] : `${TEXTS[run.source]} of ${name}`
 }
@@ -33,11 +42,12 @@ export function isOfRepository({ source }: { source: Source }) {
   return source === 'tfe-configuration-version'
 }
 
-type RunAuthorProps = { run: { source: Source }; author: RunAuthor | undefined; commit?: RunCommit | undefined }
+type RunAuthorProps = RepositoryOrigin & { run: { source: Source }; author: RunAuthor | undefined }
 
 /** The user who created a run, with their avatar; else the run trigger, the user of the host or the token that did. */
-export function RunAuthorName({ run, author, commit }: RunAuthorProps) {
-  const sender = commit && isOfRepository(run) ? commit.attributes['sender-username'] || 'git' : undefined
+export function RunAuthorName({ run, author, commit, configuration }: RunAuthorProps) {
+  const isFromHost = isOfRepository(run) && (commit !== undefined || (configuration && isFetched(configuration)))
+  const sender = isFromHost ? commit?.attributes['sender-username'] || 'git' : undefined
   const [Icon, text] =
     run.source === 'tfe-run-trigger'
       ? [Zap, 'run trigger']

@@ -10,7 +10,7 @@ import { RelativeTime } from '../../components/time.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { DecisionLine } from './decision-list.tsx'
-import { ReplayButton } from './delivery-item.tsx'
+import { DeliveryCommit, ReplayButton, SOURCES } from './delivery-item.tsx'
 import { type ShownDecision, useWorkspaceDecisions } from './vcs-deliveries.ts'
 
 const route = getRouteApi('/frame/app/$organization/workspaces/$workspace/deliveries')
@@ -76,11 +76,12 @@ type DecisionItemProps = { organization: string; workspace: string; decision: Sh
 function DecisionItem({ organization, workspace, decision, mayManage }: DecisionItemProps) {
   const { delivery } = decision
   const connection = delivery?.relationships['oauth-client'].data?.id
+  const source = delivery && SOURCES[delivery.attributes.source]
   return (
     <li className="space-y-1.5 px-3 py-2.5">
       {delivery && (
         <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-          <span className="min-w-0 flex-1 basis-48 font-medium break-words">
+          <span className="min-w-0 font-medium break-words">
             {connection === undefined ? (
               delivery.attributes.title
             ) : (
@@ -96,9 +97,11 @@ function DecisionItem({ organization, workspace, decision, mayManage }: Decision
               </TargetLink>
             )}
           </span>
-          {delivery.attributes['sender-username'] !== null && (
-            <span className="text-dim">by {delivery.attributes['sender-username']}</span>
-          )}
+          <DeliveryCommit delivery={delivery} />
+          <span className="min-w-0 flex-1 basis-40 text-dim">
+            {delivery.attributes['sender-username'] !== null && `by ${delivery.attributes['sender-username']} `}
+            {source !== undefined && `(${source})`}
+          </span>
           <RelativeTime at={delivery.attributes['received-at']} className="text-dim" />
         </div>
       )}

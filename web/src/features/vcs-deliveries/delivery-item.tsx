@@ -8,6 +8,7 @@ import { toast } from '../../components/overlay-hosts.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { Badge, type StatusStyle } from '../../components/status.tsx'
 import { RelativeTime } from '../../components/time.tsx'
+import { shortSha } from '../runs/run-commit.tsx'
 import { DecisionList } from './decision-list.tsx'
 import { type Delivery, useDecisions, useReplay } from './vcs-deliveries.ts'
 
@@ -21,7 +22,7 @@ export const DELIVERY_STYLE: Readonly<Record<DeliveryStatus, StatusStyle & { tex
 }
 
 /** Sources other than a webhook, which is the usual one. */
-const SOURCES: Partial<Record<Delivery['attributes']['source'], string>> = {
+export const SOURCES: Partial<Record<Delivery['attributes']['source'], string>> = {
   polling: 'found by polling',
   replay: 'replay',
 }
@@ -63,6 +64,7 @@ export function DeliveryItem({ organization, delivery, isOpen, mayManage, onTogg
           <Chevron size={15} className="shrink-0 text-dim" />
           <span className="min-w-0 font-medium break-words">{attributes.title}</span>
         </button>
+        <DeliveryCommit delivery={delivery} />
         <Badge {...DELIVERY_STYLE[attributes.status]} />
         <span className="min-w-0 flex-1 basis-40 text-dim">
           <span className="break-words">{attributes['repository-identifier']}</span>
@@ -87,22 +89,9 @@ function OpenDelivery({
   const { attributes } = delivery
   const [page, setPage] = useState<number>()
   const { data, fallback } = loaded(useDecisions(organization, delivery.id, page), { rows: 2 })
-  const sha = attributes['commit-sha']
   return (
     <div className="space-y-3">
       {attributes.message !== null && <p className="break-words">{attributes.message}</p>}
-      {sha !== null && (
-        <p className="text-dim">
-          Commit{' '}
-          {attributes['commit-url'] === null ? (
-            <code>{shortSha(sha)}</code>
-          ) : (
-            <ExternalLink href={attributes['commit-url']}>
-              <code>{shortSha(sha)}</code>
-            </ExternalLink>
-          )}
-        </p>
-      )}
       {!data && fallback}
       {data && data.rows.length > 0 && <DecisionList decisions={data.rows} />}
       {data?.rows.length === 0 && attributes.status === 'decided' && (
@@ -114,9 +103,12 @@ function OpenDelivery({
   )
 }
 
-/** A commit is named by its first digits, as git does. */
-export function shortSha(sha: string) {
-  return sha.slice(0, 8)
+/** The commit that was reported, by its first digits, with a link to its page on the host. */
+export function DeliveryCommit({ delivery: { attributes } }: { delivery: Delivery }) {
+  const { 'commit-sha': sha, 'commit-url': url } = attributes
+  if (sha === null) return null
+  const code = <code title={sha}>{shortSha(sha)}</code>
+  return url === null ? code : <ExternalLink href={url}>{code}</ExternalLink>
 }
 
 type ReplayProps = { organization: string; delivery: Delivery; mayManage: boolean }

@@ -7,7 +7,7 @@ import { FieldAlert } from '../../components/inline-form.tsx'
 import { ListLink } from '../../components/links.tsx'
 import { Picker } from '../../components/picker.tsx'
 import { errorAt, type useDraft } from '../../components/settings-form.tsx'
-import { type UsableConnection, useDefaultBranch } from '../connections/connections.ts'
+import { type UsableConnection, connectionOptions, useUsedRepository } from '../connections/connections.ts'
 import { PROVIDERS } from '../connections/providers.ts'
 import { findHostRepositories, useDirectories } from './host-repositories.ts'
 import { type RepositoryValues, TRIGGERS, type Trigger } from './repository-form.ts'
@@ -33,7 +33,7 @@ export function RepositoryChoice({ draft, connections, workspaceId, hasBranch = 
   const { tokenId, identifier } = draft.values
   const chosen = connections.find(({ id }) => id === tokenId)
   const provider = chosen && PROVIDERS[chosen.provider]
-  const defaultBranch = useDefaultBranch(chosen?.clientId, identifier)
+  const defaultBranch = useUsedRepository(chosen?.clientId, identifier)?.['default-branch']
   const isUnknown = tokenId !== '' && chosen === undefined
   const error = errorAt(draft.error, `${AT}/identifier`)
   return (
@@ -45,12 +45,12 @@ export function RepositoryChoice({ draft, connections, workspaceId, hasBranch = 
         options={[
           ...(tokenId === '' ? [['', 'Select a connection'] as const] : []),
           ...(isUnknown ? [[tokenId, 'A connection that you can’t select'] as const] : []),
-          ...connections.map(({ id, name }) => [id, name] as const),
+          ...connectionOptions(connections),
         ]}
         error={errorAt(draft.error, `${AT}/oauth-token-id`) ?? errorAt(draft.error, `${AT}/github-app-installation-id`)}
       />
-      {chosen?.problem !== undefined && <Notice tone="bad">{chosen.problem}</Notice>}
-      {provider && !provider.createsWebhooks && (
+      {chosen && chosen.problem !== null && <Notice tone="bad">{chosen.problem}</Notice>}
+      {provider && !provider.hasApi && (
         <TextField
           label="Repository"
           hint="Its path below the address of the connection."
@@ -60,7 +60,7 @@ export function RepositoryChoice({ draft, connections, workspaceId, hasBranch = 
           {...CODE_INPUT}
         />
       )}
-      {provider?.createsWebhooks === true && (
+      {provider?.hasApi === true && (
         <div>
           <p className="font-medium">Repository</p>
           <div className="mt-1 flex flex-wrap items-center gap-2">
@@ -87,7 +87,7 @@ export function RepositoryChoice({ draft, connections, workspaceId, hasBranch = 
         <TextField
           label="Branch"
           placeholder={defaultBranch ?? 'The default branch'}
-          hint="The default branch if empty. Pull requests for it get plans."
+          hint={`The default branch if empty.${provider?.hasApi === false ? '' : ' Pull requests for it get plans.'}`}
           {...draft.text('branch')}
           error={errorAt(draft.error, `${AT}/branch`)}
           {...CODE_INPUT}
@@ -213,19 +213,23 @@ export function TriggerFields({ draft }: { draft: RepositoryDraft<TriggerNames> 
 
 type RunNames = 'submodules' | 'plansPullRequests' | 'queuesAllRuns' | 'appliesReviewed'
 
-export function RunFields({ draft }: { draft: RepositoryDraft<RunNames> }) {
+export function RunFields({ draft, hasPullRequests }: { draft: RepositoryDraft<RunNames>; hasPullRequests: boolean }) {
   return (
     <>
-      <CheckField
-        label="Plan pull requests"
-        hint="Each gets a plan of the result of its merge, as a status and a comment on the host."
-        {...draft.check('plansPullRequests')}
-      />
-      <CheckField
-        label="Apply automatically what was reviewed"
-        hint="After the merge, a plan with the changes that the pull request showed is applied without approval. One with different changes waits, even with auto-apply."
-        {...draft.check('appliesReviewed')}
-      />
+      {hasPullRequests && (
+        <>
+          <CheckField
+            label="Plan pull requests"
+            hint="Each gets a plan of the result of its merge, as a status and a comment on the host."
+            {...draft.check('plansPullRequests')}
+          />
+          <CheckField
+            label="Apply automatically what was reviewed"
+            hint="After the merge, a plan with the changes that the pull request showed is applied without approval. One with different changes waits, even with auto-apply."
+            {...draft.check('appliesReviewed')}
+          />
+        </>
+      )}
       <CheckField
         label="Let the first push start a run"
         hint="Otherwise pushes start runs only after someone has started the first one."

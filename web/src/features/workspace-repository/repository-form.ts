@@ -43,6 +43,11 @@ export const NO_REPOSITORY: RepositoryValues = {
   appliesReviewed: false,
 }
 
+/** The id of the token or of the installation through which a repository is used. */
+export function connectionIdOf(repository: WorkspaceAttributes['vcs-repo']) {
+  return repository?.['oauth-token-id'] ?? repository?.['github-app-installation-id'] ?? ''
+}
+
 type Saved = Pick<
   WorkspaceAttributes,
   | 'vcs-repo'
@@ -58,7 +63,7 @@ type Saved = Pick<
 export function repositoryValues(attributes: Saved): RepositoryValues {
   const repository = attributes['vcs-repo']
   return {
-    tokenId: repository?.['oauth-token-id'] ?? repository?.['github-app-installation-id'] ?? '',
+    tokenId: connectionIdOf(repository),
     identifier: repository?.identifier ?? '',
     branch: repository?.branch ?? '',
     submodules: repository?.['ingress-submodules'] ?? false,

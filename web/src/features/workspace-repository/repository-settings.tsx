@@ -4,11 +4,14 @@ import { useChange } from '../../api/queries.ts'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { CodeBlock } from '../../components/copy.tsx'
-import { loaded } from '../../components/feedback.tsx'
+import { Notice, loaded } from '../../components/feedback.tsx'
 import { SelectField } from '../../components/form.tsx'
-import { ExternalLink, ListLink, WorkspaceLink } from '../../components/links.tsx'
+import { ExternalLink, ListLink, TargetLink, WorkspaceLink } from '../../components/links.tsx'
 import { SettingsForm, errorAt, useDraft } from '../../components/settings-form.tsx'
-import { useUsableConnections } from '../connections/connections.ts'
+import { Badge } from '../../components/status.tsx'
+import { RelativeTime } from '../../components/time.tsx'
+import { WEBHOOKS } from '../connections/connection-repositories.tsx'
+import { useUsableConnections, useUsedRepository } from '../connections/connections.ts'
 import { PROVIDERS } from '../connections/providers.ts'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { useSshKeyChoices } from '../ssh-keys/ssh-keys.ts'
@@ -21,7 +24,13 @@ import {
   RunFields,
   TriggerFields,
 } from './repository-fields.tsx'
-import { TRIGGERS, repositoryAttributes, repositoryProblem, repositoryValues } from './repository-form.ts'
+import {
+  TRIGGERS,
+  connectionIdOf,
+  repositoryAttributes,
+  repositoryProblem,
+  repositoryValues,
+} from './repository-form.ts'
 
 /** The repository that a workspace follows, and the SSH key of its runs. */
 export function RepositorySettings() {
@@ -39,9 +48,14 @@ export function RepositorySettings() {
 
 type VcsRepo = NonNullable<WorkspaceAttributes['vcs-repo']>
 
-/** The repository in use, with the address of its webhook for those who may change it. */
+/** The repository in use, with its problem, and the address of its webhook for those who may change it. */
 function Connected({ repository }: { repository: VcsRepo }) {
-  const { workspace } = useOpenWorkspace()
+  const { organization, workspace } = useOpenWorkspace()
+  const connections = useUsableConnections(organization, workspace.relationships.project.data?.id).data
+  const connection = connections?.find(({ id }) => id === connectionIdOf(repository))
+  const used = useUsedRepository(connection?.clientId, repository.identifier)
+  const problem = connection?.problem ?? workspace.attributes['vcs-repo-problem']
+  const polledAt = used?.['polled-at'] ?? null
   const provider = PROVIDERS[repository['service-provider']]
   const name = repository['display-identifier']
   const url = repository['webhook-url']
@@ -58,6 +72,23 @@ function Connected({ repository }: { repository: VcsRepo }) {
         facts={[
           ['Host', provider.text],
           [
+            'Connection',
+            connection?.clientId === undefined ? (
+              connection?.name
+            ) : (
+              <TargetLink
+                key="connection"
+                leadsTo={{
+                  to: '/app/$organization/connections/$connection',
+                  params: { organization, connection: connection.clientId },
+                }}
+                className="text-accent underline"
+              >
+                {connection.name}
+              </TargetLink>
+            ),
+          ],
+          [
             'Repository',
             repository['repository-http-url'] === '' ? (
               name
@@ -67,10 +98,22 @@ function Connected({ repository }: { repository: VcsRepo }) {
               </ExternalLink>
             ),
           ],
-          ['Branch', repository.tags ? 'any: tags start runs' : repository.branch || 'the default branch'],
+          [
+            'Branch',
+            repository.tags
+              ? 'any: tags start runs'
+              : repository.branch || ['the default branch', used?.['default-branch']].filter(Boolean).join(', '),
+          ],
+          ['Webhook', used && <Badge key="webhook" {...WEBHOOKS[used['webhook-status']]} />],
+          ['Last poll', polledAt === null ? undefined : <RelativeTime key="polled" at={polledAt} />],
         ]}
       />
-      {url !== null && !provider.createsWebhooks && (
+      {problem !== null && (
+        <div className="mt-3">
+          <Notice tone="bad">{problem}</Notice>
+        </div>
+      )}
+      {url !== null && !provider.hasApi && (
         <div className="mt-3">
           <p className="mb-1 font-medium">Webhook URL</p>
           <CodeBlock label="the webhook URL" code={url} />
@@ -109,10 +152,12 @@ function Repository() {
         <NoConnections mayConnect={mayConnect} />
       </Card>
     )
+  const provider = connections.find(({ id }) => id === draft.values.tokenId)?.provider
+  const hasPullRequests = provider === undefined || PROVIDERS[provider].hasApi
   return (
     <SettingsForm
       title="Repository"
-      about="Pushes start runs of the configuration in it, and pull requests get plans."
+      about={`Pushes start runs of the configuration in it${hasPullRequests ? ', and pull requests get plans' : ''}.`}
       names={NAMES}
       draft={draft}
       problem={repositoryProblem(draft.values)}
@@ -134,7 +179,7 @@ function Repository() {
         hint="The directory of the configuration in the repository; the root if empty."
       />
       <TriggerFields draft={draft} />
-      <RunFields draft={draft} />
+      <RunFields draft={draft} hasPullRequests={hasPullRequests} />
     </SettingsForm>
   )
 }
@@ -142,7 +187,8 @@ function Repository() {
 function ReadOnly({ attributes }: { attributes: WorkspaceAttributes }) {
   const values = repositoryValues(attributes)
   const yes = (isSet: boolean) => (isSet ? 'Yes' : 'No')
-  if (attributes['vcs-repo'] === null)
+  const repository = attributes['vcs-repo']
+  if (repository === null)
     return (
       <Card title="Repository">
         <p className="text-dim">The workspace follows no repository.</p>
@@ -160,8 +206,12 @@ function ReadOnly({ attributes }: { attributes: WorkspaceAttributes }) {
           ],
           ['Patterns', values.trigger === 'patterns' ? values.patterns.replaceAll('\n', ', ') : undefined],
           ['Tags', values.trigger === 'tags' ? <code key="tags">{values.tagsRegex}</code> : undefined],
-          ['Plan pull requests', yes(values.plansPullRequests)],
-          ['Apply what was reviewed', yes(values.appliesReviewed)],
+          ...(PROVIDERS[repository['service-provider']].hasApi
+            ? [
+                ['Plan pull requests', yes(values.plansPullRequests)] as const,
+                ['Apply what was reviewed', yes(values.appliesReviewed)] as const,
+              ]
+            : []),
           ['First push starts a run', yes(values.queuesAllRuns)],
           ['Submodules', yes(values.submodules)],
         ]}
@@ -216,11 +266,16 @@ function SshKey() {
 function Disconnection({ name }: { name: string }) {
   const { organization, workspace } = useOpenWorkspace()
   const update = useUpdateWorkspace(organization)
+  const hasConfiguration = workspace.relationships['current-configuration-version'].data !== null
   return (
     <Card
       title="Disconnect"
       tone="bad"
-      about="Pushes no longer start runs. The state, the runs and the current configuration stay."
+      about={`Pushes no longer start runs. ${
+        hasConfiguration
+          ? 'The state, the runs and the current configuration stay.'
+          : 'The state and the runs stay. No configuration of this repository has been fetched, so the next run needs an upload.'
+      }`}
     >
       <Confirm
         label="Disconnect repository"

@@ -170,7 +170,9 @@ function CreatedDialog({ organization, name, isLocal, repository, onClose }: Cre
       about={
         repository === undefined
           ? 'Create the first run from the CLI, or upload a configuration.'
-          : `It follows ${repository}. The next push starts a run.`
+          : isLocal
+            ? `It follows ${repository}. Its execution mode is local, so pushes start no runs.`
+            : `It follows ${repository}. The first run starts now, and further ones with each push.`
       }
       isOpen
       onClose={onClose}
@@ -195,8 +197,8 @@ function CreatedDialog({ organization, name, isLocal, repository, onClose }: Cre
         <ConnectCli organization={organization} workspace={name} isLocal={isLocal} />
       ) : (
         <p>
-          Set its variables first if the configuration needs some. What starts runs, and what happens with pull
-          requests, is in its{' '}
+          If the configuration needs variables, set them and start another run. What starts runs, and what happens with
+          pull requests, is in its{' '}
           <WorkspaceLink workspace={name} tab="settings/repository" onClick={leave} className="text-accent underline">
             settings
           </WorkspaceLink>

@@ -10,7 +10,7 @@ import { Button, buttonClass } from '../../components/button.tsx'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { EmptyState, Notice, Skeleton } from '../../components/feedback.tsx'
-import { WorkspaceLink } from '../../components/links.tsx'
+import { ExternalLink, WorkspaceLink } from '../../components/links.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { TagBadge } from '../../components/status.tsx'
 import { RelativeTime, duration } from '../../components/time.tsx'
@@ -48,7 +48,7 @@ export function OverviewTab() {
 function FirstRun() {
   const { organization, workspace } = useOpenWorkspace()
   const navigate = useNavigate()
-  const { name, permissions, 'execution-mode': mode } = workspace.attributes
+  const { name, permissions, 'execution-mode': mode, 'vcs-repo': repository } = workspace.attributes
   const isLocal = mode === 'local'
   const hasConfiguration = workspace.relationships['current-configuration-version'].data !== null
   const hasState = workspace.relationships['current-state-version'].data !== null
@@ -57,27 +57,68 @@ function FirstRun() {
     void navigate({ to: '.', search: (before) => ({ ...before, [dialog]: true }) })
   return (
     <EmptyState
-      icon={Terminal}
+      icon={repository ? FolderGit2 : Terminal}
       title="No runs yet"
       actions={
         <>
-          {mayRun && hasConfiguration && <Button label="New run" icon={Play} onClick={() => open('start')} />}
-          {permissions['can-update'] && workspace.attributes['vcs-repo'] === null && (
+          {mayRun && (hasConfiguration || repository) && (
+            <Button label={repository ? 'Start first run' : 'New run'} icon={Play} onClick={() => open('start')} />
+          )}
+          {permissions['can-update'] && repository === null && (
             <WorkspaceLink workspace={name} tab="settings/repository" className={buttonClass()}>
               <FolderGit2 size={16} />
               Choose repository
             </WorkspaceLink>
           )}
-          {mayRun && <Button label="Upload configuration" icon={Upload} onClick={() => open('upload')} />}
+          {mayRun && repository === null && (
+            <Button label="Upload configuration" icon={Upload} onClick={() => open('upload')} />
+          )}
           {permissions['can-create-state-versions'] && !hasState && (
             <Button label="Import state" icon={FileInput} onClick={() => open('import')} />
           )}
         </>
       }
     >
-      <ConnectCli organization={organization} workspace={name} isLocal={isLocal} />
+      {repository ? (
+        <FollowedRepository repository={repository} />
+      ) : (
+        <ConnectCli organization={organization} workspace={name} isLocal={isLocal} />
+      )}
     </EmptyState>
   )
+}
+
+type VcsRepo = NonNullable<WorkspaceResource['attributes']['vcs-repo']>
+
+/** What starts the first run of a workspace with a repository. */
+function FollowedRepository({ repository }: { repository: VcsRepo }) {
+  const { workspace } = useOpenWorkspace()
+  const { 'execution-mode': mode, 'queue-all-runs': queuesAllRuns, 'vcs-repo-problem': problem } = workspace.attributes
+  const event = repository.tags ? 'tag that matches' : 'push'
+  return (
+    <>
+      <p>
+        The workspace follows <RepositoryLink repository={repository} />, {branchText(repository)}.
+      </p>
+      {problem !== null && <Notice tone="bad">{problem}</Notice>}
+      <p>
+        {mode === 'local'
+          ? 'Its execution mode is local, so pushes start no runs: the CLI plans and applies on your machine.'
+          : queuesAllRuns
+            ? `The next ${event} starts a run, or start the first one now.`
+            : `Each ${event} starts a run once the first one has been started.`}
+      </p>
+    </>
+  )
+}
+
+function RepositoryLink({ repository }: { repository: VcsRepo }) {
+  return <ExternalLink href={repository['repository-http-url']}>{repository['display-identifier']}</ExternalLink>
+}
+
+function branchText({ branch, ...repository }: VcsRepo) {
+  if (repository.tags) return `tags that match ${repository['tags-regex'] ?? 'any expression'}`
+  return branch === '' ? 'default branch' : `branch ${branch}`
 }
 
 function LatestRunCard() {
@@ -106,13 +147,13 @@ function LatestRunCard() {
         <div className="min-w-0 flex-1 basis-64">
           <RunLink workspace={name} run={run} className="line-clamp-2 font-medium hover:underline" />
           <p className="mt-1 flex flex-wrap items-center gap-x-1.5 text-dim">
-            {(author ?? commit) && (
+            {(author ?? configuration) && (
               <>
-                <RunAuthorName run={attributes} author={author} commit={commit} />
+                <RunAuthorName run={attributes} {...{ author, commit, configuration }} />
                 <span aria-hidden="true">·</span>
               </>
             )}
-            {originText(attributes, commit)}
+            {originText(attributes, { commit, configuration })}
             {commit && <CommitCode commit={commit} />}
             <span aria-hidden="true">·</span>
             <RelativeTime at={attributes['created-at']} />
@@ -177,6 +218,14 @@ function DetailsCard() {
       <DescriptionList
         facts={[
           ['Project', project?.attributes.name],
+          [
+            'Repository',
+            attributes['vcs-repo'] && (
+              <span key="repository" className="break-words">
+                <RepositoryLink repository={attributes['vcs-repo']} />, {branchText(attributes['vcs-repo'])}
+              </span>
+            ),
+          ],
           ['Execution mode', pool ? `${mode}, ${pool.attributes.name}` : mode],
           ['Engine version', <code key="version">{attributes['engine-version']}</code>],
           ['Working directory', directory === '' ? undefined : <code key="directory">{directory}</code>],

@@ -132,14 +132,14 @@ function Name({ row, onTag }: { row: Row; onTag: TagButtonsProps['onTag'] }) {
 
 function LastRun({ row: { attributes, currentRun, latestRun } }: { row: Row }) {
   if (!latestRun) return attributes.permissions['can-read-run'] && <span className="text-dim">none</span>
-  const { run, plan, author, commit } = latestRun
+  const { run, plan, author, commit, configuration } = latestRun
   return (
     <span className="flex flex-wrap items-center gap-x-2.5">
       <RunLink workspace={attributes.name} run={run} className="hover:underline">
         <span className="sr-only">Last run of {attributes.name}, </span>
         <RelativeTime at={run.attributes['created-at']} />
       </RunLink>
-      <RunAuthorName run={run.attributes} author={author} commit={commit} />
+      <RunAuthorName run={run.attributes} {...{ author, commit, configuration }} />
       {plan && <PlanCounts plan={plan} />}
       {/* The badges of the current run are next to its status. */}
       {run.id !== currentRun?.id && <RunBadges run={run.attributes} />}

@@ -102,6 +102,7 @@ function rowsOf(document: Page) {
         run: latest,
         plan: included.one('plans', latest.relationships.plan),
         author: included.one('users', latest.relationships['created-by']),
+        configuration,
         commit: included.one('ingress-attributes', configuration?.relationships['ingress-attributes']),
       },
       holder: holderOf(workspace, included.one('users', holder) ?? included.one('teams', holder)),

@@ -14,17 +14,17 @@ async function failing(): Promise<never> {
 
 test('an hour of attempts begins with the first one that did not wait for others', async () => {
   const first = Promise.withResolvers<void>()
-  const running = attempt(ctx, { repository, attempts: undefined, signal }, async () => first.promise)
-  const waiting = await attempt(ctx, { repository, attempts: undefined, signal }, failing)
+  const running = attempt(ctx, { repository, attempts: undefined, signal, isReported: true }, async () => first.promise)
+  const waiting = await attempt(ctx, { repository, attempts: undefined, signal, isReported: true }, failing)
   if (waiting.kind !== 'retry') throw new Error(waiting.kind)
   now += 2 * 3_600_000
   first.resolve()
   await running
 
-  const early = await attempt(ctx, { repository, attempts: waiting.attempts, signal }, failing)
+  const early = await attempt(ctx, { repository, attempts: waiting.attempts, signal, isReported: true }, failing)
   if (early.kind !== 'retry') throw new Error(early.kind)
   now += 3_600_000
-  const late = await attempt(ctx, { repository, attempts: early.attempts, signal }, failing)
+  const late = await attempt(ctx, { repository, attempts: early.attempts, signal, isReported: true }, failing)
 
   expect(waiting).not.toHaveProperty('failure')
   expect(early).toMatchObject({ failure: 'down', attempts: { count: 1 } })

@@ -81,7 +81,7 @@ async function recordProblem(ctx: Ctx, repository: RepositoryRow, message: strin
   if (repository.webhook_error === message || repository.read_error === message) return
   await recordRepositoryProblem(ctx, repository, {
     message,
-    suggestedAction: `Let the connection read ${repository.identifier} and create webhooks there, or enable polling`,
+    suggestedAction: `Let the connection read ${repository.identifier}, and create webhooks there if the host has them. A repository without a webhook is polled`,
   })
 }
 

@@ -49,7 +49,7 @@ test('the repositories of a connection say how the host reports changes', async 
   expect(others).toEqual([])
   expect(repository.attributes).toMatchObject({
     identifier: 'network.git',
-    'page-url': 'https://git.example.com/srv/network',
+    'page-url': null,
     'webhook-status': 'by-hand',
     'webhook-error': null,
     'workspace-count': 1,

@@ -131,6 +131,19 @@ test('a key pair of a host without OAuth waits for an access token', async () =>
   expect(connected.json().data.attributes).toMatchObject({ status: 'connected', 'status-message': null })
 })
 
+test('a new token is of the same user, unless the request names another', async () => {
+  const host = { 'service-provider': 'git', 'http-url': 'https://git.example.com' }
+  const client = await createClient({ ...host, 'oauth-token-username': 'ci', 'oauth-token-string': 'old' })
+  const update = async (attributes: object) => {
+    const { status } = await send('PATCH', `oauth-clients/${client.id}`, { type: 'oauth-clients', attributes })
+    const query = app.db.selectFrom('oauth_tokens').select('username').where('id', '=', tokenOf(client))
+    return [status, (await query.executeTakeFirstOrThrow()).username]
+  }
+
+  expect(await update({ 'oauth-token-string': 'new' })).toEqual([200, 'ci'])
+  expect(await update({ 'oauth-token-username': 'deploy', 'oauth-token-string': 'newer' })).toEqual([200, 'deploy'])
+})
+
 test('a response to an invalid SSH key does not have it', async () => {
   const client = await createClient()
 

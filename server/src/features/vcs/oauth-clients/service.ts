@@ -70,7 +70,10 @@ export async function readAffectedWorkspaces(ctx: Ctx, clients: readonly { id: s
   return new Map(ids.map((id) => [id, byId.get(id) ?? { client_id: id, names: [], count: 0, last_delivery_at: null }]))
 }
 
-/** Changes a connection. A new token replaces the old one under its id, to which workspaces refer, and is checked again. */
+/**
+ * Changes a connection. A new token replaces the old one under its id, to which workspaces refer, and is checked again. It is of the same
+ * user unless the request names another.
+ */
 export async function updateOAuthClient(
   ctx: Ctx,
   client: OAuthClient,
@@ -79,7 +82,9 @@ export async function updateOAuthClient(
   const host = hostOf(client.service_provider)
   const pool = relationships['agent-pool']
   if (pool?.data) await requirePool(ctx, client.organization_id, pool.data.id)
-  if (hasCredentials(attributes)) checkCredentials(host, attributes)
+  const username = attributes['oauth-token-username'] || (await store.findTokenUsername(ctx.db, client.id))
+  const credentials = { ...attributes, 'oauth-token-username': username }
+  if (hasCredentials(attributes)) checkCredentials(host, credentials)
   if (attributes.key === '' && client.key)
     throw invalid("key can't be blank: it is the id of the application or consumer", '/data/attributes/key')
   const columns = {
@@ -90,7 +95,7 @@ export async function updateOAuthClient(
   return transact(ctx, async (ctx) => {
     await store.updateOAuthClient(ctx.db, client.id, columns)
     await changeProjects(ctx, client, relationships.projects?.data)
-    if (hasCredentials(attributes)) await putCredentials(ctx, client.id, attributes)
+    if (hasCredentials(attributes)) await putCredentials(ctx, client.id, credentials)
     const meta = { name: client.name, changes: Object.keys({ ...attributes, ...relationships }) }
     await recordAudit(ctx, { ...clientAudit(client, 'update', meta), settings: { before: client, columns } })
     return requireOAuthClient(ctx, client.id, 'vcs-settings:read')
@@ -202,7 +207,7 @@ function checkCredentials(
   if (!ways.includes('oauth'))
     throw invalid(`oauth-token-string can't be blank: it is the password for ${name}`, at('oauth-token-string'))
   for (const attribute of ['key', 'secret'] as const) {
-    if (!attributes[attribute]) throw invalid(`${attribute} can't be blank without oauth-token-string`, at(attribute))
+    if (!attributes[attribute]) throw invalid(`${attribute} can't be blank without an access token`, at(attribute))
   }
 }
 

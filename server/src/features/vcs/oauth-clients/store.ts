@@ -120,6 +120,12 @@ export async function findOAuthToken(db: Db, id: string): Promise<OAuthTokenRow 
   return selectTokens(db).where('t.id', '=', id).executeTakeFirst()
 }
 
+/** The user that a connection's token was created for, where its host needs one. */
+export async function findTokenUsername(db: Db, clientId: string): Promise<string | null | undefined> {
+  const tokens = db.selectFrom('oauth_tokens').select('username').where('oauth_client_id', '=', clientId)
+  return (await tokens.orderBy('created_at').limit(1).executeTakeFirst())?.username
+}
+
 /** Tokens of connections, for includes. */
 export async function findOAuthTokens(db: Db, ids: readonly string[]): Promise<OAuthTokenRow[]> {
   return selectTokens(db)

@@ -10,6 +10,7 @@ import { counted } from '../../../components/numbers.ts'
 import { toast } from '../../../components/overlay-hosts.tsx'
 import { Countdown, useSeconds } from '../../../components/time.tsx'
 import { useDestroyedResources } from '../changes/plan-model.ts'
+import type { RunConfiguration } from '../run-commit.tsx'
 import { runOptions } from '../run-text.ts'
 import { rerun, type RunAction, type RunDocument, sendRunAction } from '../run.ts'
 import { isCanceling, isLockedManually, isStalePlan } from './run-situation.ts'
@@ -174,7 +175,6 @@ function RerunAction({ document: { run, workspace, configuration } }: { document
   if (!permissions?.[isDestroy ? 'can-queue-destroy' : 'can-queue-run']) return null
   const isAutoApplied = attributes['auto-apply'] && attributes.permissions['can-apply']
   const options = runOptions({ ...attributes, 'auto-apply': isAutoApplied }).map(({ text }) => text)
-  const isDeleted = configuration !== undefined && configuration.attributes.status !== 'uploaded'
   const organization = workspace?.relationships.organization.data?.id ?? ''
   const name = workspace?.attributes.name ?? ''
   return (
@@ -182,7 +182,7 @@ function RerunAction({ document: { run, workspace, configuration } }: { document
       label={isStalePlan(run) ? 'New plan' : 'Re-run'}
       icon={RotateCcw}
       kind={isDestroy ? 'danger' : 'plain'}
-      reason={isDeleted ? 'its configuration was deleted; create a new run in the workspace' : undefined}
+      reason={configuration && rerunRefusal(configuration.attributes.status)}
       title="Re-run with the same configuration?"
       consequence={
         <>
@@ -204,4 +204,12 @@ function RerunAction({ document: { run, workspace, configuration } }: { document
       }}
     />
   )
+}
+
+/** Why a configuration with the status cannot be planned again. */
+function rerunRefusal(status: RunConfiguration['attributes']['status']) {
+  if (status === 'uploaded') return undefined
+  if (status === 'fetching') return 'its configuration has not been fetched yet'
+  const cause = status === 'errored' ? 'could not be fetched or read' : 'was deleted'
+  return `its configuration ${cause}; create a new run in the workspace`
 }

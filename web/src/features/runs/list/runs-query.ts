@@ -10,7 +10,7 @@ import { useQuery } from '@tanstack/react-query'
 import { get, getData, queryString } from '../../../api/client.ts'
 import { includedOf, keepWithin } from '../../../api/queries.ts'
 import type { SearchParams } from '../../../search-params.ts'
-import type { RunCommit } from '../run-commit.tsx'
+import type { RunCommit, RunConfiguration } from '../run-commit.tsx'
 import { ORIGINS, type RunAuthor } from '../run-origin.tsx'
 import { runTitle } from '../run-text.ts'
 import type { Plan, Run } from '../run.ts'
@@ -22,6 +22,7 @@ export type ListedRun = {
   attributes: Run['attributes']
   plan: Plan | undefined
   author: RunAuthor | undefined
+  configuration: RunConfiguration | undefined
   /** Only for a run whose configuration comes from a repository. */
   commit: RunCommit | undefined
   /** The workspace name; undefined in the list of a single workspace. */
@@ -122,6 +123,7 @@ export function listedRuns(
       attributes,
       plan: included.one('plans', relationships.plan),
       author: included.one('users', relationships['created-by']),
+      configuration,
       commit: included.one('ingress-attributes', configuration?.relationships['ingress-attributes']),
       workspace,
     }

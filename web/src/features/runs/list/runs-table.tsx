@@ -55,11 +55,11 @@ function columnsOf({ workspace, positions }: ColumnOptions): readonly Column<Lis
     {
       header: 'Created by',
       className: 'hidden w-px whitespace-nowrap md:table-cell',
-      cell: ({ attributes, author, commit }) => (
+      cell: ({ attributes, author, commit, configuration }) => (
         <span className="flex items-center gap-x-2 max-xl:flex-col max-xl:items-start">
-          <RunAuthorName run={attributes} author={author} commit={commit} />
+          <RunAuthorName run={attributes} {...{ author, commit, configuration }} />
           <span className="text-dim">
-            {originText(attributes, commit)}
+            {originText(attributes, { commit, configuration })}
             {commit && <CommitCode commit={commit} />}
           </span>
         </span>

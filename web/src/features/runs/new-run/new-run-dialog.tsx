@@ -12,6 +12,7 @@ import { RelativeTime } from '../../../components/time.tsx'
 import { ConnectCli } from '../../workspaces/connect-cli.tsx'
 import { lockReason } from '../../workspaces/lock-holder.ts'
 import type { WorkspaceResource } from '../../workspaces/workspace.ts'
+import { isFetched } from '../run-commit.tsx'
 import { RunLink } from '../run-navigation.tsx'
 import { NewRunOptions } from './new-run-options.tsx'
 import type { NewRun, NewRunContext, RunKind, VariableError } from './new-run.ts'
@@ -40,7 +41,11 @@ function OpenDialog({ workspace, kind = NEW_RUN.kind, onClose }: Omit<NewRunDial
   const organization = workspace.relationships.organization.data?.id ?? ''
   const { name } = workspace.attributes
   const isDestroy = run.kind === 'destroy'
-  const canCreate = context?.configuration?.attributes.status === 'uploaded' && refusal(workspace) === undefined
+  // Without a configuration, the server fetches the one of the repository.
+  const hasConfiguration = context?.configuration
+    ? context.configuration.attributes.status === 'uploaded'
+    : workspace.attributes['vcs-repo'] !== null
+  const canCreate = hasConfiguration && refusal(workspace) === undefined
 
   function submit(valid: NewRun) {
     create.mutate(valid, {
@@ -213,7 +218,14 @@ const SOURCES: Record<Source, string> = {
 }
 
 function ConfigurationSummary({ context: { workspace, configuration } }: { context: NewRunContext }) {
-  if (!configuration) return null
+  const repository = workspace.attributes['vcs-repo']
+  if (!configuration)
+    return (
+      <p className="text-dim">
+        The configuration is fetched from {repository?.['display-identifier']},{' '}
+        {repository?.branch ? `branch ${repository.branch}` : 'default branch'}.
+      </p>
+    )
   const { id, attributes } = configuration
   return (
     <section aria-label="Configuration" className="rounded-md border border-line bg-ground px-3 py-2">
@@ -224,7 +236,8 @@ function ConfigurationSummary({ context: { workspace, configuration } }: { conte
         <UploadLink workspace={workspace.attributes.name} className={buttonClass({ size: 'small' })} />
       </p>
       <p className="text-dim">
-        uploaded via {SOURCES[attributes.source]} <RelativeTime at={attributes['created-at']} />
+        {isFetched(configuration) ? 'fetched from' : 'uploaded via'} {SOURCES[attributes.source]}{' '}
+        <RelativeTime at={attributes['created-at']} />
         <LatestRun workspace={workspace.attributes.name} versionId={id} />
       </p>
     </section>

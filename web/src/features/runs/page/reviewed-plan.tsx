@@ -46,8 +46,10 @@ const RESULTS: Readonly<Record<ReviewResult, StatusStyle & { text: string; about
 }
 
 /** The comparison of a plan with the one that was reviewed; nothing for a run that starts no apply of a commit. */
-export function ReviewedPlanCard({ document: { run, plan, commit } }: { document: RunDocument }) {
-  const isCompared = commit !== undefined && !commit.attributes['is-pull-request'] && !run.attributes['plan-only']
+export function ReviewedPlanCard({ document: { run, plan, commit, configuration } }: { document: RunDocument }) {
+  // Plain git servers have no pull requests.
+  const isReviewable = configuration?.attributes.source !== 'git' && commit?.attributes['is-pull-request'] === false
+  const isCompared = isReviewable && !run.attributes['plan-only']
   const { data } = useQuery({
     queryKey: ['runs', run.id, 'reviewed plan'],
     enabled: isCompared,

@@ -173,7 +173,7 @@ function DestroyBanner({ document: { run, plan } }: { document: RunDocument }) {
 }
 
 /** Author, source, creation time and duration of the run. */
-function Origin({ document: { run, createdBy, commit, triggers } }: { document: RunDocument }) {
+function Origin({ document: { run, createdBy, commit, configuration, triggers } }: { document: RunDocument }) {
   const { attributes } = run
   const endedAt = runEndedAt(attributes)
   const hasAuthor = triggers.length === 0 || createdBy !== undefined
@@ -183,11 +183,11 @@ function Origin({ document: { run, createdBy, commit, triggers } }: { document: 
       <span className="inline-flex flex-wrap items-center gap-x-1.5">
         {hasAuthor && (
           <span className="font-medium text-ink">
-            <RunAuthorName run={attributes} author={createdBy} commit={commit} />
+            <RunAuthorName run={attributes} author={createdBy} {...{ commit, configuration }} />
           </span>
         )}
         {triggers.length === 0 ? (
-          `via ${originText(attributes, commit)}`
+          `via ${originText(attributes, { commit, configuration })}`
         ) : (
           <Triggers triggers={triggers} text={hasAuthor ? 'triggered by' : 'Triggered by'} />
         )}
