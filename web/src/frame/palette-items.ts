@@ -26,7 +26,7 @@ import { organizationPages } from '../features/organizations/organization-pages.
 import type { OrganizationPermissions } from '../features/organizations/organizations.ts'
 import { overviewActions } from '../features/overview/overview-actions.ts'
 import { lockHolder } from '../features/workspaces/lock-holder.ts'
-import { WORKSPACE_SETTINGS, WORKSPACE_TABS } from '../features/workspaces/workspace-sections.ts'
+import { WORKSPACE_SETTINGS, shownTabs } from '../features/workspaces/workspace-sections.ts'
 import type { WorkspaceAttributes, WorkspaceDocument } from '../features/workspaces/workspace.ts'
 import { USER_PAGES } from './navigation.ts'
 import { THEMES, type Theme } from './theme.ts'
@@ -85,14 +85,14 @@ export function workspaceGroup({ organization, document, userId, unlock }: Works
 }
 
 /** The tabs of a workspace and the sections of its settings that the user may open. */
-export function workspacePages(organization: string, { name, permissions }: WorkspaceAttributes): readonly Item[] {
+export function workspacePages(organization: string, workspace: WorkspaceAttributes): readonly Item[] {
+  const { name, permissions } = workspace
   const params = { organization, workspace: name }
-  const tabs = WORKSPACE_TABS.filter(([, , permission]) => !permission || permissions[permission])
   const sections = permissions['can-read-settings']
     ? WORKSPACE_SETTINGS.filter(({ path }) => path !== '' && (path !== '/delete' || permissions['can-destroy']))
     : []
   return [
-    ...tabs.map(([text, path]) => ({
+    ...shownTabs(workspace).map(([text, path]) => ({
       id: `${text} tab of ${name}`,
       icon: Boxes,
       text,

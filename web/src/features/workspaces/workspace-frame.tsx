@@ -19,7 +19,7 @@ import { NoRun, RunBadges, RunStatus, runState } from '../runs/run-status.tsx'
 import { waitingReason } from '../runs/run-text.ts'
 import { useSession } from '../session/session.ts'
 import { holderText, lockHolder, lockReason } from './lock-holder.ts'
-import { WORKSPACE_SETTINGS, WORKSPACE_TABS, workspaceRequest } from './workspace-sections.ts'
+import { WORKSPACE_SETTINGS, WORKSPACE_TABS, shownTabs, workspaceRequest } from './workspace-sections.ts'
 import type { WorkspaceAttributes } from './workspace.ts'
 import { useOpenWorkspace, useUnlock, useUpdateWorkspace, useWorkspace, useWorkspaceLock } from './workspace.ts'
 
@@ -95,13 +95,11 @@ function Layout() {
       replace: true,
     })
   const dialog = { organization, workspace, onClose: close }
-  const tabs = WORKSPACE_TABS.filter(([, , permission]) => !permission || permissions[permission]).map(
-    ([text, path]) => ({
-      text,
-      isExact: path === '',
-      link: { to: `/app/$organization/workspaces/$workspace${path}`, params: { organization, workspace: name } },
-    }),
-  )
+  const tabs = shownTabs(workspace.attributes).map(([text, path]) => ({
+    text,
+    isExact: path === '',
+    link: { to: `/app/$organization/workspaces/$workspace${path}`, params: { organization, workspace: name } },
+  }))
 
   return (
     <Page

@@ -18,6 +18,14 @@ export const WORKSPACE_TABS: readonly [
   ['Settings', '/settings', 'can-read-settings'],
 ]
 
+/** The tabs that the user may open. A workspace without a repository has no deliveries. */
+export function shownTabs(workspace: WorkspaceAttributes) {
+  return WORKSPACE_TABS.filter(
+    ([, path, permission]) =>
+      (!permission || workspace.permissions[permission]) && (path !== '/deliveries' || workspace['vcs-repo'] !== null),
+  )
+}
+
 /** The sections of a workspace's settings, with search terms for the palette. */
 export const WORKSPACE_SETTINGS = [
   { text: 'General', path: '', keywords: 'name description project' },
