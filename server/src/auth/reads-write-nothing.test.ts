@@ -14,6 +14,8 @@ import { REQUESTS } from './testing/route-requests.ts'
  * and the return from an identity provider (`GET /auth/oidc/callback`) opens a session.
  */
 const WRITERS: Record<string, string> = {
+  'GET /organizations/:organization/vcs/repo': 'the connection says since when its host cannot be reached',
+  'GET /organizations/:organization/vcs/tree': 'the connection says since when its host cannot be reached',
   'GET /state-version-outputs/:id': 'the audit trail records who has read a sensitive value',
   'GET /state-versions/:id/diff': 'a comparison of two states is computed once and cached',
   'GET /workspaces/:id/readme': 'the README of a configuration is extracted once and cached',

@@ -244,7 +244,9 @@ test('a refusal is an event of the connection, once until the host accepts a sta
       url: `/api/v2/organizations/${organization.name}/vcs-events?filter[levels]=error`,
       token: owner.token,
     })
-    return events.json().data.map(({ attributes }: { attributes: { message: string } }) => attributes.message)
+    const messages = events.json().data.map(({ attributes }: { attributes: { message: string } }) => attributes.message)
+    // The host of the test has no git.
+    return messages.filter((message: string) => !message.includes('is not a repository'))
   }
 
   const first = await skipCommit(SHA.head, 403)
