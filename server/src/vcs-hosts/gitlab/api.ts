@@ -170,7 +170,7 @@ function gitlabApi(connection: HostConnection): HostApi {
     async findComment(identifier, number, text) {
       const task = `list the comments on the merge request ${number} of ${identifier}`
       return searchComments({ task, text }, async (page) => {
-        const found = await new MergeRequestNotes(at(task)).all<true, 'offset'>(identifier, number, {
+        const found = await new MergeRequestNotes(at(task)).all<true>(identifier, number, {
           orderBy: 'created_at',
           sort: 'desc',
           perPage: 100,
