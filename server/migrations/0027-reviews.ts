@@ -41,9 +41,12 @@ create index commit_statuses_skipped_idx on commit_statuses (created_at) where r
 -- why the host refused the last status, or the last comment
 alter table repositories add column status_error text, add column comment_error text;
 
+-- Written before a comment is created, so that it can be found if its id could not be stored.
 create table pull_request_comments (
   repository_id text not null references repositories on delete cascade,
   pull_request_number integer not null,
+  -- the first line of the comment, which no other has
+  marker text not null,
   -- the host's id
   comment_id text,
   -- of the text, to send it only if it has changed

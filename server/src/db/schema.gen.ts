@@ -383,6 +383,7 @@ export type Schema = {
     comment_id: string | null
     digest: string | null
     error: string | null
+    marker: string
     pull_request_number: number
     repository_id: string
     updated_at: Timestamp

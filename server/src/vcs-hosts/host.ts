@@ -70,8 +70,12 @@ export type HostApi = {
   listOpenPullRequests(identifier: string): Promise<PullRequest[]>
   findPullRequest(identifier: string, number: number): Promise<PullRequest | undefined>
   setStatus(identifier: string, sha: string, status: CommitStatus): Promise<void>
-  /** Creates the comment, or replaces the text of `id`. Returns its id; a comment that was deleted is created again. */
-  putComment(identifier: string, number: number, comment: { id: string | null; body: string }): Promise<string>
+  /** Id of the comment on a pull request. */
+  createComment(identifier: string, number: number, body: string): Promise<string>
+  /** Replaces the text of a comment; false if it has been deleted. */
+  updateComment(identifier: string, number: number, comment: { id: string; body: string }): Promise<boolean>
+  /** Id of the comment that contains `text`, among about 300: the latest, if the host can sort. */
+  findComment(identifier: string, number: number, text: string): Promise<string | undefined>
 }
 
 /** The application registered with the host. */

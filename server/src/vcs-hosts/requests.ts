@@ -120,6 +120,22 @@ export async function readPages<Row>(
   return rows
 }
 
+const MAX_SEARCHED_COMMENTS = 300
+
+export type FoundComment = { id: number; text: string }
+
+/** The id of the first comment that contains `text`, for `findComment` of a host. */
+export async function searchComments(
+  { task, text }: Task & { text: string },
+  read: PageReader<FoundComment>,
+  { first = 1 }: { first?: number } = {},
+): Promise<string | undefined> {
+  const matches = (comment: FoundComment) => comment.text.includes(text)
+  const isEnough = (rows: FoundComment[]) => rows.length >= MAX_SEARCHED_COMMENTS || rows.some(matches)
+  const found = (await readPages(task, read, { first, isEnough })).find(matches)
+  return found && String(found.id)
+}
+
 /** The number of the next page by the response's `Link` header (RFC 8288), of hosts that number pages. */
 export function nextPage(link: string | null | undefined): number | null {
   const [, target] = /<([^<>]*)>\s*;[^<]*\brel="?next\b/.exec(link ?? '') ?? []

@@ -203,20 +203,42 @@ test('a status has the context in two parts', async () => {
   ])
 })
 
-test('a comment is the first one of a closed thread, and created again after it was deleted', async () => {
+test('a comment is the first one of a closed thread, and can be updated unless it was deleted', async () => {
   const { api, host, reply } = await setUp()
   const threads = `${PATH}/pullrequests/7/threads`
   reply(`POST ${threads}`, { body: { id: 11 } })
   reply(`PATCH ${threads}/11/comments/1`, { body: { id: 1, content: 'Two' } })
   reply(`PATCH ${threads}/9/comments/1`, { body: { id: 1, isDeleted: true } })
 
-  expect(await api.putComment(ID, 7, { id: null, body: 'One' })).toBe('11')
-  expect(await api.putComment(ID, 7, { id: '11', body: 'Two' })).toBe('11')
-  expect(await api.putComment(ID, 7, { id: '9', body: 'Three' })).toBe('11')
+  expect(await api.createComment(ID, 7, 'One')).toBe('11')
+  expect(await api.updateComment(ID, 7, { id: '11', body: 'Two' })).toBe(true)
+  expect(await api.updateComment(ID, 7, { id: '10', body: 'Three' })).toBe(false)
+  expect(await api.updateComment(ID, 7, { id: '9', body: 'Four' })).toBe(false)
 
   expect(host.bodies(`PATCH ${threads}/11/comments/1`)).toEqual([{ content: 'Two' }])
-  expect(host.bodies(`POST ${threads}`)).toMatchObject([
-    { comments: [{ content: 'One' }], status: 'closed' },
-    { comments: [{ content: 'Three' }] },
-  ])
+  expect(host.bodies(`POST ${threads}`)).toMatchObject([{ comments: [{ content: 'One' }], status: 'closed' }])
+})
+
+test('comments are searched in the threads, without those that were deleted', async () => {
+  const { api, reply } = await setUp()
+  const content = 'the marker\n\nPlans'
+  reply(`GET ${PATH}/pullrequests/7/threads`, {
+    body: {
+      value: [
+        { id: 8, isDeleted: true, comments: [{ id: 1, content }] },
+        { id: 9, isDeleted: false, comments: [{ id: 1, isDeleted: true, content }] },
+        {
+          id: 10,
+          comments: [
+            { id: 1, content: 'Looks good' },
+            { id: 2, content },
+          ],
+        },
+        { id: 11, isDeleted: false, comments: [{ id: 1, content }] },
+      ],
+    },
+  })
+
+  expect(await api.findComment(ID, 7, 'the marker')).toBe('11')
+  expect(await api.findComment(ID, 7, 'another')).toBeUndefined()
 })

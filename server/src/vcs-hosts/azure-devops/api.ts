@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import { branchName, decoded, withoutUser } from '../bodies.ts'
 import { type Host, type HostApi, type HostConnection, HostError, type HostRepository } from '../host.ts'
-import { type ApiHost, type ApiRequest, readPages, request, undefinedIfMissing } from '../requests.ts'
+import { type ApiHost, type ApiRequest, readPages, request, searchComments, undefinedIfMissing } from '../requests.ts'
 import { azureDirectory } from './directory.ts'
 import {
   type AzureRepository,
   commentSchema,
   commitSchema,
   listedPullRequestSchema,
+  listedThreadSchema,
   listOf,
   pullRequestSchema,
   refSchema,
@@ -191,18 +192,33 @@ function azureDevopsApi(connection: HostConnection): HostApi {
         },
       })
     },
-    async putComment(identifier, number, { id, body }) {
+    async createComment(identifier, number, body) {
       const task = `comment on the pull request ${number} of ${identifier}`
       const path = `${pathOf(identifier)}/pullrequests/${number}/threads`
-      if (id !== null) {
-        // The text of a thread is its first comment.
-        const comment = { task, method: 'PATCH', path: `${path}/${id}/comments/1`, body: { content: body } }
-        const edited = await undefinedIfMissing(send(commentSchema, comment))
-        if (edited !== undefined && edited.isDeleted !== true) return id
-      }
       // An active thread would block the pull request where policies require resolved comments.
       const thread = { comments: [{ parentCommentId: 0, content: body, commentType: 'text' }], status: 'closed' }
       return String((await send(threadSchema, { task, method: 'POST', path, body: thread })).id)
+    },
+    async updateComment(identifier, number, { id, body }) {
+      const task = `update the comment on the pull request ${number} of ${identifier}`
+      // The text of a thread is its first comment.
+      const path = `${pathOf(identifier)}/pullrequests/${number}/threads/${id}/comments/1`
+      const patch = send(commentSchema, { task, method: 'PATCH', path, body: { content: body } })
+      const updated = await undefinedIfMissing(patch)
+      return updated !== undefined && updated.isDeleted !== true
+    },
+    async findComment(identifier, number, text) {
+      const task = `list the comments on the pull request ${number} of ${identifier}`
+      const path = `${pathOf(identifier)}/pullrequests/${number}/threads`
+      // The list has no pages.
+      return searchComments({ task, text }, async () => {
+        const { value } = await send(listOf(listedThreadSchema), { task, path })
+        const data = value.map(({ id, isDeleted, comments }) => {
+          const first = comments?.find((comment) => comment.id === 1)
+          return { id, text: isDeleted || first?.isDeleted ? '' : (first?.content ?? '') }
+        })
+        return { data, next: null }
+      })
     },
   }
 }

@@ -71,5 +71,9 @@ export const subscriptionSchema = z.looseObject({
 })
 export const threadSchema = z.looseObject({ id: z.int() })
 export const commentSchema = z.looseObject({ id: z.int(), isDeleted: z.boolean().nullish() })
+export const listedThreadSchema = threadSchema.extend({
+  isDeleted: z.boolean().nullish(),
+  comments: z.array(commentSchema.extend({ content: z.string().nullish() })).nullish(),
+})
 
 export const listOf = <T>(row: z.ZodType<T>) => z.looseObject({ value: z.array(row) })

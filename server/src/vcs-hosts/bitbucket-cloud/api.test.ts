@@ -169,22 +169,37 @@ test('the key of a status has 40 characters and depends on the context', async (
   expect(bodies[0]?.key).not.toBe(bodies[1]?.key)
 })
 
-test('a comment is updated in place, and created again after it was deleted', async () => {
+test('a comment can be updated, unless it was deleted', async () => {
   const { api, host, reply } = await setUp()
   const comments = `${PATH}/pullrequests/7/comments`
   reply(`POST ${comments}`, { status: 201, body: { id: 11 } })
   reply(`PUT ${comments}/11`, { body: { id: 11, deleted: false } })
   reply(`PUT ${comments}/9`, { body: { id: 9, deleted: true } })
 
-  expect(await api.putComment(ID, 7, { id: null, body: 'x'.repeat(40_000) })).toBe('11')
-  expect(await api.putComment(ID, 7, { id: '11', body: 'Two' })).toBe('11')
-  expect(await api.putComment(ID, 7, { id: '10', body: 'Three' })).toBe('11')
-  expect(await api.putComment(ID, 7, { id: '9', body: 'Four' })).toBe('11')
+  expect(await api.createComment(ID, 7, 'x'.repeat(40_000))).toBe('11')
+  expect(await api.updateComment(ID, 7, { id: '11', body: 'Two' })).toBe(true)
+  expect(await api.updateComment(ID, 7, { id: '10', body: 'Three' })).toBe(false)
+  expect(await api.updateComment(ID, 7, { id: '9', body: 'Four' })).toBe(false)
 
   expect(host.bodies(`PUT ${comments}/11`)).toEqual([{ content: { raw: 'Two' } }])
-  expect(host.bodies(`POST ${comments}`)).toEqual([
-    { content: { raw: 'x'.repeat(32_000) } },
-    { content: { raw: 'Three' } },
-    { content: { raw: 'Four' } },
-  ])
+  expect(host.bodies(`POST ${comments}`)).toEqual([{ content: { raw: 'x'.repeat(32_000) } }])
+})
+
+test('comments are searched from the latest, without those that were deleted', async () => {
+  const { api, host, reply } = await setUp()
+  const pages = [
+    [
+      { id: 13, deleted: true, content: { raw: 'the marker' } },
+      { id: 12, content: { raw: 'Looks good' } },
+    ],
+    [{ id: 11, deleted: false, content: { raw: 'the marker\n\nPlans' } }],
+  ]
+  reply(`GET ${PATH}/pullrequests/7/comments`, ({ query }) => {
+    const page = Number(query['page'])
+    return { body: { values: pages[page - 1], ...(page < pages.length && { next: 'https://api.example/?page=2' }) } }
+  })
+
+  expect(await api.findComment(ID, 7, 'the marker')).toBe('11')
+  expect(await api.findComment(ID, 7, 'another')).toBeUndefined()
+  expect(host.requests[0]?.query).toMatchObject({ sort: '-created_on' })
 })

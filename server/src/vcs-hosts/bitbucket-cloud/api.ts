@@ -3,13 +3,14 @@ import { z } from 'zod'
 import { withoutUser } from '../bodies.ts'
 import type { Host, HostApi, HostConnection, HostPage, HostRepository, PullRequest } from '../host.ts'
 import { oauthOf } from '../oauth.ts'
-import { type ApiHost, type ApiRequest, readPages, request, undefinedIfMissing } from '../requests.ts'
+import { type ApiHost, type ApiRequest, readPages, request, searchComments, undefinedIfMissing } from '../requests.ts'
 import {
   branchSchema,
   type BitbucketPullRequest,
   commentSchema,
   commitSchema,
   hookSchema,
+  listedCommentSchema,
   pageOf,
   pullRequestSchema,
   repositorySchema,
@@ -188,21 +189,35 @@ function bitbucketCloudApi(connection: HostConnection): HostApi {
         body: { key, name: context, state: STATES[state], description, url },
       })
     },
-    async putComment(identifier, number, { id, body }) {
-      const path = `/repositories/${encoded(identifier)}/pullrequests/${number}/comments`
-      const input = {
-        task: `comment on the pull request ${number} of ${identifier}`,
-        body: { content: { raw: body.slice(0, MAX_COMMENT_LENGTH) } },
-      }
-      const put = () => send(commentSchema, { ...input, method: 'PUT', path: `${path}/${id}` })
-      const edited = id === null ? undefined : await undefinedIfMissing(put())
-      if (edited !== undefined && edited.deleted !== true) return String(edited.id)
-      return String((await send(commentSchema, { ...input, method: 'POST', path })).id)
+    async createComment(identifier, number, body) {
+      const task = `comment on the pull request ${number} of ${identifier}`
+      const path = commentsPath(identifier, number)
+      return String((await send(commentSchema, { task, method: 'POST', path, body: contentOf(body) })).id)
+    },
+    async updateComment(identifier, number, { id, body }) {
+      const task = `update the comment on the pull request ${number} of ${identifier}`
+      const path = `${commentsPath(identifier, number)}/${id}`
+      const put = send(commentSchema, { task, method: 'PUT', path, body: contentOf(body) })
+      const updated = await undefinedIfMissing(put)
+      return updated !== undefined && updated.deleted !== true
+    },
+    async findComment(identifier, number, text) {
+      const task = `list the comments on the pull request ${number} of ${identifier}`
+      const path = `${commentsPath(identifier, number)}?sort=-created_on&pagelen=100`
+      return searchComments({ task, text }, async (page) => {
+        const { values, next } = await send(pageOf(listedCommentSchema), { task, path: `${path}&page=${page}` })
+        const data = values.map(({ id, deleted, content }) => ({ id, text: deleted ? '' : (content?.raw ?? '') }))
+        return { data, next: next === undefined ? null : page + 1 }
+      })
     },
   }
 }
 
 const encoded = (identifier: string) => identifier.split('/').map(encodeURIComponent).join('/')
+
+const commentsPath = (identifier: string, number: number) =>
+  `/repositories/${encoded(identifier)}/pullrequests/${number}/comments`
+const contentOf = (body: string) => ({ content: { raw: body.slice(0, MAX_COMMENT_LENGTH) } })
 
 function repositoryOf(row: z.infer<typeof repositorySchema>): HostRepository {
   const clone = (name: string) => row.links.clone.find((link) => link.name === name)?.href

@@ -82,6 +82,7 @@ export const workspaceSchema = z.looseObject({
 export const branchSchema = z.looseObject({ name: z.string() })
 export const hookSchema = z.looseObject({ uuid: z.string(), url: z.string() })
 export const commentSchema = z.looseObject({ id: z.int(), deleted: z.boolean().optional() })
+export const listedCommentSchema = commentSchema.extend({ content: z.looseObject({ raw: z.string() }).nullish() })
 export const commitSchema = z.looseObject({ hash: sha, message: z.string() })
 
 export const repositorySchema = z.looseObject({

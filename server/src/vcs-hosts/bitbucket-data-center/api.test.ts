@@ -164,17 +164,31 @@ test('a status is a build of the commit', async () => {
   ])
 })
 
-test('a comment is updated with its version, and created again after it was deleted', async () => {
+test('a comment is updated with its version, unless it was deleted', async () => {
   const { api, host, reply } = await setUp()
   const comments = `${PATH}/pull-requests/7/comments`
   reply(`POST ${comments}`, { status: 201, body: { id: 11, version: 0 } })
   reply(`GET ${comments}/11`, { body: { id: 11, version: 3 } })
   reply(`PUT ${comments}/11`, { body: { id: 11, version: 4 } })
 
-  expect(await api.putComment(ID, 7, { id: null, body: 'One' })).toBe('11')
-  expect(await api.putComment(ID, 7, { id: '11', body: 'Two' })).toBe('11')
-  expect(await api.putComment(ID, 7, { id: '10', body: 'Three' })).toBe('11')
+  expect(await api.createComment(ID, 7, 'One')).toBe('11')
+  expect(await api.updateComment(ID, 7, { id: '11', body: 'Two' })).toBe(true)
+  expect(await api.updateComment(ID, 7, { id: '10', body: 'Three' })).toBe(false)
 
   expect(host.bodies(`PUT ${comments}/11`)).toEqual([{ text: 'Two', version: 3 }])
-  expect(host.bodies(`POST ${comments}`)).toEqual([{ text: 'One' }, { text: 'Three' }])
+  expect(host.bodies(`POST ${comments}`)).toEqual([{ text: 'One' }])
+})
+
+test('comments are searched in the activities, without those that were deleted', async () => {
+  const { api, reply } = await setUp()
+  const comment = (commentAction: string, id: number, text: string) => {
+    return { id: id + 1000, action: 'COMMENTED', commentAction, comment: { id, version: 0, text } }
+  }
+  reply(`GET ${PATH}/pull-requests/7/activities`, ({ query }) => {
+    if (query['start'] === '2') return pageOf([comment('ADDED', 11, 'the marker\n\nPlans')])
+    return pageOf([{ id: 1014, action: 'APPROVED' }, comment('DELETED', 12, 'the marker')], 2)
+  })
+
+  expect(await api.findComment(ID, 7, 'the marker')).toBe('11')
+  expect(await api.findComment(ID, 7, 'another')).toBeUndefined()
 })

@@ -1,8 +1,17 @@
 import { z } from 'zod'
 import { decoded, withoutUser } from '../bodies.ts'
 import { type Host, type HostApi, type HostConnection, HostError, type HostRepository } from '../host.ts'
-import { type ApiHost, type ApiRequest, readPages, request, requestJson, undefinedIfMissing } from '../requests.ts'
 import {
+  type ApiHost,
+  type ApiRequest,
+  readPages,
+  request,
+  requestJson,
+  searchComments,
+  undefinedIfMissing,
+} from '../requests.ts'
+import {
+  activitySchema,
   type BitbucketRepository,
   branchSchema,
   commentSchema,
@@ -154,22 +163,34 @@ function bitbucketDataCenterApi(connection: HostConnection): HostApi {
         body: { key: context.slice(0, 255), name: context.slice(0, 255), state: STATES[state], description, url },
       })
     },
-    async putComment(identifier, number, { id, body }) {
-      const path = `${pathOf(identifier)}/pull-requests/${number}/comments`
+    async createComment(identifier, number, body) {
       const task = `comment on the pull request ${number} of ${identifier}`
+      const path = `${pathOf(identifier)}/pull-requests/${number}/comments`
       const text = body.slice(0, MAX_COMMENT_LENGTH)
-      const current =
-        id === null ? undefined : await undefinedIfMissing(send(commentSchema, { task, path: `${path}/${id}` }))
+      return String((await send(commentSchema, { task, method: 'POST', path, body: { text } })).id)
+    },
+    async updateComment(identifier, number, { id, body }) {
+      const task = `update the comment on the pull request ${number} of ${identifier}`
+      const path = `${pathOf(identifier)}/pull-requests/${number}/comments/${id}`
+      const current = await undefinedIfMissing(send(commentSchema, { task, path }))
+      if (!current) return false
       // An update names the version that it replaces.
-      const comment = current
-        ? await send(commentSchema, {
-            task,
-            method: 'PUT',
-            path: `${path}/${id}`,
-            body: { text, version: current.version },
-          })
-        : await send(commentSchema, { task, method: 'POST', path, body: { text } })
-      return String(comment.id)
+      const update = { text: body.slice(0, MAX_COMMENT_LENGTH), version: current.version }
+      await send(commentSchema, { task, method: 'PUT', path, body: update })
+      return true
+    },
+    async findComment(identifier, number, text) {
+      const task = `list the comments on the pull request ${number} of ${identifier}`
+      // Comments have no list of their own. The latest activity is first.
+      const path = `${pathOf(identifier)}/pull-requests/${number}/activities?limit=100`
+      const read = async (start: number) => {
+        const found = await send(pageOf(activitySchema), { task, path: `${path}&start=${start}` })
+        const data = found.values.map(({ commentAction, comment }) =>
+          comment && commentAction !== 'DELETED' ? { id: comment.id, text: comment.text } : { id: 0, text: '' },
+        )
+        return { data, next: found.isLastPage ? null : (found.nextPageStart ?? null) }
+      }
+      return searchComments({ task, text }, read, { first: 0 })
     },
   }
 }

@@ -74,6 +74,11 @@ export const projectSchema = z.looseObject({ key: z.string() })
 export const branchSchema = z.looseObject({ displayId: z.string() })
 export const hookSchema = z.looseObject({ id: z.int(), url: z.string() })
 export const commentSchema = z.looseObject({ id: z.int(), version: z.int() })
+/** Without a comment for approvals, merges and the like. */
+export const activitySchema = z.looseObject({
+  commentAction: z.string().optional(),
+  comment: z.looseObject({ id: z.int(), text: z.string() }).optional(),
+})
 export const commitSchema = z.looseObject({ id: sha, message: z.string() })
 
 export const pageOf = <T>(row: z.ZodType<T>) =>

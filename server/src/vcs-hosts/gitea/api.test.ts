@@ -169,7 +169,7 @@ describe('pull requests', () => {
     expect(await api.findPullRequest('acme/network', 8)).toBeUndefined()
   })
 
-  test('get one comment, which is updated, and created again if it was deleted', async () => {
+  test('get a comment, which can be updated unless it was deleted', async () => {
     const issues = '/api/v1/repos/acme/network/issues'
     const comments = new Map<number, unknown>()
     const { api } = await connect({
@@ -183,12 +183,32 @@ describe('pull requests', () => {
       },
     })
 
-    const id = await api.putComment('acme/network', 7, { id: null, body: 'planning' })
-    const updated = await api.putComment('acme/network', 7, { id, body: '1 to add' })
-    const created = await api.putComment('acme/network', 7, { id: '40', body: 'again' })
+    const id = await api.createComment('acme/network', 7, 'planning')
+    const isUpdated = await api.updateComment('acme/network', 7, { id, body: '1 to add' })
+    const isOtherUpdated = await api.updateComment('acme/network', 7, { id: '40', body: 'again' })
 
-    expect([id, updated, created]).toEqual(['41', '41', '42'])
-    expect(Object.fromEntries(comments)).toEqual({ 41: { body: '1 to add' }, 42: { body: 'again' } })
+    expect([id, isUpdated, isOtherUpdated]).toEqual(['41', true, false])
+    expect(Object.fromEntries(comments)).toEqual({ 41: { body: '1 to add' } })
+  })
+
+  test('have comments, which are searched on all pages but no more than 300', async () => {
+    const path = '/api/v1/repos/acme/network/issues/7/comments'
+    const { host, api } = await connect({
+      [`GET ${path}`]: ({ query }) => {
+        const page = Number(query['page'])
+        const size = Number(query['limit'])
+        const body = Array.from({ length: size }, (_, index) => ({
+          id: page * 1000 + index,
+          body: `comment ${page}.${index}.`,
+        }))
+        return { body, headers: linkToNext(path, page, 10) }
+      },
+    })
+
+    expect(await api.findComment('acme/network', 7, 'comment 2.3.')).toBe('2003')
+    expect(host.requests).toHaveLength(2)
+    expect(await api.findComment('acme/network', 7, 'another')).toBeUndefined()
+    expect(host.requests).toHaveLength(8)
   })
 })
 

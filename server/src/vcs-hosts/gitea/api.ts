@@ -9,6 +9,7 @@ import {
   parseResponse,
   readPages,
   requestJson,
+  searchComments,
   undefinedIfMissing,
 } from '../requests.ts'
 import {
@@ -16,6 +17,7 @@ import {
   commentSchema,
   foundRepositoriesSchema,
   hookSchema,
+  listedCommentSchema,
   organizationSchema,
   pullRequestSchema,
   repositorySchema,
@@ -192,19 +194,37 @@ function giteaApi(connection: HostConnection): HostApi {
       })
     },
 
-    async putComment(identifier, number, { id, body }) {
-      const task = `comment on pull request ${number} of ${identifier}`
-      const path = [...pathOf(identifier), 'issues']
-      const updated =
-        id === null
-          ? undefined
-          : await undefinedIfMissing(
-              ask(task, commentSchema, { method: 'PATCH', path: [...path, 'comments', id], body: { body } }),
-            )
-      const { data } =
-        updated ??
-        (await ask(task, commentSchema, { method: 'POST', path: [...path, number, 'comments'], body: { body } }))
+    async createComment(identifier, number, body) {
+      const { data } = await ask(`comment on pull request ${number} of ${identifier}`, commentSchema, {
+        method: 'POST',
+        path: [...pathOf(identifier), 'issues', number, 'comments'],
+        body: { body },
+      })
       return String(data.id)
+    },
+
+    async updateComment(identifier, number, { id, body }) {
+      const updated = await undefinedIfMissing(
+        ask(`update the comment on pull request ${number} of ${identifier}`, commentSchema, {
+          method: 'PATCH',
+          path: [...pathOf(identifier), 'issues', 'comments', id],
+          body: { body },
+        }),
+      )
+      return updated !== undefined
+    },
+
+    async findComment(identifier, number, text) {
+      const task = `list comments on pull request ${number} of ${identifier}`
+      const path = [...pathOf(identifier), 'issues', number, 'comments']
+      // Servers return all comments at once, the oldest first, until one divides them into pages.
+      return searchComments({ task, text }, async (page) => {
+        const { data, next } = await ask(task, z.array(listedCommentSchema), {
+          path,
+          query: { page, limit: PAGE_SIZE },
+        })
+        return { data: data.map(({ id, body }) => ({ id, text: body })), next }
+      })
     },
   }
 }

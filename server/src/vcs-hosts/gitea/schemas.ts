@@ -80,3 +80,4 @@ export const foundRepositoriesSchema = z.looseObject({ data: z.array(repositoryS
 export const branchSchema = z.looseObject({ name: z.string() })
 export const hookSchema = z.looseObject({ id: z.int(), config: z.looseObject({ url: z.string().optional() }) })
 export const commentSchema = z.looseObject({ id: z.int() })
+export const listedCommentSchema = z.looseObject({ id: z.int(), body: z.string() })

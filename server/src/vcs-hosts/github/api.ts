@@ -9,6 +9,7 @@ import {
   nextPage,
   parseResponse,
   readPages,
+  searchComments,
   type Task,
   undefinedIfMissing,
 } from '../requests.ts'
@@ -17,6 +18,7 @@ import {
   commentSchema,
   hookSchema,
   installationRepositoriesSchema,
+  listedCommentSchema,
   pullRequestSchema,
   repositorySchema,
   userSchema,
@@ -284,25 +286,35 @@ function repositoryApi(ask: Ask): RepositoryApi {
       })
     },
 
-    async putComment(identifier, number, { id, body }) {
-      const task = `comment on pull request ${number} of ${identifier}`
-      const path = requireOwnerAndName(identifier)
-      const updated =
-        id === null
-          ? undefined
-          : await undefinedIfMissing(
-              ask(task, commentSchema, {
-                route: 'PATCH /repos/{owner}/{name}/issues/comments/{comment_id}',
-                parameters: { ...path, comment_id: id, body },
-              }),
-            )
-      const { data } =
-        updated ??
-        (await ask(task, commentSchema, {
-          route: 'POST /repos/{owner}/{name}/issues/{issue_number}/comments',
-          parameters: { ...path, issue_number: number, body },
-        }))
+    async createComment(identifier, number, body) {
+      const { data } = await ask(`comment on pull request ${number} of ${identifier}`, commentSchema, {
+        route: 'POST /repos/{owner}/{name}/issues/{issue_number}/comments',
+        parameters: { ...requireOwnerAndName(identifier), issue_number: number, body },
+      })
       return String(data.id)
+    },
+
+    async updateComment(identifier, number, { id, body }) {
+      const updated = await undefinedIfMissing(
+        ask(`update the comment on pull request ${number} of ${identifier}`, commentSchema, {
+          route: 'PATCH /repos/{owner}/{name}/issues/comments/{comment_id}',
+          parameters: { ...requireOwnerAndName(identifier), comment_id: id, body },
+        }),
+      )
+      return updated !== undefined
+    },
+
+    async findComment(identifier, number, text) {
+      const task = `list comments on pull request ${number} of ${identifier}`
+      const parameters = { ...requireOwnerAndName(identifier), issue_number: number, per_page: PAGE_SIZE }
+      // The oldest are first: GitHub sorts only the comments of a whole repository.
+      return searchComments({ task, text }, async (page) => {
+        const { data, next } = await ask(task, z.array(listedCommentSchema), {
+          route: 'GET /repos/{owner}/{name}/issues/{issue_number}/comments',
+          parameters: { ...parameters, page },
+        })
+        return { data: data.map(({ id, body }) => ({ id, text: body })), next }
+      })
     },
   }
 }

@@ -78,6 +78,7 @@ export const installationRepositoriesSchema = z.looseObject({ repositories: z.ar
 export const branchSchema = z.looseObject({ name: z.string() })
 export const hookSchema = z.looseObject({ id: z.int(), config: z.looseObject({ url: z.string().optional() }) })
 export const commentSchema = z.looseObject({ id: z.int() })
+export const listedCommentSchema = z.looseObject({ id: z.int(), body: z.string() })
 
 export const installationSchema = z.looseObject({
   id: z.int(),

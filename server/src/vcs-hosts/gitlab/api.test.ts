@@ -191,16 +191,35 @@ test('a status is set once; GitLab refuses to repeat it', async () => {
   })
 })
 
-test('a comment is updated in place, and created again after it was deleted', async () => {
+test('a comment can be updated, unless it was deleted', async () => {
   const { api, host, reply } = await setUp()
   const notes = `${PATH}/merge_requests/7/notes`
   reply(`POST ${notes}`, { status: 201, body: { id: 11 } })
   reply(`PUT ${notes}/11`, { body: { id: 11 } })
 
-  expect(await api.putComment(ID, 7, { id: null, body: 'One' })).toBe('11')
-  expect(await api.putComment(ID, 7, { id: '11', body: 'Two' })).toBe('11')
-  expect(await api.putComment(ID, 7, { id: '10', body: 'Three' })).toBe('11')
+  expect(await api.createComment(ID, 7, 'One')).toBe('11')
+  expect(await api.updateComment(ID, 7, { id: '11', body: 'Two' })).toBe(true)
+  expect(await api.updateComment(ID, 7, { id: '10', body: 'Three' })).toBe(false)
 
   expect(host.bodies(`PUT ${notes}/11`)).toEqual([{ body: 'Two' }])
-  expect(host.bodies(`POST ${notes}`)).toEqual([{ body: 'One' }, { body: 'Three' }])
+  expect(host.bodies(`POST ${notes}`)).toEqual([{ body: 'One' }])
+})
+
+test('comments are searched from the latest, at most 300', async () => {
+  const { api, host, reply } = await setUp()
+  const notes = `GET ${PATH}/merge_requests/7/notes`
+  reply(notes, ({ query }) => {
+    const page = Number(query['page'])
+    const body = Array.from({ length: 100 }, (_, index) => ({
+      id: page * 1000 + index,
+      body: `note ${page}.${index}.`,
+    }))
+    return { body, headers: { 'x-next-page': String(page + 1) } }
+  })
+
+  expect(await api.findComment(ID, 7, 'note 2.3.')).toBe('2003')
+  expect(host.requests).toHaveLength(2)
+  expect(host.requests[0]?.query).toMatchObject({ order_by: 'created_at', sort: 'desc', per_page: '100' })
+  expect(await api.findComment(ID, 7, 'another')).toBeUndefined()
+  expect(host.requests).toHaveLength(5)
 })

@@ -18,14 +18,15 @@ import {
   type PullRequest,
 } from '../host.ts'
 import { oauthOf } from '../oauth.ts'
-import { type ApiHost, parseResponse, requestJson, type Task, undefinedIfMissing } from '../requests.ts'
+import { type ApiHost, parseResponse, requestJson, searchComments, type Task, undefinedIfMissing } from '../requests.ts'
 import {
   branchSchema,
   commitSchema,
-  expandedSchema,
+  expandedOf,
   type GitLabMergeRequest,
   groupSchema,
   hookSchema,
+  listedNoteSchema,
   mergeRequestSchema,
   noteSchema,
   projectSchema,
@@ -99,7 +100,7 @@ function gitlabApi(connection: HostConnection): HostApi {
         showExpanded: true,
         ...(query === '' ? {} : { search: query, searchNamespaces: true }),
       })
-      const { data, paginationInfo } = read(expandedSchema, task, found)
+      const { data, paginationInfo } = read(expandedOf(projectSchema), task, found)
       return { rows: data.map(repositoryOf), nextPage: paginationInfo.next }
     },
     async listOwners() {
@@ -158,12 +159,27 @@ function gitlabApi(connection: HostConnection): HostApi {
         if (!(error instanceof HostError) || !error.message.includes('Cannot transition status')) throw error
       }
     },
-    async putComment(identifier, number, { id, body }) {
+    async createComment(identifier, number, body) {
       const task = `comment on the merge request ${number} of ${identifier}`
-      const notes = new MergeRequestNotes(at(task))
-      const edited =
-        id === null ? undefined : await undefinedIfMissing(notes.edit(identifier, number, Number(id), { body }))
-      return String(read(noteSchema, task, edited ?? (await notes.create(identifier, number, body))).id)
+      return String(read(noteSchema, task, await new MergeRequestNotes(at(task)).create(identifier, number, body)).id)
+    },
+    async updateComment(identifier, number, { id, body }) {
+      const notes = new MergeRequestNotes(at(`update the comment on the merge request ${number} of ${identifier}`))
+      return (await undefinedIfMissing(notes.edit(identifier, number, Number(id), { body }))) !== undefined
+    },
+    async findComment(identifier, number, text) {
+      const task = `list the comments on the merge request ${number} of ${identifier}`
+      return searchComments({ task, text }, async (page) => {
+        const found = await new MergeRequestNotes(at(task)).all<true>(identifier, number, {
+          orderBy: 'created_at',
+          sort: 'desc',
+          perPage: 100,
+          page,
+          showExpanded: true,
+        })
+        const { data, paginationInfo } = read(expandedOf(listedNoteSchema), task, found)
+        return { data: data.map(({ id, body }) => ({ id, text: body })), next: paginationInfo.next }
+      })
     },
   }
 }

@@ -61,16 +61,15 @@ export const projectSchema = z.looseObject({
 })
 
 /** A page of the library, with `showExpanded`. */
-export const expandedSchema = z.looseObject({
-  data: z.array(projectSchema),
-  paginationInfo: z.looseObject({ next: z.int().nullable() }),
-})
+export const expandedOf = <T>(row: z.ZodType<T>) =>
+  z.looseObject({ data: z.array(row), paginationInfo: z.looseObject({ next: z.int().nullable() }) })
 
 export const groupSchema = z.looseObject({ full_path: z.string() })
 export const branchSchema = z.looseObject({ name: z.string() })
 export const commitSchema = z.looseObject({ message: z.string() })
 export const hookSchema = z.looseObject({ id: z.int(), url: z.string() })
 export const noteSchema = z.looseObject({ id: z.int() })
+export const listedNoteSchema = noteSchema.extend({ body: z.string() })
 
 export const mergeRequestSchema = z.looseObject({
   iid: z.int(),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type WorkspaceReport, pullRequestComment } from './comment.ts'
+import { type WorkspaceReport, commentMarker, pullRequestComment } from './comment.ts'
 
 const HTML = { maxLength: 60_000, rendersHtml: true }
 const change = (address: string, actions = ['create']) => ({ address, mode: 'managed', actions, digest: '' }) as const
@@ -36,7 +36,8 @@ function report({ name = 'network', changes = [], ...members }: Record<string, u
 }
 
 const commentOf = (reports: readonly WorkspaceReport[], format = HTML) =>
-  pullRequestComment({ baseUrl: 'https://tf.example', reports, format }) ?? ''
+  pullRequestComment({ baseUrl: 'https://tf.example', reports, format, marker: commentMarker('acme', 'comment-1') }) ??
+  ''
 
 test('changes are grouped by action', () => {
   const changes = [
@@ -55,7 +56,7 @@ test('changes are grouped by action', () => {
 
   expect(text).toBe(
     [
-      '[//]: # (groundstate/acme)\n',
+      '[//]: # (groundstate/acme/comment-1)\n',
       '**Plans** (`1234567`)\n',
       '| Workspace | Plan |',
       '| --- | --- |',
@@ -104,7 +105,7 @@ test('there is no comment without a plan that has ended', () => {
   const planning = report()
   Object.assign(planning.run ?? {}, { status: 'planning', plan: { status: 'running', counts: null } })
 
-  expect(pullRequestComment({ baseUrl: '', reports: [skipped, planning], format: HTML })).toBe(undefined)
+  expect(commentOf([skipped, planning])).toBe('')
 })
 
 test('a merge is reported with the differences from the reviewed plan', () => {

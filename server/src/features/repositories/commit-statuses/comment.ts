@@ -19,19 +19,23 @@ export type WorkspaceReport = ReportRow & {
 type Executed = WorkspaceReport & { run: ReportedRun }
 
 type Format = NonNullable<HostCapabilities['comments']>
-type Comment = { baseUrl: string; reports: readonly WorkspaceReport[]; format: Format }
+type Comment = {
+  baseUrl: string
+  reports: readonly WorkspaceReport[]
+  format: Format
+  /** The first line of the comment, by which it is found. */
+  marker: string
+}
 
 /** Undefined while there is nothing to say: no plan has ended, or no workspace is concerned. */
-export function pullRequestComment({ baseUrl, reports, format }: Comment): string | undefined {
-  const [first] = reports
-  if (!first || !reports.some(isWorthTelling)) return undefined
+export function pullRequestComment({ baseUrl, reports, format, marker }: Comment): string | undefined {
+  if (!reports.some(isWorthTelling)) return undefined
   const executed = reports.filter((report): report is Executed => report.run !== null)
   const merged = executed.filter(({ kind }) => kind === 'run')
   const planned = executed.filter(({ kind }) => kind === 'plan')
   const share = (fraction: number) => Math.floor(format.maxLength * fraction)
   const parts = [
-    // The definition of a link is invisible: not all hosts hide comments of HTML.
-    `[//]: # (groundstate/${first.organization_name})`,
+    marker,
     ...table(baseUrl, { title: 'After the merge', reports: merged, max: share(0.2) }),
     ...table(baseUrl, { title: 'Plans', reports: planned, max: share(0.2) }),
     ...conflicts(reports, share(0.1)),
@@ -43,6 +47,12 @@ export function pullRequestComment({ baseUrl, reports, format }: Comment): strin
   ]
   const text = parts.join('\n\n')
   return text + sectionsText(sections, format, format.maxLength - text.length)
+}
+
+/** Nobody can guess the id before the comment exists, so that no comment of others is taken for it. */
+export function commentMarker(organizationName: string, id: string) {
+  // The definition of a link is invisible: not all hosts hide comments of HTML.
+  return `[//]: # (groundstate/${organizationName}/${id})`
 }
 
 function isWorthTelling({ run, reason, kind, plan }: WorkspaceReport) {

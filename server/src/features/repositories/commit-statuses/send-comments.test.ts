@@ -68,6 +68,43 @@ test('an unchanged comment is not sent again, and a deleted one is created again
   expect(host.bodies(COMMENT_ROUTES.create)).toHaveLength(2)
 })
 
+test.each(['the first one', 'one after a deletion'])(
+  'a comment whose creation had no response is edited by the next attempt: %s',
+  async (which) => {
+    const { host, addWorkspace, startRun, runJobs } = await connectHost(app)
+    const comments: { id: number; body: string }[] = []
+    const bodyOf = (body: unknown) => (body as { body: string }).body
+    if (which !== 'the first one') {
+      await startRun((await addWorkspace()).id, pullRequestOf('opened'))
+      await plan()
+      await runJobs()
+    }
+    const before = host.bodies(COMMENT_ROUTES.create).length
+    host.reply(COMMENT_ROUTES.list, () => ({ body: [{ id: 1, body: 'Looks good' }, ...comments] }))
+    host.reply(COMMENT_ROUTES.update, { status: 404, body: { message: 'Not Found' } })
+    host.reply(COMMENT_ROUTES.updateOther, ({ body }) => ({ body: { id: 100, body: bodyOf(body) } }))
+    host.reply(COMMENT_ROUTES.create, ({ body }) => {
+      comments.push({ id: 100, body: bodyOf(body) })
+      return (response) => response.destroy()
+    })
+
+    const second = await addWorkspace()
+    await startRun(second.id, pullRequestOf('updated', { head: SHA.other }))
+    await plan()
+    await runJobs()
+    app.clock.advance(3_600_000)
+    await runJobs()
+    await startRun(second.id, pullRequestOf('updated', { head: SHA.merge }))
+    await plan('create')
+    await runJobs()
+
+    expect(host.bodies(COMMENT_ROUTES.create).length - before).toBe(1)
+    const edits = textsOf(host.bodies(COMMENT_ROUTES.updateOther))
+    expect(edits.at(-1)).toContain('create\n  module.net')
+    expect(edits.at(-1)?.split('\n')[0]).toBe(comments[0]?.body.split('\n')[0])
+  },
+)
+
 test('after the merge, the comment says what the apply did and whether it was reviewed', async () => {
   const { host, owner, addWorkspace, startRun, report, runJobs } = await connectHost(app)
   const { id } = await addWorkspace()

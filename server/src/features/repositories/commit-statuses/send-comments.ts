@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Ctx } from '../../../app.ts'
 import { AppError } from '../../../errors.ts'
-import { HostError } from '../../../vcs-hosts/host.ts'
+import { type HostApi, HostError } from '../../../vcs-hosts/host.ts'
 import { type Connection, callHost, openConnectionOf } from '../connections/connection.ts'
 import { listChanges, listReviews } from '../reviewed-plans/store.ts'
-import { type WorkspaceReport, pullRequestComment } from './comment.ts'
+import { type WorkspaceReport, commentMarker, pullRequestComment } from './comment.ts'
 import { recordAcceptance, recordRefusal } from './refusals.ts'
 import * as store from './store.ts'
 
@@ -49,8 +49,13 @@ async function sendComment(ctx: Ctx, key: store.PullRequestKey) {
   const versions = await store.listCommentVersions(ctx.db, key)
   const { comments: format } = opened.connection.host.capabilities
   const reports = format ? await readReports(ctx, key) : []
-  const body = format && pullRequestComment({ baseUrl: ctx.baseUrl, reports, format })
-  if (body) await putComment(ctx, key, { ...opened, body })
+  const [first] = reports
+  if (format && first) {
+    const stored = await store.findComment(ctx.db, key)
+    const marker = stored?.marker ?? commentMarker(first.organization_name, ctx.newId('comment'))
+    const body = pullRequestComment({ baseUrl: ctx.baseUrl, reports, format, marker })
+    if (body) await putComment(ctx, key, { ...opened, stored, marker, body })
+  }
   await store.finishComment(ctx.db, versions)
 }
 
@@ -69,22 +74,41 @@ async function readReports(ctx: Ctx, key: store.PullRequestKey): Promise<Workspa
   })
 }
 
-type NewComment = { repository: store.ReportedRepository; connection: Connection; body: string }
+type NewComment = {
+  repository: store.ReportedRepository
+  connection: Connection
+  stored: store.StoredComment | undefined
+  marker: string
+  body: string
+}
 
 /** Records a lasting refusal of the host. */
-async function putComment(ctx: Ctx, key: store.PullRequestKey, { repository, connection, body }: NewComment) {
-  const stored = await store.findComment(ctx.db, key)
+async function putComment(ctx: Ctx, key: store.PullRequestKey, comment: NewComment) {
+  const { repository, connection, stored, marker, body } = comment
   const digest = createHash('sha256').update(body).digest('hex')
   if (stored?.digest === digest) return
-  const id = stored?.comment_id ?? null
+  if (!stored) await store.insertComment(ctx.db, key, { marker, now: ctx.now() })
   try {
-    const { identifier } = repository
-    const put = await callHost(ctx, connection, async (api) => api.putComment(identifier, key.number, { id, body }))
-    await store.putComment(ctx.db, key, { id: put, digest, error: null, now: ctx.now() })
+    const id = await callHost(ctx, connection, async (api) => writeComment(ctx, key, { ...comment, api }))
+    await store.updateComment(ctx.db, key, { id, digest, error: null, now: ctx.now() })
     await recordAcceptance(ctx, repository.id, 'comment')
   } catch (error) {
     if (!(error instanceof HostError) || (error.kind !== 'forbidden' && error.kind !== 'not-found')) throw error
     await recordRefusal(ctx, connection, { repository, what: 'comment', message: error.message })
-    await store.putComment(ctx.db, key, { id, digest, error: error.message, now: ctx.now() })
+    await store.updateComment(ctx.db, key, { digest, error: error.message, now: ctx.now() })
   }
+}
+
+type Writing = NewComment & { api: HostApi }
+
+/** Edits the comment, or creates the first one. Returns its id. */
+async function writeComment(ctx: Ctx, key: store.PullRequestKey, { api, repository, stored, marker, body }: Writing) {
+  const { identifier } = repository
+  const known = stored?.comment_id ?? null
+  // Without an id, an earlier attempt may have created the comment, but failed before it could store the id.
+  const id = known ?? (stored && (await api.findComment(identifier, key.number, marker)))
+  if (id !== undefined && (await api.updateComment(identifier, key.number, { id, body }))) return id
+  // Forgotten first: if this attempt fails, the next one has to look for the new comment.
+  if (known !== null) await store.updateComment(ctx.db, key, { id: null, digest: null, error: null, now: ctx.now() })
+  return api.createComment(identifier, key.number, body)
 }

@@ -268,14 +268,24 @@ export async function findComment(db: Db, { repositoryId, number }: PullRequestK
     .executeTakeFirst()
 }
 
-type CommentUpdate = { id: string | null; digest: string | null; error: string | null; now: Date }
+export type StoredComment = NonNullable<Awaited<ReturnType<typeof findComment>>>
 
-export async function putComment(db: Db, key: PullRequestKey, { id, digest, error, now }: CommentUpdate) {
-  const changes = { comment_id: id, digest, error, updated_at: now }
+/** Before the first attempt to create the comment. */
+export async function insertComment(db: Db, key: PullRequestKey, { marker, now }: { marker: string; now: Date }) {
   await db
     .insertInto('pull_request_comments')
-    .values({ repository_id: key.repositoryId, pull_request_number: key.number, ...changes })
-    .onConflict((conflict) => conflict.columns(['repository_id', 'pull_request_number']).doUpdateSet(changes))
+    .values({ repository_id: key.repositoryId, pull_request_number: key.number, marker, updated_at: now })
+    .execute()
+}
+
+type CommentUpdate = { id?: string | null; digest: string | null; error: string | null; now: Date }
+
+export async function updateComment(db: Db, key: PullRequestKey, { id, digest, error, now }: CommentUpdate) {
+  await db
+    .updateTable('pull_request_comments')
+    .set({ ...(id !== undefined && { comment_id: id }), digest, error, updated_at: now })
+    .where('repository_id', '=', key.repositoryId)
+    .where('pull_request_number', '=', key.number)
     .execute()
 }
 

@@ -59,6 +59,7 @@ export function giteaRoutes(shas: readonly string[] = Object.values(SHA)): HostR
       shas.map((sha) => [statusRoute(sha), () => ({ status: 201, body: { id: 1, status: 'pending' } })]),
     ),
     [`POST ${COMMENTS}/12/comments`]: () => ({ status: 201, body: { id: 99, body: '' } }),
+    [`GET ${COMMENTS}/12/comments`]: () => ({ body: [] }),
     [`PATCH ${COMMENTS}/comments/99`]: () => ({ body: { id: 99, body: '' } }),
   }
 }
@@ -67,6 +68,8 @@ export const statusRoute = (sha: string) => `POST /api/v1/repos/acme/network/sta
 export const COMMENT_ROUTES = {
   create: `POST ${COMMENTS}/12/comments`,
   update: `PATCH ${COMMENTS}/comments/99`,
+  updateOther: `PATCH ${COMMENTS}/comments/100`,
+  list: `GET ${COMMENTS}/12/comments`,
 }
 
 type Reported = { sha: string; treeSha?: string | null }
