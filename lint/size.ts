@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url'
  */
 
 const LIMITS = {
-  'source lines of contract, server, agent and web': 114_500,
-  'source files in server/src/features': 360,
+  'source lines of contract, server, agent and web': 115_500,
+  'source files in server/src/features': 365,
   'of them with 20 lines or fewer': 15,
   'source files with more than 400 lines': 0,
   'lines with wording that reads like a translation': 20,
