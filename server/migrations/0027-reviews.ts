@@ -60,6 +60,8 @@ create table pull_request_comments (
 create table host_reports (
   connection_id text primary key,
   leased_until timestamptz not null,
+  -- the end of a lease that a waiting job continues after
+  awaited_until timestamptz,
   -- consecutive failures, and when to try again
   failures integer not null default 0,
   retry_at timestamptz

@@ -199,6 +199,7 @@ export type Schema = {
     service_provider: 'github' | 'github_enterprise'
   }
   host_reports: {
+    awaited_until: Timestamp | null
     connection_id: string
     failures: Generated<number>
     leased_until: Timestamp

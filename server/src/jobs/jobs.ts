@@ -46,8 +46,6 @@ export type Handler<Context> = {
 
 type EnqueueOptions = {
   startAfter?: Date
-  /** At most one waiting job of the kind may have this key. */
-  singletonKey?: string
 }
 
 export type Jobs = Awaited<ReturnType<typeof createJobs>>

@@ -279,17 +279,20 @@ test('statuses of a refused token are sent with the next token', async () => {
   expect(sentTo(host, SHA.head)).toHaveLength(2)
 })
 
-test('a killed process leaves its statuses to the next one', async () => {
+test.each([
+  ['the next scheduled job', async () => sendOverdue(app.as())],
+  ['a job that waits for the end of its lease', async () => {}],
+])('a killed process leaves its statuses to %s', async (_, next) => {
   const { host, tokenId, addWorkspace, startRun, runJobs } = await connectHost(app, giteaRoutes())
   await startRun((await addWorkspace()).id, pushOf(SHA.head))
   await (await agent.take()).finish({ hasChanges: false })
-  const leased = new Date(app.clock.now().getTime() + 180_000)
+  const leased = new Date(app.clock.now().getTime() + 60_000)
   await app.db.insertInto('host_reports').values({ connection_id: tokenId, leased_until: leased }).execute()
   await runJobs()
   const during = sentTo(host, SHA.head).length
 
-  app.clock.advance(180_000)
-  await sendOverdue(app.as())
+  app.clock.advance(60_000)
+  await next()
   await runJobs()
 
   expect(during).toBe(0)

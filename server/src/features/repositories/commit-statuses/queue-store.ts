@@ -18,6 +18,19 @@ export async function renewLease(db: Db, connectionId: string, until: Date) {
   await db.updateTable('host_reports').set({ leased_until: until }).where('connection_id', '=', connectionId).execute()
 }
 
+/** When another's lease ends, if the caller is to continue then; for one caller at a time. */
+export async function awaitLease(db: Db, connectionId: string, now: Date) {
+  const row = await db
+    .updateTable('host_reports')
+    .set((eb) => ({ awaited_until: eb.ref('leased_until') }))
+    .where('connection_id', '=', connectionId)
+    .where('leased_until', '>', now)
+    .where((eb) => eb.or([eb('awaited_until', 'is', null), eb('awaited_until', '<=', now)]))
+    .returning('leased_until')
+    .executeTakeFirst()
+  return row?.leased_until
+}
+
 /** Ends the lease after everything was sent. */
 export async function releaseReports(db: Db, connectionId: string, now: Date) {
   await db

@@ -13,19 +13,14 @@ const MIN_INTERVAL_MS = 10_000
 /** Maximum number of a plan's changes in a comment. */
 const MAX_LISTED_CHANGES = 2000
 
-export type Sending = { renew: () => Promise<void>; signal: AbortSignal }
-
 /** Updates the comments that are due. Returns when the next one may be, if one was updated a moment ago. */
-export async function sendComments(ctx: Ctx, connectionId: string, { renew, signal }: Sending) {
+export async function sendComments(ctx: Ctx, connectionId: string, signal: AbortSignal) {
   let later: Date | undefined
   for (const { updatedAt, ...pullRequest } of await store.listDueComments(ctx.db, connectionId)) {
     if (signal.aborted) return later
     const possibleAt = new Date((updatedAt?.getTime() ?? 0) + MIN_INTERVAL_MS)
     if (possibleAt > ctx.now()) later ??= possibleAt
-    else {
-      await renew()
-      await sendComment(ctx, pullRequest)
-    }
+    else await sendComment(ctx, pullRequest)
   }
   return later
 }

@@ -5,7 +5,7 @@ import { HostError } from '../../../vcs-hosts/host.ts'
 import { type Connection, callHost } from '../connections/connection.ts'
 import * as queue from './queue-store.ts'
 import { recordAcceptance, recordRefusal } from './refusals.ts'
-import { type Sending, openReported, sendComments } from './send-comments.ts'
+import { openReported, sendComments } from './send-comments.ts'
 import { commitStatus } from './status.ts'
 import * as store from './store.ts'
 
@@ -14,23 +14,21 @@ import * as store from './store.ts'
  * get few at once. A report is due while its version is newer than the one that was sent: reactions only increase versions.
  */
 
-/** Number of statuses that are sent before the next ones are read. With the timeout of requests, it stays well within a lease. */
+/** Number of statuses that are sent before the next ones are read. */
 const BATCH = 8
 /** Hosts ask for few concurrent writes. */
 const CONCURRENT_REQUESTS = 2
 /** A process that was killed holds its lease for this long, in ms. */
-const LEASE_MS = 180_000
+const LEASE_MS = 30_000
+const RENEWAL_MS = 10_000
 const MIN_RETRY_MS = 10_000
 const MAX_RETRY_MS = 3_600_000
 
 /** Sends what is due at the host of a connection. Returns when to call it again, if something is still due then. */
 export async function sendReports(ctx: Ctx, connectionId: string, signal: AbortSignal): Promise<Date | undefined> {
-  const lease = () => ({ now: ctx.now(), until: new Date(ctx.now().getTime() + LEASE_MS) })
-  while (await queue.leaseReports(ctx.db, connectionId, lease())) {
+  while (await queue.leaseReports(ctx.db, connectionId, { now: ctx.now(), until: leaseEnd(ctx) })) {
     try {
-      const renew = async () => queue.renewLease(ctx.db, connectionId, lease().until)
-      await sendStatuses(ctx, connectionId, { renew, signal })
-      const later = await sendComments(ctx, connectionId, { renew, signal })
+      const later = await sendLeased(ctx, connectionId, signal)
       await queue.releaseReports(ctx.db, connectionId, ctx.now())
       if (signal.aborted || later) return later
     } catch (error) {
@@ -39,7 +37,34 @@ export async function sendReports(ctx: Ctx, connectionId: string, signal: AbortS
     // A caller that found the lease taken relies on this check after its end.
     if (!(await queue.hasDueReports(ctx.db, connectionId))) return undefined
   }
-  return undefined
+  // Its process may have been killed.
+  return queue.awaitLease(ctx.db, connectionId, ctx.now())
+}
+
+function leaseEnd(ctx: Ctx) {
+  return new Date(ctx.now().getTime() + LEASE_MS)
+}
+
+async function sendLeased(ctx: Ctx, connectionId: string, signal: AbortSignal) {
+  await using _ = renewing(ctx, connectionId)
+  await sendStatuses(ctx, connectionId, signal)
+  return sendComments(ctx, connectionId, signal)
+}
+
+/** Renews the lease, however slow the host is, until it is disposed of. */
+function renewing(ctx: Ctx, connectionId: string): AsyncDisposable {
+  let renewal = Promise.resolve()
+  const timer = setInterval(() => {
+    renewal = queue
+      .renewLease(ctx.db, connectionId, leaseEnd(ctx))
+      .catch((error: unknown) => ctx.log.warn({ err: error }, 'the lease of commit statuses was not renewed'))
+  }, RENEWAL_MS)
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      await renewal
+    },
+  }
 }
 
 /** Another process or a later call continues. What the host refuses for good has been recorded before. */
@@ -59,12 +84,11 @@ function waitOf({ kind, retryAfterMs }: HostError): (failures: number) => number
   return (failures) => Math.max(retryAfterMs ?? 0, Math.min(MIN_RETRY_MS * 2 ** failures, MAX_RETRY_MS))
 }
 
-async function sendStatuses(ctx: Ctx, connectionId: string, { renew, signal }: Sending) {
+async function sendStatuses(ctx: Ctx, connectionId: string, signal: AbortSignal) {
   for (;;) {
     const rows = await store.listDueStatuses(ctx.db, connectionId, BATCH)
     const [first] = rows
     if (!first || signal.aborted) return
-    await renew()
     const opened = await openReported(ctx, first.repository_id)
     if (!opened) return
     await sendBatch(ctx, opened.connection, rows)

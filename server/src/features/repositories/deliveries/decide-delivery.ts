@@ -32,7 +32,7 @@ const inspectDeliveryJob = jobKind(
 
 /** Has a stored delivery decided after the transaction of `ctx`. */
 export async function decideLater(ctx: TransactionCtx, id: string) {
-  await ctx.jobs.enqueue(ctx.db, decideDeliveryJob, { id }, { singletonKey: id })
+  await ctx.jobs.enqueue(ctx.db, decideDeliveryJob, { id })
 }
 
 export const vcsDeliveryJobs = [
@@ -81,7 +81,7 @@ async function decideDelivery(ctx: Ctx, id: string) {
       ctx.log.error({ err: error, delivery: id }, 'a delivery could not be decided')
     }
   }
-  await ctx.jobs.enqueue(ctx.db, inspectDeliveryJob, { id }, { singletonKey: id })
+  await ctx.jobs.enqueue(ctx.db, inspectDeliveryJob, { id })
 }
 
 async function inspectDelivery(

@@ -23,7 +23,7 @@ const fetchCommitJob = jobKind(
 
 /** Has the archive of a commit fetched for all versions that wait for it, after the transaction of `ctx`. */
 export async function fetchCommitLater(ctx: TransactionCtx, ingressId: string) {
-  await ctx.jobs.enqueue(ctx.db, fetchCommitJob, { ingressId }, { singletonKey: ingressId })
+  await ctx.jobs.enqueue(ctx.db, fetchCommitJob, { ingressId })
 }
 
 export const fetchCommitJobs = [

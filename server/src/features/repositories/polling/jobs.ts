@@ -41,7 +41,7 @@ export async function schedulePolls(ctx: Ctx) {
   const tokenIds = await store.listDueTokens(ctx.db, { due: new Date(now.getTime() + MINUTE_MS), now })
   for (const tokenId of tokenIds) {
     const startAfter = new Date(now.getTime() + offsetOf(tokenId))
-    await ctx.jobs.enqueue(ctx.db, pollJob, { tokenId }, { singletonKey: tokenId, startAfter })
+    await ctx.jobs.enqueue(ctx.db, pollJob, { tokenId }, { startAfter })
   }
 }
 
