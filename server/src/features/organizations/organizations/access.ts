@@ -53,6 +53,20 @@ export async function listReadableOrganizations(ctx: Ctx, keys: readonly string[
   })
 }
 
+type PartAccess = { noun: string; read: OrganizationPermission; permission: OrganizationPermission }
+
+/** A row of an organization, for actors with `permission`. Throws `not-found` without `read`, otherwise `forbidden`. */
+export async function requirePart<Row extends { organization_id: string }>(
+  ctx: Ctx,
+  row: Row | undefined,
+  { noun, read, permission }: PartAccess,
+): Promise<Row> {
+  const [organization] = row ? await listReadableOrganizations(ctx, [row.organization_id]) : []
+  if (!row || !organization?.can.has(read)) throw notFound(noun)
+  if (!organization.can.has(permission)) throw refusal(permission, `in the organization ${organization.name}`)
+  return row
+}
+
 type AuditedOrganization = { id: string; name: string }
 type Changes = UpdateOrganization['attributes']
 

@@ -6,10 +6,9 @@ import type {
 } from '@groundstate/contract/tags'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudit } from '../../../audit/record.ts'
-import { refusal } from '../../../auth/permissions.ts'
 import { type Page, rejectTakenName, transact } from '../../../db/db.ts'
-import { invalid, notFound } from '../../../errors.ts'
-import { listReadableOrganizations, requireOrganization } from '../organizations/access.ts'
+import { invalid } from '../../../errors.ts'
+import { requireOrganization, requirePart } from '../organizations/access.ts'
 import { listTeamsOfProject } from '../organizations/store.ts'
 import * as store from './store.ts'
 
@@ -143,12 +142,8 @@ function keyAudit(
 }
 
 async function requireReservedTagKey(ctx: Ctx, id: string) {
-  const key = await store.findReservedTagKey(ctx.db, id)
-  if (!key) throw notFound('reserved tag key')
-  const [organization] = await listReadableOrganizations(ctx, [key.organization_id])
-  if (!organization) throw notFound('reserved tag key')
-  if (!organization.can.has('tags:manage')) throw refusal('tags:manage', `in the organization ${organization.name}`)
-  return key
+  const access = { noun: 'reserved tag key', read: 'organization:read', permission: 'tags:manage' } as const
+  return requirePart(ctx, await store.findReservedTagKey(ctx.db, id), access)
 }
 
 async function uniqueKey<T>(work: () => Promise<T>) {

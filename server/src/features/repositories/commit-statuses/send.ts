@@ -48,7 +48,7 @@ function leaseEnd(ctx: Ctx) {
 async function sendLeased(ctx: Ctx, connectionId: string, signal: AbortSignal) {
   await using _ = renewing(ctx, connectionId)
   await sendStatuses(ctx, connectionId, signal)
-  return sendComments(ctx, connectionId, signal)
+  return await sendComments(ctx, connectionId, signal)
 }
 
 /** Renews the lease, however slow the host is, until it is disposed of. */

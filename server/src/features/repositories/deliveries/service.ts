@@ -1,11 +1,15 @@
 import type { Ctx } from '../../../app.ts'
 import { audited } from '../../../audit/record.ts'
-import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
+import type { OrganizationPermission } from '../../../auth/permissions.ts'
 import type { Page } from '../../../db/db.ts'
-import { conflict, notFound } from '../../../errors.ts'
+import { conflict } from '../../../errors.ts'
 import { scheduledJob } from '../../../handlers.ts'
 import { dueBefore, expireInBatches } from '../../../jobs/expire.ts'
-import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
+import {
+  listReadableOrganizations,
+  requireOrganization,
+  requirePart,
+} from '../../organizations/organizations/access.ts'
 import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { insertEvents } from './receive.ts'
 import * as store from './store.ts'
@@ -20,12 +24,8 @@ export async function listDeliveries(
 }
 
 export async function requireDelivery(ctx: Ctx, id: string, permission: OrganizationPermission) {
-  const delivery = await store.findDelivery(ctx.db, id)
-  if (!delivery) throw notFound('delivery')
-  const [organization] = await listReadableOrganizations(ctx, [delivery.organization_id])
-  if (!organization?.can.has('vcs-settings:read')) throw notFound('delivery')
-  if (!organization.can.has(permission)) throw refusal(permission, `in the organization ${organization.name}`)
-  return delivery
+  const access = { noun: 'delivery', read: 'vcs-settings:read', permission } as const
+  return requirePart(ctx, await store.findDelivery(ctx.db, id), access)
 }
 
 /** The deliveries that the actor may see, for includes. */

@@ -6,7 +6,7 @@ import {
   requireOrganizationById,
 } from '../../organizations/organizations/access.ts'
 import { listProjects } from '../../organizations/projects/service.ts'
-import { requireInstallation } from '../../vcs/github-app-installations/access.ts'
+import { requireInstallation } from '../../vcs/github-app-installations/service.ts'
 import { requireOAuthToken } from '../../vcs/oauth-clients/access.ts'
 import { isTokenOpenTo } from '../../vcs/oauth-clients/store.ts'
 import type { ConnectionKey } from '../../vcs/repositories/store.ts'

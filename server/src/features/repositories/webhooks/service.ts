@@ -2,11 +2,10 @@ import { randomBytes } from 'node:crypto'
 import type { WebhookSecretResource } from '@groundstate/contract/vcs-repositories'
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited } from '../../../audit/record.ts'
-import { refusal } from '../../../auth/permissions.ts'
 import type { Page } from '../../../db/db.ts'
-import { conflict, notFound } from '../../../errors.ts'
+import { conflict } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
-import { listReadableOrganizations } from '../../organizations/organizations/access.ts'
+import { listReadableOrganizations, requirePart } from '../../organizations/organizations/access.ts'
 import { requireOAuthClient } from '../../vcs/oauth-clients/access.ts'
 import { repositoryAdded, webhookContext } from '../../vcs/repositories/service.ts'
 import { type RepositoryRow, findRepository } from '../git/store.ts'
@@ -28,13 +27,8 @@ export function webhookUrl({ baseUrl }: Pick<Ctx, 'baseUrl'>, { webhook_path: pa
 }
 
 async function requireUsedRepository(ctx: Ctx, id: string) {
-  const repository = await findRepository(ctx.db, id)
-  if (!repository) throw notFound('repository')
-  const [organization] = await listReadableOrganizations(ctx, [repository.organization_id])
-  if (!organization?.can.has('vcs-settings:read')) throw notFound('repository')
-  if (!organization.can.has('vcs-settings:manage'))
-    throw refusal('vcs-settings:manage', `in the organization ${organization.name}`)
-  return repository
+  const access = { noun: 'repository', read: 'vcs-settings:read', permission: 'vcs-settings:manage' } as const
+  return requirePart(ctx, await findRepository(ctx.db, id), access)
 }
 
 /** Has the host asked again, after somebody has corrected what it refused. */

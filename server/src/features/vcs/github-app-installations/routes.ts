@@ -3,7 +3,6 @@ import { documentOf, pageOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
 import { text } from '../../../http/query.ts'
 import { ok } from '../../../http/responses.ts'
-import { requireInstallation } from './access.ts'
 import * as service from './service.ts'
 
 const READ = { access: { organization: 'vcs-settings:read' } } as const
@@ -33,7 +32,11 @@ export const githubAppInstallationRoutes: Routes = (http) => {
     '/github-app/installation/:installationId',
     { ...READ, summary: 'Show an installation', responses: { 200: documentOf(githubAppInstallationSchema) } },
     async ({ ctx, params }) =>
-      ok(service.installationResource(await requireInstallation(ctx, params.installationId, 'vcs-settings:read'))),
+      ok(
+        service.installationResource(
+          await service.requireInstallation(ctx, params.installationId, 'vcs-settings:read'),
+        ),
+      ),
   )
   http.delete(
     '/github-app/installation/:installationId',

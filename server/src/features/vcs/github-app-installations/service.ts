@@ -1,10 +1,20 @@
 import type { GithubAppInstallationResource } from '@groundstate/contract/oauth-clients'
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited } from '../../../audit/record.ts'
+import type { OrganizationPermission } from '../../../auth/permissions.ts'
 import type { Page } from '../../../db/db.ts'
-import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
-import { requireInstallation } from './access.ts'
+import {
+  listReadableOrganizations,
+  requireOrganization,
+  requirePart,
+} from '../../organizations/organizations/access.ts'
 import * as store from './store.ts'
+
+/** Throws `not-found` for an installation that the actor may not see, `forbidden` without the permission. */
+export async function requireInstallation(ctx: Ctx, id: string, permission: OrganizationPermission) {
+  const access = { noun: 'GitHub App installation', read: 'vcs-settings:read', permission } as const
+  return requirePart(ctx, await store.findInstallation(ctx.db, id), access)
+}
 
 /** Installations that are linked to organizations of the actor. */
 export async function listOwnInstallations(ctx: Ctx, { page, ...filter }: store.InstallationFilter & { page: Page }) {

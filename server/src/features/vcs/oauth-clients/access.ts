@@ -4,7 +4,7 @@ import { organizationPermissions } from '../../../auth/organization-permissions.
 import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
 import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { notFound } from '../../../errors.ts'
-import { listReadableOrganizations } from '../../organizations/organizations/access.ts'
+import { listReadableOrganizations, requirePart } from '../../organizations/organizations/access.ts'
 import * as store from './store.ts'
 
 export type OAuthClient = store.OAuthClientRow
@@ -28,12 +28,8 @@ export async function requireOAuthClient(
 
 /** As `requireOAuthClient`, for a token. */
 export async function requireOAuthToken(ctx: Ctx, id: string, permission: OrganizationPermission) {
-  const token = await store.findOAuthToken(ctx.db, id)
-  if (!token) throw notFound('OAuth token')
-  const [organization] = await listReadableOrganizations(ctx, [token.organization_id])
-  if (!organization?.can.has('vcs-settings:read')) throw notFound('OAuth token')
-  if (!organization.can.has(permission)) throw refusal(permission, `in the organization ${organization.name}`)
-  return token
+  const access = { noun: 'OAuth token', read: 'vcs-settings:read', permission } as const
+  return requirePart(ctx, await store.findOAuthToken(ctx.db, id), access)
 }
 
 /** The connections that the actor may see, for includes. */

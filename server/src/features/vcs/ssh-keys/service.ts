@@ -1,10 +1,9 @@
 import type { CreateSshKey, UpdateSshKey } from '@groundstate/contract/ssh-keys'
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited } from '../../../audit/record.ts'
-import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
+import type { OrganizationPermission } from '../../../auth/permissions.ts'
 import { type Page, rejectTakenName } from '../../../db/db.ts'
-import { notFound } from '../../../errors.ts'
-import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
+import { requireOrganization, requirePart } from '../../organizations/organizations/access.ts'
 import * as store from './store.ts'
 
 export async function createSshKey(ctx: Ctx, organization: { id: string }, { attributes }: CreateSshKey) {
@@ -28,12 +27,8 @@ export async function listSshKeys(ctx: Ctx, organizationName: string, page: Page
 }
 
 export async function requireSshKey(ctx: Ctx, id: string, permission: OrganizationPermission) {
-  const key = await store.findSshKey(ctx.db, id)
-  if (!key) throw notFound('SSH key')
-  const [organization] = await listReadableOrganizations(ctx, [key.organization_id])
-  if (!organization?.can.has('vcs-settings:read')) throw notFound('SSH key')
-  if (!organization.can.has(permission)) throw refusal(permission, `in the organization ${organization.name}`)
-  return key
+  const access = { noun: 'SSH key', read: 'vcs-settings:read', permission } as const
+  return requirePart(ctx, await store.findSshKey(ctx.db, id), access)
 }
 
 export async function updateSshKey(ctx: Ctx, key: store.SshKeyRow, { attributes }: UpdateSshKey) {

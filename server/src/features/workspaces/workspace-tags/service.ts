@@ -4,8 +4,7 @@ import type { Ctx } from '../../../app.ts'
 import { audited, recordAudits } from '../../../audit/record.ts'
 import { announce, workspaceNotice } from '../../../changes/announce.ts'
 import { type Page, transact } from '../../../db/db.ts'
-import { notFound } from '../../../errors.ts'
-import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
+import { requireOrganization, requirePart } from '../../organizations/organizations/access.ts'
 import {
   type TagChange,
   addFlatTags,
@@ -120,10 +119,8 @@ async function deleteFromWorkspaces(
 
 /** Adds a flat tag to workspaces: to all of them or to none. */
 export async function addWorkspacesToTag(ctx: Ctx, tagId: string, identifiers: readonly Identifier[]) {
-  const tag = await store.findTag(ctx.db, tagId)
-  if (!tag) throw notFound('tag')
-  const [organization] = await listReadableOrganizations(ctx, [tag.organization_id])
-  if (!organization) throw notFound('tag')
+  const access = { noun: 'tag', read: 'organization:read', permission: 'organization:read' } as const
+  const tag = await requirePart(ctx, await store.findTag(ctx.db, tagId), access)
   const { organization_id: organizationId } = tag
   const workspaces = await requireWorkspaces(ctx, { organizationId, permission: 'tags:manage' }, identifiers)
   await transact(ctx, async (ctx) => {
