@@ -162,7 +162,10 @@ export async function createJobs({ pool, signals, polls, log }: JobResources, op
     try {
       await handler.run(ctx, job.data, abort.signal)
     } catch (error) {
-      ctx.log.error({ err: error, job: handler.kind.name, data: job.data }, 'job failed')
+      const details = { job: handler.kind.name, data: job.data }
+      // What the shutdown interrupted runs again.
+      if (error === abort.signal.reason) ctx.log.info(details, 'job interrupted')
+      else ctx.log.error({ err: error, ...details }, 'job failed')
       throw error
     }
   }

@@ -16,15 +16,12 @@ type Happened = {
   repository: { id: string }
 }
 
-/** Cancels the older plans of the pull request in the workspace of a new plan, in the transaction that creates it. */
-export async function cancelOlderPlans(
-  ctx: TransactionCtx,
-  happened: Happened,
-  plan: { id: string; workspaceId: string },
-) {
-  const plans = await listPlans(ctx, happened, [plan.workspaceId])
-  const description = `superseded by ${plan.id}: ${commitOf(happened.event)}`
-  for (const { id } of plans) if (id !== plan.id) await cancelForServer(ctx, id, description)
+/** Cancels the older plans of the pull request in workspaces with a new one, in the transaction that creates it. */
+export async function cancelOlderPlans(ctx: TransactionCtx, happened: Happened, newPlans: ReadonlyMap<string, string>) {
+  for (const { id, workspace_id: workspaceId } of await listPlans(ctx, happened, [...newPlans.keys()])) {
+    const newPlan = newPlans.get(workspaceId)
+    if (id !== newPlan) await cancelForServer(ctx, id, `superseded by ${newPlan}: ${commitOf(happened.event)}`)
+  }
 }
 
 /** Cancels the plans of the pull request in workspaces where the delivery starts none. */

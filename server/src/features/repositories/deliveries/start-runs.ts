@@ -1,10 +1,10 @@
-import { SERVICE_PROVIDERS, type ServiceProvider } from '@groundstate/contract/oauth-clients'
+import { SERVICE_PROVIDERS } from '@groundstate/contract/oauth-clients'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { concurrencyLimit } from '../../../concurrency-limit.ts'
 import { transact } from '../../../db/db.ts'
 import { AppError } from '../../../errors.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
-import { insertConfigurationVersion } from '../../runs/configuration-versions/service.ts'
+import { insertConfigurationVersions } from '../../runs/configuration-versions/service.ts'
 import { insertRun } from '../../runs/runs/service.ts'
 import { type Workspace, listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
 import { type RepositoryRow, insertIngressAttributes } from '../git/store.ts'
@@ -19,8 +19,9 @@ export function decisionRow({ workspaceId, decision, reason, detail }: Decided) 
   return { workspace_id: workspaceId, decision, reason, detail }
 }
 
-/** Number of workspaces in which runs are created at the same time. */
-const CONCURRENT_RUNS = 8
+/** Number of workspaces whose runs are created in one transaction, which locks them, and number of such transactions at the same time. */
+const BATCH = 20
+const CONCURRENT_BATCHES = 4
 
 type Happened = {
   delivery: Pick<store.DeliveryRow, 'id' | 'source'>
@@ -29,78 +30,79 @@ type Happened = {
   ingress: NonNullable<ReturnType<typeof ingressRow>>
 }
 
+/** A decision for a run, and its workspace. */
+type Start = { decided: Decided; workspace: Workspace }
+
 /** Creates a run in each of the workspaces, which waits for the archive of the commit. */
 export async function startRuns(ctx: Ctx, happened: Happened, decided: readonly Decided[]) {
-  const { repository, ingress } = happened
-  await insertIngressAttributes(ctx.db, ingress)
+  await insertIngressAttributes(ctx.db, happened.ingress)
   const ids = decided.map(({ workspaceId }) => workspaceId)
-  const workspaces = await listReadableWorkspaces(ctx, ids)
-  const byId = new Map(workspaces.map((workspace) => [workspace.id, workspace]))
-  // The webhooks of some hosts lack the message of a pull request's head.
-  const message = ingress.commit_message || (ingress.pull_request_title ?? '')
-  const commit = { id: ingress.id, sha: ingress.commit_sha, message }
-  const { source } = SERVICE_PROVIDERS[repository.service_provider]
-  const limit = concurrencyLimit(CONCURRENT_RUNS)
-  await Promise.all(
-    decided.map(async (decision) => {
-      const workspace = byId.get(decision.workspaceId)
-      const start = { ...decision, happened, commit, source }
-      if (workspace) await limit(async () => startRun(ctx, workspace, start))
-    }),
+  const workspaces = new Map((await listReadableWorkspaces(ctx, ids)).map((workspace) => [workspace.id, workspace]))
+  const starts = decided.flatMap((one) => {
+    const workspace = workspaces.get(one.workspaceId)
+    return workspace ? { decided: one, workspace } : []
+  })
+  const limit = concurrencyLimit(CONCURRENT_BATCHES)
+  const batches = Array.from({ length: Math.ceil(starts.length / BATCH) }, (_, index) =>
+    starts.slice(index * BATCH, (index + 1) * BATCH),
   )
+  await Promise.all(batches.map(async (batch) => limit(async () => startBatch(ctx, happened, batch))))
 }
 
-type Start = Decided & {
-  happened: Happened
-  commit: { id: string; sha: string; message: string }
-  source: (typeof SERVICE_PROVIDERS)[ServiceProvider]['source']
-}
-
-/** Creates the run of a decision, unless the commit has one in the workspace. What prevents a run becomes the decision. */
-async function startRun(ctx: Ctx, workspace: Workspace, start: Start) {
-  const { happened, commit } = start
-  const deliveryId = happened.delivery.id
+/** What prevents the run in a workspace becomes the decision there, and prevents no other run. */
+async function startBatch(ctx: Ctx, happened: Happened, batch: readonly Start[]): Promise<void> {
   try {
-    await transact(ctx, async (ctx) => {
-      const key = {
-        workspaceId: workspace.id,
-        sha: commit.sha,
-        kind: start.decision === 'plan' ? 'plan' : 'run',
-      } as const
-      const isFirst = await store.reserveCommit(ctx.db, key)
-      const runId = isFirst ? await insertCommitRun(ctx, workspace, start) : undefined
-      if (runId !== undefined) {
-        await store.setCommitRun(ctx.db, key, runId)
-        await cancelOlderPlans(ctx, happened, { id: runId, workspaceId: workspace.id })
-      }
-      const decision = isFirst ? start : { ...start, ...SAME_COMMIT, detail: commit.sha.slice(0, 7) }
-      await store.insertDecisions(ctx.db, deliveryId, [
-        { ...decisionRow(decision), ...(runId !== undefined && { run_id: runId }) },
-      ])
-    })
+    await transact(ctx, async (ctx) => insertRuns(ctx, happened, batch))
   } catch (error) {
     if (!(error instanceof AppError) || error.kind === 'unavailable') throw error
-    const failed = { ...start, decision: 'skip', reason: 'failed', detail: error.message } as const
-    await store.insertDecisions(ctx.db, deliveryId, [decisionRow(failed)])
+    const [first, second] = batch
+    if (!first) return
+    if (second) for (const start of batch) await startBatch(ctx, happened, [start])
+    else await store.insertDecisions(ctx.db, happened.delivery.id, [failedRow(first, error.message)])
   }
 }
 
-const SAME_COMMIT = { decision: 'skip', reason: 'same-commit' } as const
-
-async function insertCommitRun(ctx: TransactionCtx, workspace: Workspace, { decision, commit, source }: Start) {
-  const version = await insertConfigurationVersion(ctx, workspace, {
-    input: { 'auto-queue-runs': true, speculative: decision === 'plan' },
-    source,
-    status: 'fetching',
-    ingressAttributesId: commit.id,
-  })
-  return insertRun(ctx, workspace, {
-    input: { message: commit.message },
-    origin: {
-      source: 'tfe-configuration-version',
-      configurationVersionId: version.id,
-      awaitsConfiguration: true,
-      createdByUserId: null,
-    },
-  })
+function failedRow({ decided }: Start, detail: string) {
+  return decisionRow({ ...decided, decision: 'skip', reason: 'failed', detail })
 }
+
+/** Creates runs with their decisions, except where the commit has one: then that is the decision. */
+async function insertRuns(ctx: TransactionCtx, happened: Happened, batch: readonly Start[]) {
+  const { event, ingress, repository, delivery } = happened
+  const isPlan = event.kind === 'pull-request'
+  const commit = { sha: ingress.commit_sha, kind: isPlan ? 'plan' : 'run' } as const
+  const workspaceIds = batch.map(({ workspace }) => workspace.id)
+  const reserved = await store.reserveCommit(ctx.db, commit, workspaceIds)
+  const workspaces = batch.flatMap(({ workspace }) => (reserved.has(workspace.id) ? workspace : []))
+  const versions = await insertConfigurationVersions(ctx, workspaces, {
+    input: { 'auto-queue-runs': true, speculative: isPlan },
+    source: SERVICE_PROVIDERS[repository.service_provider].source,
+    status: 'fetching',
+    ingressAttributesId: ingress.id,
+  })
+  // The webhooks of some hosts lack the message of a pull request's head.
+  const message = ingress.commit_message || (ingress.pull_request_title ?? '')
+  const runs = new Map<string, string>()
+  for (const workspace of workspaces) {
+    const run = await insertRun(ctx, workspace, {
+      input: { message },
+      origin: {
+        source: 'tfe-configuration-version',
+        configurationVersionId: versions.get(workspace.id),
+        awaitsConfiguration: true,
+        createdByUserId: null,
+      },
+    })
+    runs.set(workspace.id, run)
+  }
+  await store.setCommitRuns(ctx.db, commit, runs)
+  await cancelOlderPlans(ctx, happened, runs)
+  const decisions = batch.map(({ decided, workspace: { id } }) =>
+    reserved.has(id)
+      ? { ...decisionRow(decided), run_id: runs.get(id) ?? null }
+      : { ...decisionRow({ ...decided, ...SAME_COMMIT, detail: commit.sha.slice(0, 7) }), run_id: null },
+  )
+  await store.insertDecisions(ctx.db, delivery.id, decisions)
+}
+
+const SAME_COMMIT = { decision: 'skip', reason: 'same-commit' } as const

@@ -55,7 +55,7 @@ export async function listRules(db: Db, { repositoryId, deliveryId }: { reposito
 export async function insertDecisions(
   db: Db,
   deliveryId: string,
-  decisions: readonly (Decided & { run_id?: string })[],
+  decisions: readonly (Decided & { run_id?: string | null })[],
 ) {
   if (decisions.length === 0) return
   const rows = decisions.map((decision) => ({ run_id: null, ...decision, delivery_id: deliveryId }))
@@ -64,22 +64,30 @@ export async function insertDecisions(
     .execute()
 }
 
-type CommitKey = { workspaceId: string; sha: string; kind: 'run' | 'plan' }
+type CommitKey = { sha: string; kind: 'run' | 'plan' }
 
-/** Reserves a commit for one run of the workspace; false if it has one. A concurrent transaction is waited for. */
-export async function reserveCommit(tx: Tx, { workspaceId, sha, kind }: CommitKey) {
-  const { numInsertedOrUpdatedRows } = await tx
-    .insertInto('vcs_commit_runs')
-    .values({ workspace_id: workspaceId, commit_sha: sha, kind, run_id: null })
+/**
+ * Reserves a commit for one run of each workspace. Returns the workspaces where it had none. Concurrent transactions are waited for, in the
+ * order of the ids.
+ */
+export async function reserveCommit(tx: Tx, { sha, kind }: CommitKey, workspaceIds: readonly string[]) {
+  const rows = workspaceIds.map((id) => ({ workspace_id: id, commit_sha: sha, kind, run_id: null }))
+  const reserved = await insertRows(tx, 'vcs_commit_runs', rows)
     .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirstOrThrow()
-  return numInsertedOrUpdatedRows === 1n
+    .returning('workspace_id')
+    .execute()
+  return new Set(reserved.map((row) => row.workspace_id))
 }
 
-/** Names the run of a reserved commit, with the next statement. */
-export async function setCommitRun(tx: Tx, { workspaceId, sha, kind }: CommitKey, runId: string) {
-  const commit = tx.updateTable('vcs_commit_runs').set({ run_id: runId }).where('workspace_id', '=', workspaceId)
-  await deferWrite(tx, commit.where('commit_sha', '=', sha).where('kind', '=', kind))
+/** Names the run of a reserved commit in each workspace, with the next statement. */
+export async function setCommitRuns(tx: Tx, { sha, kind }: CommitKey, runs: ReadonlyMap<string, string>) {
+  const [workspaceIds, runIds] = [[...runs.keys()], [...runs.values()]]
+  await deferWrite(
+    tx,
+    sql`update vcs_commit_runs c set run_id = r.run_id
+      from unnest(${workspaceIds}::text[], ${runIds}::text[]) as r(workspace_id, run_id)
+     where c.workspace_id = r.workspace_id and c.commit_sha = ${sha} and c.kind = ${kind}`,
+  )
 }
 
 /** Lets the commit of a run have another one. */
@@ -106,7 +114,7 @@ export async function listUnfinishedPlans(db: Db, { repositoryId, number, worksp
     .selectFrom('ingress_attributes as c')
     .innerJoin('runs as r', 'r.ingress_attributes_id', 'c.id')
     .innerJoin('organizations as o', 'o.id', 'r.organization_id')
-    .select('r.id')
+    .select(['r.id', 'r.workspace_id'])
     .where('c.repository_id', '=', repositoryId)
     .where('c.pull_request_number', '=', number)
     .where(sql<boolean>`r.workspace_id = any(${workspaceIds})`)

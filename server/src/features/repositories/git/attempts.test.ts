@@ -30,3 +30,41 @@ test('an hour of attempts begins with the first one that did not wait for others
   expect(early).toMatchObject({ failure: 'down', attempts: { count: 1 } })
   expect(late).toEqual({ kind: 'failed', failure: 'down' })
 })
+
+test('jobs of a repository share the failure of its host, and the wait for the next attempt', async () => {
+  const shared = { ...repository, id: 'repo-2' }
+  let asked = 0
+  const ask = async () => {
+    asked += 1
+    return failing()
+  }
+  const input = { repository: shared, attempts: undefined, signal, isReported: true }
+
+  const first = await attempt(ctx, input, ask)
+  const second = await attempt(ctx, input, ask)
+  if (second.kind !== 'retry') throw new Error(second.kind)
+  now += 3_600_000 - 1
+  const last = await attempt(ctx, { ...input, attempts: second.attempts }, ask)
+  now += 1
+  const ended = await attempt(ctx, { ...input, attempts: second.attempts }, ask)
+
+  expect(second).toEqual(first)
+  expect(last).toMatchObject({ kind: 'retry', attempts: { count: 2 } })
+  expect(ended).toEqual({ kind: 'failed', failure: 'down' })
+  expect(asked).toBe(2)
+})
+
+test('a repository that can be read again is asked at once', async () => {
+  const input = { repository: { ...repository, id: 'repo-3' }, attempts: undefined, signal, isReported: true }
+  const down = await attempt(ctx, input, failing)
+  if (down.kind !== 'retry') throw new Error(down.kind)
+  now = down.at.getTime()
+
+  const up = await attempt(ctx, { ...input, attempts: down.attempts }, async () => 'content')
+  const another = await attempt(ctx, input, async () => 'content')
+
+  expect([up, another]).toEqual([
+    { kind: 'done', result: 'content' },
+    { kind: 'done', result: 'content' },
+  ])
+})

@@ -25,6 +25,8 @@ const BUSY_MS = 1000
 /** Operations of one connection at the same time in this process: a slow host must leave workers to the others. */
 const MAX_PER_CONNECTION = 4
 const busy = new Map<string, number>()
+/** Repositories whose host has just failed this process: their other jobs share the failure until the next attempt. Times in ms. */
+const failing = new Map<string, Expected & { count: number; until: number }>()
 
 type Attempted = {
   repository: Repository
@@ -36,8 +38,8 @@ type Repository = { id: string; oauth_token_id: string | null; github_app_instal
 
 /**
  * Runs `work`, one at a time for each repository in this process, and a few for each connection. Failures that may pass are repeated for an
- * hour, with backoff, and so are unexpected errors, which are logged. What git does not find is repeated for a minute if the host has
- * reported it. Throws after an abort.
+ * hour, with backoff, and so are unexpected errors, which are logged. Those of the host are shared by the jobs of the repository. What git
+ * does not find is repeated for a minute if the host has reported it. Throws after an abort.
  */
 export async function attempt<Result>(
   ctx: Pick<Ctx, 'now' | 'log'>,
@@ -48,24 +50,44 @@ export async function attempt<Result>(
   const connection = repository.oauth_token_id ?? repository.github_app_installation_id ?? ''
   if (busy.has(repository.id) || (busy.get(connection) ?? 0) >= MAX_PER_CONNECTION)
     return { kind: 'retry', at: new Date(ctx.now().getTime() + BUSY_MS), attempts: { count, since } }
+  const shared = failing.get(repository.id)
+  if (shared && ctx.now().getTime() < shared.until) return next({ ...shared, now: ctx.now().getTime(), since })
   occupy(repository.id, 1)
   occupy(connection, 1)
   try {
-    return { kind: 'done', result: await work() }
+    const result = await work()
+    failing.delete(repository.id)
+    return { kind: 'done', result }
   } catch (error) {
     signal.throwIfAborted()
     const expected = expectedFailure(error, isReported)
     if (!expected) ctx.log.error({ err: error, repository: repository.id }, 'an attempt to read a repository failed')
-    const { message: failure, patienceMs } = expected ?? UNEXPECTED
     const now = ctx.now().getTime()
-    if (now - since >= patienceMs) return { kind: 'failed', failure }
+    const failures = Math.max(count, shared?.count ?? 0)
     const retryAfterMs = (error instanceof HostError && error.retryAfterMs) || 0
-    const delayMs = Math.max(Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** count), retryAfterMs)
-    return { kind: 'retry', at: new Date(now + delayMs), attempts: { count: count + 1, since }, failure }
+    const until = now + Math.max(Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** failures), retryAfterMs)
+    const failure = { ...(expected ?? UNEXPECTED), count: failures + 1, until }
+    if (expected?.patienceMs === HOUR_MS) failing.set(repository.id, failure)
+    else failing.delete(repository.id)
+    return next({ ...failure, now, since })
   } finally {
     occupy(repository.id, -1)
     occupy(connection, -1)
   }
+}
+
+type Failed = Expected & { count: number; until: number; now: number; since: number }
+
+function next({
+  message: failure,
+  patienceMs,
+  count,
+  until,
+  now,
+  since,
+}: Failed): Exclude<Attempt<never>, { kind: 'done' }> {
+  if (now - since >= patienceMs) return { kind: 'failed', failure }
+  return { kind: 'retry', at: new Date(until), attempts: { count, since }, failure }
 }
 
 function occupy(key: string, change: number) {
@@ -74,8 +96,11 @@ function occupy(key: string, change: number) {
   else busy.set(key, count)
 }
 
-/** Why git or the host failed, and how long that is retried, in ms; undefined for another error. */
-function expectedFailure(error: unknown, isReported: boolean): { message: string; patienceMs: number } | undefined {
+/** Why git or the host failed, for users, and for how long that is retried. */
+type Expected = { message: string; patienceMs: number }
+
+/** Undefined for an error of another kind. */
+function expectedFailure(error: unknown, isReported: boolean): Expected | undefined {
   if (error instanceof GitError) {
     const appears = error.kind === 'not-found' && isReported
     return { message: error.message, patienceMs: appears ? APPEARANCE_MS : (PATIENCE[error.kind] ?? 0) }

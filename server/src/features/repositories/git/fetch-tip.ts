@@ -1,4 +1,3 @@
-import { GitError } from '@groundstate/agent/git/errors'
 import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
@@ -26,64 +25,91 @@ export const fetchTipReactions = [
 
 export const fetchTipJobs = [
   jobHandler(fetchTipJob, async (ctx, { versionId, attempts }, signal) =>
-    fetchTip({ ...ctx, actor: SYSTEM }, versionId, { attempts, signal }),
+    fetchTips({ ...ctx, actor: SYSTEM }, versionId, { attempts, signal }),
   ),
 ]
 
 type Options = { attempts: Attempts | undefined; signal: AbortSignal }
 
-/** Finds the tip of the branch that a workspace follows, and has it fetched for a version that a run waits for. */
-async function fetchTip(ctx: Ctx, versionId: string, { attempts, signal }: Options) {
-  const version = await store.findUnresolved(ctx.db, versionId)
-  if (!version) return
-  const repository = await store.findRepository(ctx.db, version.repository_id)
-  if (!repository) return endFetches(ctx, [version], { message: REPOSITORY_LEFT })
+/**
+ * Finds the tips of the branches that workspaces follow, and has them fetched for versions that runs wait for: all those of the
+ * repository of a version, since hundreds of workspaces may be created at once.
+ */
+async function fetchTips(ctx: Ctx, versionId: string, { attempts, signal }: Options) {
+  const versions = await store.listUnresolved(ctx.db, versionId)
+  const [first] = versions
+  if (!first) return
+  const repository = await store.findRepository(ctx.db, first.repository_id)
+  if (!repository) return endFetches(ctx, versions, { message: REPOSITORY_LEFT })
+  const byBranch = Map.groupBy(versions, (version) => version.vcs_branch)
   const outcome = await attempt(ctx, { repository, attempts, signal, isReported: false }, async () =>
-    readTip(ctx, repository, { branch: version.vcs_branch, signal }),
+    readTips(ctx, repository, { branches: [...byBranch.keys()], signal }),
   )
   if (outcome.kind === 'retry') {
     const data = { versionId, attempts: outcome.attempts }
-    await noteRetry(ctx, { repository, versions: [version] }, outcome)
+    // The other versions have their own jobs.
+    await noteRetry(ctx, { repository, versions: versions.filter(({ id }) => id === versionId) }, outcome)
     return ctx.jobs.enqueue(ctx.db, fetchTipJob, data, { startAfter: outcome.at })
   }
   if (outcome.kind === 'failed')
-    return endFetches(ctx, [version], { message: fetchFailure(repository, outcome.failure) })
-  const row = tipRow(ctx, { versionId, repository, tip: outcome.result })
+    return endFetches(ctx, versions, { message: fetchFailure(repository, outcome.failure) })
+  for (const [branch, tip] of outcome.result) {
+    const following = byBranch.get(branch) ?? []
+    if ('problem' in tip) await endFetches(ctx, following, { message: fetchFailure(repository, tip.problem) })
+    else await setTip(ctx, { repository, tip, versionIds: following.map(({ id }) => id) })
+  }
+}
+
+type Tip = { sha: string; ref: string; branch: string; isDefault: boolean; message: string; author: string }
+
+/** The tip of each branch, where null is the default branch, or why there is none. */
+async function readTips(
+  ctx: Ctx,
+  repository: store.RepositoryRow,
+  { branches, signal }: { branches: readonly (string | null)[]; signal: AbortSignal },
+) {
+  const refs = await runGit(ctx, repository, { kind: 'refs' }, { signal })
+  const tips = new Map<string | null, Tip | { problem: string }>()
+  for (const branch of branches) {
+    const name = branch ?? refs.defaultBranch
+    const found = refs.branches.find((each) => each.name === name)
+    if (name === null || !found)
+      tips.set(branch, { problem: name === null ? 'it has no commits' : `it has no branch ${name}` })
+    else {
+      const commit = { sha: found.sha, ref: `refs/heads/${name}` }
+      const { message, author } = await runGit(ctx, repository, { kind: 'commit', commit }, { signal })
+      tips.set(branch, {
+        ...commit,
+        branch: name,
+        isDefault: name === refs.defaultBranch,
+        message,
+        author: author.name,
+      })
+    }
+  }
+  return tips
+}
+
+type Found = { repository: store.RepositoryRow; tip: Tip; versionIds: readonly string[] }
+
+/** Sets the commit of versions, which share its archive. */
+async function setTip(ctx: Ctx, { repository, tip, versionIds }: Found) {
+  const row = tipRow(ctx, repository, tip)
   await transact(ctx, async (ctx) => {
     await store.insertIngressAttributes(ctx.db, row)
-    await store.recordCommitRun(ctx.db, versionId, row.commit_sha)
-    // A push of the commit was decided while the tip was unknown.
-    const repeated = await store.findRepeatedRun(ctx.db, versionId, row.commit_sha)
-    if (repeated) await cancelForServer(ctx, repeated.id, `${repeated.earlier_id} is of the same commit`)
-    // After the lock of the workspace, which precedes those of its runs.
-    await store.setIngress(ctx.db, versionId, row.id)
+    await store.recordCommitRuns(ctx.db, versionIds, row.commit_sha)
+    // Pushes of the commit that were decided while the tip was unknown.
+    for (const repeated of await store.listRepeatedRuns(ctx.db, versionIds, row.commit_sha))
+      await cancelForServer(ctx, repeated.id, `${repeated.earlier_id} is of the same commit`)
+    // After the locks of workspaces, which precede those of their runs.
+    await store.setIngress(ctx.db, versionIds, row.id)
     await fetchCommitLater(ctx, row.id)
   })
 }
 
-type Tip = Awaited<ReturnType<typeof readTip>>
-
-async function readTip(
-  ctx: Ctx,
-  repository: store.RepositoryRow,
-  { branch, signal }: { branch: string | null; signal: AbortSignal },
-) {
-  const { defaultBranch, branches } = await runGit(ctx, repository, { kind: 'refs' }, { signal })
-  const name = branch ?? defaultBranch
-  if (name === null) throw new GitError('not-found', 'it has no commits')
-  const tip = branches.find((each) => each.name === name)
-  if (!tip) throw new GitError('not-found', `it has no branch ${name}`)
-  const commit = { sha: tip.sha, ref: `refs/heads/${name}` }
-  const { message, author } = await runGit(ctx, repository, { kind: 'commit', commit }, { signal })
-  return { ...commit, branch: name, isDefault: name === defaultBranch, message, author: author.name }
-}
-
-function tipRow(
-  ctx: Ctx,
-  { versionId, repository, tip }: { versionId: string; repository: store.RepositoryRow; tip: Tip },
-) {
+function tipRow(ctx: Ctx, repository: store.RepositoryRow, tip: Tip) {
   return {
-    id: versionId.replace(/^[a-z]+-/, 'ia-'),
+    id: ctx.newId('ia'),
     repository_id: repository.id,
     identifier: repository.identifier,
     branch: tip.branch,

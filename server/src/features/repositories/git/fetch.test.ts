@@ -146,6 +146,37 @@ test("a person's run of the tip stays, although a push of its commit was faster"
   expect(pushed.attributes.status).toBe('pending')
 })
 
+test('workspaces that are created together share the archive of their branch', async () => {
+  const { repository, addWorkspace, request, runsOf, tokenId } = await connectRepository(app, owner)
+  const sha = repository.commit({ 'main.tf': '' })
+  const vcsRepo = { identifier: 'acme/network', 'oauth-token-id': tokenId, branch: 'gone' }
+  const [one, two, three] = [
+    await addWorkspace(FIRST_RUN),
+    await addWorkspace(FIRST_RUN),
+    await addWorkspace(FIRST_RUN),
+  ]
+  await request('PATCH', `workspaces/${three.id}`, { type: 'workspaces', attributes: { 'vcs-repo': vcsRepo } })
+
+  await app.runJobs()
+  const runs = await Promise.all([one, two, three].map(async ({ id }) => (await runsOf(id))[0]))
+  const commits = await app.db
+    .selectFrom('configuration_versions')
+    .select(['ingress_attributes_id', 'blob_key'])
+    .where('workspace_id', 'in', [one.id, two.id])
+    .execute()
+  const pushed = await app.db
+    .selectFrom('vcs_commit_runs')
+    .select('run_id')
+    .where('commit_sha', '=', sha)
+    .where('workspace_id', 'in', [one.id, two.id])
+    .execute()
+
+  expect(runs.map(({ attributes }) => attributes.status)).toEqual(['plan_queued', 'plan_queued', 'errored'])
+  expect(runs[2].attributes['error-message']).toContain('it has no branch gone')
+  expect(commits[0]).toEqual(commits[1])
+  expect(pushed.map((row) => row.run_id).toSorted()).toEqual([runs[0].id, runs[1].id].toSorted())
+})
+
 test('all workspaces of a push share one archive', async () => {
   const { addWorkspace, repository, deliver, push, runsOf } = await connectRepository(app, owner)
   repository.commit({ 'main.tf': '' })

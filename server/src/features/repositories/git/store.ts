@@ -82,46 +82,65 @@ export async function listFetchingSince(db: Db, before: Date) {
     .execute()
 }
 
-/** A version whose commit is not known yet, with the repository and branch of its workspace; undefined after that. */
-export async function findUnresolved(db: Db, versionId: string) {
+/**
+ * Versions whose commit is not known yet, with the repository and branch of their workspaces, oldest first: of the repository of a version, or
+ * none if the commit of that one is known.
+ */
+export async function listUnresolved(db: Db, versionId: string) {
+  const unresolved = (alias: string) =>
+    sql<boolean>`${sql.ref(`${alias}.status`)} = 'fetching' and ${sql.ref(`${alias}.ingress_attributes_id`)} is null`
   return db
-    .selectFrom('configuration_versions as cv')
+    .selectFrom('configuration_versions as own')
+    .innerJoin('workspaces as o', 'o.id', 'own.workspace_id')
+    .innerJoin('configuration_versions as cv', (join) => join.on(unresolved('cv')))
     .innerJoin('workspaces as w', 'w.id', 'cv.workspace_id')
     .select(['cv.id', 'cv.workspace_id', 'w.repository_id', 'w.vcs_branch'])
-    .where('cv.id', '=', versionId)
-    .where('cv.status', '=', 'fetching')
-    .where('cv.ingress_attributes_id', 'is', null)
-    .executeTakeFirst()
+    .where('own.id', '=', versionId)
+    .where(unresolved('own'))
+    .where((eb) => eb.or([eb('w.repository_id', '=', eb.ref('o.repository_id')), eb('cv.id', '=', eb.ref('own.id'))]))
+    .orderBy('cv.created_at')
+    .orderBy('cv.id')
+    .execute()
 }
 
-/** Records that a commit has its run in the workspace of a version, for pushes of it. */
-export async function recordCommitRun(tx: Tx, versionId: string, sha: string) {
+/** Records that a commit has its run in the workspaces of versions, for pushes of it. Runs of pushes are waited for, in the order of the ids. */
+export async function recordCommitRuns(tx: Tx, versionIds: readonly string[], sha: string) {
   await sql`insert into vcs_commit_runs (workspace_id, commit_sha, kind, run_id)
-    select r.workspace_id, ${sha}, 'run', r.id from runs r where r.configuration_version_id = ${versionId} and not r.plan_only
-    order by r.seq limit 1 on conflict do nothing`.execute(tx)
+    select distinct on (r.workspace_id) r.workspace_id, ${sha}, 'run', r.id from runs r
+     where r.configuration_version_id = any(${versionIds}) and not r.plan_only
+     order by r.workspace_id, r.seq on conflict do nothing`.execute(tx)
 }
 
-/** The first run that the server queued with a version whose commit has another run, and that one. */
-export async function findRepeatedRun(tx: Tx, versionId: string, sha: string) {
+/** The runs that the server queued with versions whose commit has another run in the workspace, and those. */
+export async function listRepeatedRuns(tx: Tx, versionIds: readonly string[], sha: string) {
   return tx
     .selectFrom('runs as r')
     .innerJoin('vcs_commit_runs as c', 'c.workspace_id', 'r.workspace_id')
     .innerJoin('runs as earlier', 'earlier.id', 'c.run_id')
     .select(['r.id', 'earlier.id as earlier_id'])
-    .where('r.configuration_version_id', '=', versionId)
+    .where(sql<boolean>`r.configuration_version_id = any(${versionIds})`)
     .where('r.source', '=', 'tfe-configuration-version')
     .where('r.created_by_user_id', 'is', null)
     .where('c.commit_sha', '=', sha)
     .where('c.kind', '=', 'run')
     .whereRef('earlier.id', '<>', 'r.id')
-    .executeTakeFirst()
+    .orderBy('r.workspace_id')
+    .execute()
 }
 
-/** Sets the commit of a version, and of the runs that wait for it. */
-export async function setIngress(tx: Tx, versionId: string, ingressId: string) {
+/** Sets the commit of versions, and of the runs that wait for them. */
+export async function setIngress(tx: Tx, versionIds: readonly string[], ingressId: string) {
   const commit = { ingress_attributes_id: ingressId }
-  await tx.updateTable('configuration_versions').set(commit).where('id', '=', versionId).execute()
-  await tx.updateTable('runs').set(commit).where('configuration_version_id', '=', versionId).execute()
+  await tx
+    .updateTable('configuration_versions')
+    .set(commit)
+    .where(sql<boolean>`id = any(${versionIds})`)
+    .execute()
+  await tx
+    .updateTable('runs')
+    .set(commit)
+    .where(sql<boolean>`configuration_version_id = any(${versionIds})`)
+    .execute()
 }
 
 /** Stores why git cannot read a repository, or null if it can. False if that is known. */

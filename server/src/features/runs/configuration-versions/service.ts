@@ -1,7 +1,7 @@
 import type { CreateConfigurationVersion } from '@groundstate/contract/configuration-versions'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { findReadme } from '../../../archives/readme.ts'
-import { auditedStatement, recordAudit } from '../../../audit/record.ts'
+import { auditedStatement, recordAudit, recordAudits } from '../../../audit/record.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { deleteBlobs } from '../../../blobs/sweep.ts'
@@ -27,18 +27,39 @@ type InsertedVersion = NewVersion & {
 }
 
 /** Creates a version that the caller has authorised. One that is fetched from a repository has ingress attributes. */
-export async function insertConfigurationVersion(
-  ctx: Ctx,
-  workspace: { id: string; organization_id: string },
-  { input, source, status, ingressAttributesId }: InsertedVersion,
-) {
+export async function insertConfigurationVersion(ctx: Ctx, workspace: VersionOwner, version: InsertedVersion) {
+  const { status_timestamps: times, ...columns } = versionRow(ctx, workspace, version)
+  const values = { ...columns, status_timestamps: JSON.stringify(times) }
+  const event = configurationVersionAudit(workspace.organization_id, 'create', columns)
+  const [row] = await auditedStatement(ctx, event, { change: store.insertConfigurationVersion, values })
+  if (!row) throw new Error('an insert returned no row')
+  return row
+}
+
+/** As `insertConfigurationVersion`, for many workspaces, with the next statement of the transaction. Returns the id in each workspace. */
+export async function insertConfigurationVersions(
+  ctx: TransactionCtx,
+  workspaces: readonly VersionOwner[],
+  version: InsertedVersion,
+): Promise<ReadonlyMap<string, string>> {
+  const rows = workspaces.map((workspace) => versionRow(ctx, workspace, version))
+  await store.insertConfigurationVersions(ctx.db, rows)
+  const events = workspaces.map(({ organization_id: organizationId }, index) =>
+    configurationVersionAudit(organizationId, 'create', rows[index]!),
+  )
+  await recordAudits(ctx, events)
+  return new Map(rows.map(({ id, workspace_id: workspaceId }) => [workspaceId, id]))
+}
+
+type VersionOwner = { id: string; organization_id: string }
+
+function versionRow(ctx: Ctx, { id }: VersionOwner, { input, source, status, ingressAttributesId }: InsertedVersion) {
   const now = ctx.now()
-  const id = ctx.newId('cv')
-  const values = {
-    id,
-    workspace_id: workspace.id,
+  return {
+    id: ctx.newId('cv'),
+    workspace_id: id,
     status,
-    status_timestamps: JSON.stringify({ [status]: now.toISOString() }),
+    status_timestamps: { [status]: now.toISOString() },
     source,
     auto_queue_runs: input['auto-queue-runs'] ?? true,
     speculative: input.speculative ?? false,
@@ -47,10 +68,6 @@ export async function insertConfigurationVersion(
     created_by_user_id: actorUserId(ctx.actor),
     created_at: now,
   }
-  const event = configurationVersionAudit(workspace.organization_id, 'create', { id, workspace_id: workspace.id })
-  const [row] = await auditedStatement(ctx, event, { change: store.insertConfigurationVersion, values })
-  if (!row) throw new Error('an insert returned no row')
-  return row
 }
 
 export async function listConfigurationVersions(ctx: Ctx, workspaceId: string, page: Page) {

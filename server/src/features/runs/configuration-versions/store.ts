@@ -9,6 +9,7 @@ import { type Db, type Page, type Tx } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import { deferWrite } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { type NewRow, insertRows } from '../../../db/sql.ts'
 
 type Versions = Schema['configuration_versions']
 export type ConfigurationVersionRow = Selectable<Versions>
@@ -31,6 +32,11 @@ export const insertConfigurationVersion = changeWithEvent<Insertable<Versions>, 
     })
     .returningAll(),
 )
+
+/** Inserts versions with the next statement. */
+export async function insertConfigurationVersions(tx: Tx, rows: readonly NewRow<'configuration_versions'>[]) {
+  if (rows.length > 0) await deferWrite(tx, insertRows(tx, 'configuration_versions', rows))
+}
 
 /** Versions with their workspace and the actor's access to it. */
 function selectVersions(db: Db, access: ReturnType<typeof workspaceAccessColumn>) {
