@@ -63,12 +63,11 @@ export async function listOrganizationTriggers(db: Db, actor: Actor, list: Organ
     )
     .$if(q !== undefined, (query) => query.where(sql<boolean>`(s.name ilike ${name} or w.name ilike ${name})`))
     .$if(projectId !== undefined, (query) => query.where(sql<boolean>`${projectId} in (s.project_id, w.project_id)`))
-  const direction = sort.descending ? sql`desc nulls last` : sql`asc nulls first`
   const sorted = all
     .selectAll('t')
     .select(['w.name as workspace_name', 's.name as source_name', 'w.organization_id'])
     .select(sharedAccessColumn(actor).as('access'))
-    .orderBy(SORT_COLUMN[sort.name], direction)
+    .orderBy(SORT_COLUMN[sort.name], (by) => (sort.descending ? by.desc().nullsLast() : by.asc().nullsFirst()))
     .orderBy('t.seq')
   const { rows, total } = await readPaged(page, sorted, all)
   return { rows: shareAccess(rows), total }
