@@ -1,9 +1,9 @@
-import { createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
-import { push, repository } from '../server/src/vcs-hosts/gitea/testing/bodies.ts'
+import { push, repository, webhookRequest } from '../server/src/vcs-hosts/gitea/testing/bodies.ts'
 import { median, percentile } from './load.ts'
 import { configurationArchive, prepareWorkspace } from './runs.ts'
 import { api, type BenchRow, type Target } from './target.ts'
@@ -154,23 +154,12 @@ async function crowd(target: Target, { host, tokenId }: Connected): Promise<Benc
 /** Reports a new commit, whose message is its id. */
 async function deliver({ url, secret }: Webhook, identifier: string) {
   const sha = randomBytes(20).toString('hex')
-  const body = JSON.stringify(
-    push({
-      after: sha,
-      head_commit: { ...(push().head_commit as object), id: sha, message: sha },
-      repository: repository(identifier),
-    }),
-  )
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      'x-gitea-event': 'push',
-      'x-gitea-delivery': randomUUID(),
-      'x-gitea-signature': createHmac('sha256', secret).update(body).digest('hex'),
-    },
-    body,
+  const content = push({
+    after: sha,
+    head_commit: { ...(push().head_commit as object), id: sha, message: sha },
+    repository: repository(identifier),
   })
+  const response = await fetch(url, webhookRequest('push', content, { secret }))
   if (response.status !== 202)
     throw new Error(`the webhook failed with status ${response.status}: ${await response.text()}`)
   return sha

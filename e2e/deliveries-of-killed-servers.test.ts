@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import { json } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { USER, makeRepository, serveGit } from '@groundstate/agent/testing/git-server'
@@ -80,14 +79,9 @@ async function push({ repository }: Host, { path, secret }: { path: string; secr
   const before = repository.git('rev-parse', 'HEAD')
   const after = repository.commit({ 'live/main.tf': `# after ${before}` })
   const head = { id: after, message: 'Change', url: '' }
-  const body = JSON.stringify(bodies.push({ before, after, head_commit: head, commits: [head] }))
-  const headers = {
-    'content-type': 'application/json',
-    'x-gitea-event': 'push',
-    'x-gitea-delivery': after,
-    'x-gitea-signature': createHmac('sha256', secret).update(body).digest('hex'),
-  }
-  const response = await fetch(`${server.url}${path}`, { method: 'POST', headers, body })
+  const content = bodies.push({ before, after, head_commit: head, commits: [head] })
+  const webhook = bodies.webhookRequest('push', content, { secret, id: after })
+  const response = await fetch(`${server.url}${path}`, webhook)
   expect(response.status).toBe(202)
   return after
 }

@@ -1,5 +1,4 @@
-import { createHmac, randomUUID } from 'node:crypto'
-import { mona, repository } from '../server/src/vcs-hosts/gitea/testing/bodies.ts'
+import { mona, repository, webhookRequest } from '../server/src/vcs-hosts/gitea/testing/bodies.ts'
 import { startFakeHost } from '../server/src/vcs-hosts/testing/fake-host.ts'
 
 /** A host that knows acme/network and acme/storage, and keeps the webhooks that it is asked to create. */
@@ -23,17 +22,7 @@ export async function startFakeGitea() {
   async function deliver(body: object) {
     const hook = hooks.at(-1)
     if (!hook) throw new Error('no webhook was created')
-    const text = JSON.stringify(body)
-    const response = await fetch(hook.url, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'x-gitea-event': 'push',
-        'x-gitea-delivery': randomUUID(),
-        'x-gitea-signature': createHmac('sha256', hook.secret).update(text).digest('hex'),
-      },
-      body: text,
-    })
+    const response = await fetch(hook.url, webhookRequest('push', body, hook))
     return response.status
   }
   return { ...host, deliver }

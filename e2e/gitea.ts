@@ -1,4 +1,3 @@
-import { createHmac, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { makeRepository, serveGit, USER } from '../agent/src/testing/git-server.ts'
@@ -53,6 +52,11 @@ export async function startGitea() {
       statuses.push({ sha: route.slice('POST /statuses/'.length), ...body })
       return reply(201, {})
     }
+    if (route === `GET /issues/${PULL_REQUEST}/comments`)
+      return reply(
+        200,
+        [...comments].map(([id, body]) => ({ id, body })),
+      )
     if (route === `POST /issues/${PULL_REQUEST}/comments`) {
       comments.set(comments.size + 1, body.body)
       return reply(201, { id: comments.size })
@@ -68,15 +72,9 @@ export async function startGitea() {
   async function deliver(event: string, content: object) {
     const [webhook] = webhooks
     if (!webhook) throw new Error('the server has created no webhook')
-    const body = JSON.stringify(content)
-    const headers = {
-      'content-type': 'application/json',
-      'x-gitea-event': event,
-      'x-gitea-delivery': randomUUID(),
-      'x-gitea-signature': createHmac('sha256', webhook.secret).update(body).digest('hex'),
-    }
+    const request = bodies.webhookRequest(event, content, webhook)
     await until(async () => {
-      const response = await fetch(webhook.url, { method: 'POST', headers, body }).catch(() => undefined)
+      const response = await fetch(webhook.url, request).catch(() => undefined)
       if (response && response.status < 500 && response.status !== 202)
         throw new Error(`the webhook was refused with ${response.status}: ${await response.text()}`)
       return response?.status === 202

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
@@ -90,17 +89,8 @@ export async function connectRepository(app: TestApp, owner: TestUser, { sshKey 
     /** Sends a webhook of the repository; `id` is that of the delivery. */
     async deliver(event: 'push' | 'pull_request', content: object, options: Partial<Webhook> & DeliverOptions = {}) {
       const { id = `delivery-${++deliveries}`, webhook = await findWebhook(app, tokenId) } = options
-      const body = Buffer.from(JSON.stringify(content))
-      const signature = createHmac('sha256', options.secret ?? webhook.secret)
-        .update(body)
-        .digest('hex')
-      const headers = {
-        'content-type': 'application/json',
-        'x-gitea-event': event,
-        'x-gitea-delivery': id,
-        'x-gitea-signature': signature,
-      }
-      return app.request({ method: 'POST', url: `/webhooks/vcs/${webhook.path}`, headers, body })
+      const request = bodies.webhookRequest(event, content, { secret: options.secret ?? webhook.secret, id })
+      return app.request({ ...request, url: `/webhooks/vcs/${webhook.path}`, body: Buffer.from(request.body) })
     },
 
     /** Commits files to the branch `main`. Returns the webhook of the push. */

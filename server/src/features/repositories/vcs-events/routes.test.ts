@@ -1,9 +1,8 @@
-import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { addMember } from '../../../testing/teams.ts'
-import { push, repository } from '../../../vcs-hosts/gitea/testing/bodies.ts'
+import { push, repository, webhookRequest } from '../../../vcs-hosts/gitea/testing/bodies.ts'
 import { type HostRoutes, startFakeHost } from '../../../vcs-hosts/testing/fake-host.ts'
 import { webhookContext } from '../../vcs/repositories/service.ts'
 import { vcsEventJobs } from './routes.ts'
@@ -129,14 +128,8 @@ test('a webhook of another repository is recorded, one with a wrong signature is
   const secret = app.secrets.openText(row.webhook_secret, webhookContext(row.id))
   const deliver = async (key: string) => {
     const body = { ...push(), repository: { ...repository(), full_name: 'acme/other' } }
-    const content = Buffer.from(JSON.stringify(body))
-    const headers = {
-      'content-type': 'application/json',
-      'x-gitea-event': 'push',
-      'x-gitea-delivery': 'one',
-      'x-gitea-signature': createHmac('sha256', key).update(content).digest('hex'),
-    }
-    return app.request({ method: 'POST', url: new URL(url).pathname, headers, body: content })
+    const webhook = webhookRequest('push', body, { secret: key, id: 'one' })
+    return app.request({ ...webhook, url: new URL(url).pathname, body: Buffer.from(webhook.body) })
   }
 
   const refused = await deliver('another')

@@ -1,3 +1,5 @@
+import { createHmac, randomUUID } from 'node:crypto'
+
 /*
  * Bodies of webhooks and responses as https://forgejo.org/docs/latest/user/webhooks and the API reference of Gitea 1.24 describe them. Some
  * members of repositories that nobody needs are missing.
@@ -12,6 +14,18 @@ export const SHA = {
 }
 
 const PAGE = 'https://git.acme.example/acme/network'
+
+/** A webhook as Gitea sends it, signed with the secret. */
+export function webhookRequest(event: string, content: object, { secret, id }: { secret: string; id?: string }) {
+  const body = JSON.stringify(content)
+  const headers = {
+    'content-type': 'application/json',
+    'x-gitea-event': event,
+    'x-gitea-delivery': id ?? randomUUID(),
+    'x-gitea-signature': createHmac('sha256', secret).update(body).digest('hex'),
+  }
+  return { method: 'POST', headers, body } as const
+}
 
 export const mona = {
   id: 7,
