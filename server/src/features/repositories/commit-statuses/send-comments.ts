@@ -3,6 +3,7 @@ import type { Ctx } from '../../../app.ts'
 import { AppError } from '../../../errors.ts'
 import { type HostApi, HostError } from '../../../vcs-hosts/host.ts'
 import { type Connection, callHost, openConnectionOf } from '../connections/connection.ts'
+import { type RepositoryRow, findRepository } from '../git/store.ts'
 import { listChanges, listReviews } from '../reviewed-plans/store.ts'
 import { type WorkspaceReport, commentMarker, pullRequestComment } from './comment.ts'
 import { recordAcceptance, recordRefusal } from './refusals.ts'
@@ -27,7 +28,7 @@ export async function sendComments(ctx: Ctx, connectionId: string, signal: Abort
 
 /** Undefined if the connection has just been deleted: its reports are, too. */
 export async function openReported(ctx: Ctx, repositoryId: string) {
-  const repository = await store.findRepository(ctx.db, repositoryId)
+  const repository = await findRepository(ctx.db, repositoryId)
   if (!repository) return undefined
   try {
     return { repository, connection: await openConnectionOf(ctx, repository) }
@@ -70,7 +71,7 @@ async function readReports(ctx: Ctx, key: store.PullRequestKey): Promise<Workspa
 }
 
 type NewComment = {
-  repository: store.ReportedRepository
+  repository: RepositoryRow
   connection: Connection
   stored: store.StoredComment | undefined
   marker: string

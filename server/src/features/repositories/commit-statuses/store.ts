@@ -155,16 +155,6 @@ export async function listDueStatuses(db: Db, connectionId: string, limit: numbe
   return rows
 }
 
-/** A repository, with its connection. */
-export async function findRepository(db: Db, id: string) {
-  return db
-    .selectFrom('repositories')
-    .select(['id', 'identifier', 'oauth_token_id', 'github_app_installation_id'])
-    .where('id', '=', id)
-    .executeTakeFirst()
-}
-export type ReportedRepository = NonNullable<Awaited<ReturnType<typeof findRepository>>>
-
 type Key = Pick<ReportRow, 'workspace_id' | 'commit_sha' | 'kind' | 'version'>
 type Outcome = { sent?: CommitStatus }
 
