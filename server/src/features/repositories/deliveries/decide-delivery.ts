@@ -12,7 +12,7 @@ import { fetchCommitLater } from '../git/fetch-commit.ts'
 import { type RepositoryRow, findRepository } from '../git/store.ts'
 import { recordRepositoryProblem } from '../vcs-events/record.ts'
 import { type Decision, type WorkspaceRule, decide, dependsOnFiles } from './decide.ts'
-import { ingressRow } from './ingress.ts'
+import { ingressId, ingressRow } from './ingress.ts'
 import { type Facts, inspectEvent, statedFacts } from './inspect.ts'
 import { cancelStalePlans } from './stale-plans.ts'
 import { decisionRow, startRuns } from './start-runs.ts'
@@ -167,7 +167,15 @@ async function decideWith(ctx: Ctx, { delivery, repository, rules }: Pending, fa
   await store.insertDecisions(ctx.db, delivery.id, skipped.map(decisionRow))
   const happened = { delivery, repository, ...facts }
   const ingress = ingressRow(happened)
-  if (ingress && started.length > 0) await startRuns(ctx, { ...happened, ingress }, started)
+  if (ingress && started.length > 0) {
+    try {
+      await startRuns(ctx, { ...happened, ingress }, started)
+    } catch (error) {
+      // The runs that were created need not wait for the others.
+      await transact(ctx, async (ctx) => fetchCommitLater(ctx, ingress.id))
+      throw error
+    }
+  }
   await transact(ctx, async (ctx) => {
     if (!(await endDelivery(ctx, delivery, null))) return
     if (ingress && (started.length > 0 || delivery.run_count > 0)) await fetchCommitLater(ctx, ingress.id)
@@ -182,6 +190,8 @@ async function decideWith(ctx: Ctx, { delivery, repository, rules }: Pending, fa
 async function endDelivery(ctx: TransactionCtx, delivery: store.DeliveryRow, message: string | null) {
   if (!(await store.endDelivery(ctx.db, delivery.id, { message, now: ctx.now() }))) return false
   announceDelivery(ctx, delivery)
+  // Runs of a failed one may wait for it.
+  if (message !== null) await fetchCommitLater(ctx, ingressId(delivery))
   const next = await store.findFirstPending(ctx.db, delivery.id)
   if (next !== undefined) await decideLater(ctx, next)
   return true

@@ -17,17 +17,19 @@ type Happened = {
   merge: { base: string; tree: string } | null
 }
 
-/**
- * The commit of the runs that a delivery starts; its id is that of the delivery, so that a job that runs again finds it. Undefined for an
- * event without a commit, which starts none.
- */
+/** That of the delivery, so that a job that runs again finds the commit. */
+export function ingressId({ id }: Pick<DeliveryRow, 'id'>) {
+  return id.replace(/^[a-z]+-/, 'ia-')
+}
+
+/** The commit of the runs that a delivery starts. Undefined for an event without a commit, which starts none. */
 export function ingressRow({ delivery, event, repository, changedFiles, merge }: Happened) {
   const parts = partsOf(event)
   if (!parts) return undefined
   const { commit, ...rest } = parts
   const { sender } = event
   return {
-    id: delivery.id.replace(/^[a-z]+-/, 'ia-'),
+    id: ingressId(delivery),
     repository_id: repository.id,
     identifier: repository.identifier,
     clone_url: repository.clone_url,

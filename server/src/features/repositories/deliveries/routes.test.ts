@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import http from 'node:http'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { transact } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
@@ -104,6 +105,45 @@ test('a repeated delivery is decided once, and another one of the same commit st
 
   expect(await runsOf(id)).toHaveLength(2)
   expect((await decisionsOf(id)).map(([reason]) => reason)).toEqual(['same-commit', 'pushed'])
+})
+
+test('what prevents one run is the decision there, and prevents no other run', async () => {
+  const { id, addWorkspace, organization, request, deliver, push, decisionsOf, deliveries } = await followed()
+  const data = { type: 'agent-pools', attributes: { name: 'private' } }
+  const pool = (await request('POST', `organizations/${organization}/agent-pools`, data)).json().data.id
+  const other = await addWorkspace({ 'queue-all-runs': true, 'execution-mode': 'agent', 'agent-pool-id': pool })
+  await app.runJobs()
+  const isClosed = { type: 'agent-pools', attributes: { 'organization-scoped': false } }
+  expect((await request('PATCH', `agent-pools/${pool}`, isClosed)).status).toBe(200)
+
+  await deliver('push', push({ 'main.tf': '# second' }))
+  await app.runJobs()
+
+  expect(await decisionsOf(id)).toMatchObject([['pushed', expect.any(String)]])
+  expect(await decisionsOf(other.id)).toMatchObject([['failed', expect.stringContaining('agent pool private')]])
+  expect(await deliveries()).toMatchObject([{ status: 'decided', 'run-count': 1 }])
+})
+
+test('an unexpected failure in one workspace delays neither the runs of others nor their configuration', async () => {
+  const { id, addWorkspace, deliver, push, runsOf, deliveries } = await followed()
+  const other = await addWorkspace({ 'queue-all-runs': true })
+  await app.runJobs()
+  const broken = sql.lit(other.id)
+  await sql`alter table runs add constraint broken check (workspace_id <> ${broken}) not valid`.execute(app.db)
+
+  await deliver('push', push({ 'main.tf': '# second' }))
+  await app.runJobs()
+  const [run] = await runsOf(id)
+  const pending = await deliveries()
+  await sql`alter table runs drop constraint broken`.execute(app.db)
+  app.clock.advance(60_000)
+  await app.runJobs()
+
+  expect(run.attributes).toMatchObject({ message: 'Change', 'waiting-reason': expect.not.stringContaining('fetch') })
+  expect(run.attributes.status).toBe('pending')
+  expect(pending).toMatchObject([{ status: 'pending', message: expect.stringContaining('internal error') }])
+  expect(await runsOf(other.id)).toHaveLength(2)
+  expect(await deliveries()).toMatchObject([{ status: 'decided', 'run-count': 2 }])
 })
 
 test('a job that died before it ended a delivery continues where it stopped', async () => {

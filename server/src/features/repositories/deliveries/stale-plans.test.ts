@@ -58,6 +58,35 @@ test('a newer commit of a pull request cancels the queued plan of the older one'
   await (await agent.take()).finish({ hasChanges: false })
 })
 
+test('a pull request that is set back to an earlier commit is planned again', async () => {
+  const { report, plans } = await connect()
+  const earlier = await report('opened', '2')
+  const later = await report('synchronized', '3')
+
+  await report('synchronized', '2')
+
+  expect(await plans()).toEqual([
+    `canceled: superseded by run: commit ${later} of the pull request #7`,
+    `canceled: superseded by run: commit ${earlier} of the pull request #7`,
+    'plan_queued',
+  ])
+  await (await agent.take()).finish({ hasChanges: false })
+})
+
+test('a pull request that is set back to a planned commit keeps that plan, and no other', async () => {
+  const { report, plans } = await connect()
+  const planned = await report('opened', '2')
+  await (await agent.take()).finish()
+  await report('synchronized', '3')
+
+  await report('synchronized', '2')
+
+  expect(await plans()).toEqual([
+    'planned_and_finished',
+    `canceled: superseded by commit ${planned} of the pull request #7`,
+  ])
+})
+
 test('a running plan is interrupted', async () => {
   const { report, plans } = await connect()
   await report('opened', '2')

@@ -16,34 +16,46 @@ type Happened = {
   repository: { id: string }
 }
 
-/** Cancels the older plans of the pull request in workspaces with a new one, in the transaction that creates it. */
-export async function cancelOlderPlans(ctx: TransactionCtx, happened: Happened, newPlans: ReadonlyMap<string, string>) {
-  for (const { id, workspace_id: workspaceId } of await listPlans(ctx, happened, [...newPlans.keys()])) {
-    const newPlan = newPlans.get(workspaceId)
-    if (id !== newPlan) await cancelForServer(ctx, id, `superseded by ${newPlan}: ${commitOf(happened.event)}`)
+type Superseding = { workspaceIds: readonly string[]; newPlans: ReadonlyMap<string, string> }
+
+/** Cancels the plans of other commits of the pull request in workspaces, in the transaction that creates new ones in some of them. */
+export async function cancelOlderPlans(
+  ctx: TransactionCtx,
+  happened: Happened,
+  { workspaceIds, newPlans }: Superseding,
+) {
+  const { event } = happened
+  const sha = event.kind === 'pull-request' ? event.pullRequest.head.sha : null
+  for (const plan of await listPlans(ctx, happened, { workspaceIds, exceptSha: sha })) {
+    const newPlan = newPlans.get(plan.workspace_id)
+    const by = newPlan === undefined ? commitOf(event) : `${newPlan}: ${commitOf(event)}`
+    await cancel(ctx, plan.id, `superseded by ${by}`)
   }
 }
 
 /** Cancels the plans of the pull request in workspaces where the delivery starts none. */
 export async function cancelStalePlans(ctx: Ctx, happened: Happened, workspaceIds: readonly string[]) {
   const { event } = happened
-  const plans = await listPlans(ctx, happened, workspaceIds)
+  const plans = await listPlans(ctx, happened, { workspaceIds, exceptSha: null })
   const isOver = event.kind === 'pull-request' && (event.action === 'closed' || event.action === 'merged')
   const description = isOver
     ? `the pull request #${event.pullRequest.number} was ${event.action}`
     : `superseded by ${commitOf(event)}, which is not planned here`
-  for (const { id } of plans)
-    await transact(ctx, async (ctx) => {
-      await cancelForServer(ctx, id, description)
-      // The pull request may be opened again.
-      if (isOver) await store.releaseCommit(ctx.db, id)
-    })
+  for (const { id } of plans) await transact(ctx, async (ctx) => cancel(ctx, id, description))
 }
 
-async function listPlans(ctx: Ctx, { delivery, event, repository }: Happened, workspaceIds: readonly string[]) {
+async function cancel(ctx: TransactionCtx, planId: string, description: string) {
+  await cancelForServer(ctx, planId, description)
+  // The pull request may be opened again, or set back to the commit.
+  await store.releaseCommit(ctx.db, planId)
+}
+
+type Plans = { workspaceIds: readonly string[]; exceptSha: string | null }
+
+async function listPlans(ctx: Ctx, { delivery, event, repository }: Happened, { workspaceIds, exceptSha }: Plans) {
   if (event.kind !== 'pull-request' || delivery.source === 'replay' || workspaceIds.length === 0) return []
   const { number } = event.pullRequest
-  return store.listUnfinishedPlans(ctx.db, { repositoryId: repository.id, number, workspaceIds })
+  return store.listUnfinishedPlans(ctx.db, { repositoryId: repository.id, number, workspaceIds, exceptSha })
 }
 
 function commitOf(event: HostEvent) {

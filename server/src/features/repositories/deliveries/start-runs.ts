@@ -1,10 +1,11 @@
 import { SERVICE_PROVIDERS } from '@groundstate/contract/oauth-clients'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { concurrencyLimit } from '../../../concurrency-limit.ts'
-import { transact } from '../../../db/db.ts'
+import { isUnavailable, transact } from '../../../db/db.ts'
 import { AppError } from '../../../errors.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
 import { insertConfigurationVersions } from '../../runs/configuration-versions/service.ts'
+import { lockRunWorkspaces } from '../../runs/runs/locked-run-store.ts'
 import { insertRun } from '../../runs/runs/service.ts'
 import { type Workspace, listReadableWorkspaces } from '../../workspaces/workspaces/access.ts'
 import { type RepositoryRow, insertIngressAttributes } from '../git/store.ts'
@@ -19,9 +20,10 @@ export function decisionRow({ workspaceId, decision, reason, detail }: Decided) 
   return { workspace_id: workspaceId, decision, reason, detail }
 }
 
-/** Number of workspaces whose runs are created in one transaction, which locks them, and number of such transactions at the same time. */
+/** Number of workspaces whose runs are created in one transaction, which locks them. */
 const BATCH = 20
-const CONCURRENT_BATCHES = 4
+/** In this process: others need connections to the database, too. */
+const limit = concurrencyLimit(4)
 
 type Happened = {
   delivery: Pick<store.DeliveryRow, 'id' | 'source'>
@@ -33,7 +35,7 @@ type Happened = {
 /** A decision for a run, and its workspace. */
 type Start = { decided: Decided; workspace: Workspace }
 
-/** Creates a run in each of the workspaces, which waits for the archive of the commit. */
+/** Creates a run in each of the workspaces, which waits for the archive of the commit. Throws after all others were created if one cannot be. */
 export async function startRuns(ctx: Ctx, happened: Happened, decided: readonly Decided[]) {
   await insertIngressAttributes(ctx.db, happened.ingress)
   const ids = decided.map(({ workspaceId }) => workspaceId)
@@ -42,11 +44,10 @@ export async function startRuns(ctx: Ctx, happened: Happened, decided: readonly 
     const workspace = workspaces.get(one.workspaceId)
     return workspace ? { decided: one, workspace } : []
   })
-  const limit = concurrencyLimit(CONCURRENT_BATCHES)
   const batches = Array.from({ length: Math.ceil(starts.length / BATCH) }, (_, index) =>
     starts.slice(index * BATCH, (index + 1) * BATCH),
   )
-  await Promise.all(batches.map(async (batch) => limit(async () => startBatch(ctx, happened, batch))))
+  await settled(batches.map(async (batch) => limit(async () => startBatch(ctx, happened, batch))))
 }
 
 /** What prevents the run in a workspace becomes the decision there, and prevents no other run. */
@@ -54,12 +55,19 @@ async function startBatch(ctx: Ctx, happened: Happened, batch: readonly Start[])
   try {
     await transact(ctx, async (ctx) => insertRuns(ctx, happened, batch))
   } catch (error) {
-    if (!(error instanceof AppError) || error.kind === 'unavailable') throw error
-    const [first, second] = batch
-    if (!first) return
-    if (second) for (const start of batch) await startBatch(ctx, happened, [start])
-    else await store.insertDecisions(ctx.db, happened.delivery.id, [failedRow(first, error.message)])
+    const [first, ...rest] = batch
+    if (!first || isUnavailable(error) || (error instanceof AppError && error.kind === 'unavailable')) throw error
+    if (rest.length > 0) await settled(batch.map(async (start) => startBatch(ctx, happened, [start])))
+    else if (error instanceof AppError)
+      await store.insertDecisions(ctx.db, happened.delivery.id, [failedRow(first, error.message)])
+    else throw error
   }
+}
+
+/** Waits for all, and then throws what the first of those that failed threw. */
+async function settled(all: readonly Promise<void>[]) {
+  const failed = (await Promise.allSettled(all)).find((one) => one.status === 'rejected')
+  if (failed) throw failed.reason
 }
 
 function failedRow({ decided }: Start, detail: string) {
@@ -72,6 +80,7 @@ async function insertRuns(ctx: TransactionCtx, happened: Happened, batch: readon
   const isPlan = event.kind === 'pull-request'
   const commit = { sha: ingress.commit_sha, kind: isPlan ? 'plan' : 'run' } as const
   const workspaceIds = batch.map(({ workspace }) => workspace.id)
+  await lockRunWorkspaces(ctx.db, workspaceIds)
   const reserved = await store.reserveCommit(ctx.db, commit, workspaceIds)
   const workspaces = batch.flatMap(({ workspace }) => (reserved.has(workspace.id) ? workspace : []))
   const versions = await insertConfigurationVersions(ctx, workspaces, {
@@ -96,7 +105,7 @@ async function insertRuns(ctx: TransactionCtx, happened: Happened, batch: readon
     runs.set(workspace.id, run)
   }
   await store.setCommitRuns(ctx.db, commit, runs)
-  await cancelOlderPlans(ctx, happened, runs)
+  await cancelOlderPlans(ctx, happened, { workspaceIds, newPlans: runs })
   const decisions = batch.map(({ decided, workspace: { id } }) =>
     reserved.has(id)
       ? { ...decisionRow(decided), run_id: runs.get(id) ?? null }

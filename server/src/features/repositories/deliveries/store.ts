@@ -106,10 +106,10 @@ export async function endDelivery(tx: Tx, id: string, { message, now }: { messag
   return numUpdatedRows === 1n
 }
 
-type PullRequestKey = { repositoryId: string; number: number; workspaceIds: readonly string[] }
+type PlansFilter = { repositoryId: string; number: number; workspaceIds: readonly string[]; exceptSha: string | null }
 
 /** Unfinished plans of a pull request that the server started, in organizations that have outdated ones canceled. */
-export async function listUnfinishedPlans(db: Db, { repositoryId, number, workspaceIds }: PullRequestKey) {
+export async function listUnfinishedPlans(db: Db, { repositoryId, number, workspaceIds, exceptSha }: PlansFilter) {
   return db
     .selectFrom('ingress_attributes as c')
     .innerJoin('runs as r', 'r.ingress_attributes_id', 'c.id')
@@ -117,6 +117,7 @@ export async function listUnfinishedPlans(db: Db, { repositoryId, number, worksp
     .select(['r.id', 'r.workspace_id'])
     .where('c.repository_id', '=', repositoryId)
     .where('c.pull_request_number', '=', number)
+    .where('c.commit_sha', 'is distinct from', exceptSha)
     .where(sql<boolean>`r.workspace_id = any(${workspaceIds})`)
     .where('r.plan_only', '=', true)
     .where('r.created_by_user_id', 'is', null)

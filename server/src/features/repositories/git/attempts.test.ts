@@ -1,7 +1,7 @@
 import { GitError } from '@groundstate/agent/git/errors'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { attempt } from './attempts.ts'
+import { type Attempts, attempt } from './attempts.ts'
 
 let now = 0
 const ctx = { now: () => new Date(now), log: pino({ level: 'silent' }) }
@@ -28,7 +28,7 @@ test('an hour of attempts begins with the first one that did not wait for others
 
   expect(waiting).not.toHaveProperty('failure')
   expect(early).toMatchObject({ failure: 'down', attempts: { count: 1 } })
-  expect(late).toEqual({ kind: 'failed', failure: 'down' })
+  expect(late).toMatchObject({ kind: 'failed', failure: 'down' })
 })
 
 test('jobs of a repository share the failure of its host, and the wait for the next attempt', async () => {
@@ -50,21 +50,45 @@ test('jobs of a repository share the failure of its host, and the wait for the n
 
   expect(second).toEqual(first)
   expect(last).toMatchObject({ kind: 'retry', attempts: { count: 2 } })
-  expect(ended).toEqual({ kind: 'failed', failure: 'down' })
+  expect(ended).toMatchObject({ kind: 'failed', failure: 'down' })
   expect(asked).toBe(2)
 })
 
-test('a repository that can be read again is asked at once', async () => {
+test('a repository that can be read again has short waits after its next failure', async () => {
   const input = { repository: { ...repository, id: 'repo-3' }, attempts: undefined, signal, isReported: true }
-  const down = await attempt(ctx, input, failing)
-  if (down.kind !== 'retry') throw new Error(down.kind)
-  now = down.at.getTime()
+  const waitOf = async (work: () => Promise<unknown>) => {
+    const outcome = await attempt(ctx, input, work)
+    if (outcome.kind !== 'retry') return 0
+    const waitMs = outcome.at.getTime() - now
+    now += waitMs
+    return waitMs
+  }
 
-  const up = await attempt(ctx, { ...input, attempts: down.attempts }, async () => 'content')
-  const another = await attempt(ctx, input, async () => 'content')
+  const waits = [
+    await waitOf(failing),
+    await waitOf(failing),
+    await waitOf(async () => 'content'),
+    await waitOf(failing),
+  ]
 
-  expect([up, another]).toEqual([
-    { kind: 'done', result: 'content' },
-    { kind: 'done', result: 'content' },
-  ])
+  expect(waits).toEqual([2000, 4000, 0, 2000])
+})
+
+test('a job that waits for others again and again does so less and less often', async () => {
+  const input = { repository: { ...repository, id: 'repo-4' }, attempts: undefined, signal, isReported: true }
+  const { promise: hold, resolve: release } = Promise.withResolvers<void>()
+  const running = attempt(ctx, input, async () => hold)
+  const waits: number[] = []
+  for (let attempts: Attempts | undefined; waits.length < 7;) {
+    const waiting = await attempt(ctx, { ...input, attempts }, failing)
+    if (waiting.kind !== 'retry') throw new Error(waiting.kind)
+    waits.push((waiting.at.getTime() - now) / 1000)
+    attempts = waiting.attempts
+  }
+  release()
+  await running
+
+  expect(waits[0]).toBeLessThanOrEqual(1)
+  expect(waits[6]).toBeGreaterThanOrEqual(8)
+  expect(waits[6]).toBeLessThanOrEqual(16)
 })

@@ -4,23 +4,27 @@ import type { Ctx } from '../../../app.ts'
 import { AppError } from '../../../errors.ts'
 import { HostError } from '../../../vcs-hosts/host.ts'
 
-/** Failed attempts of a job that asks git or a host: their number, and the time of the first one in ms. */
-export const attemptsSchema = z.object({ count: z.int(), since: z.int() })
+/** Failed attempts of a job that asks git or a host: their number, the time of the first one in ms, and how often it waited for others. */
+export const attemptsSchema = z.object({ count: z.int(), since: z.int(), waits: z.int().optional() })
 export type Attempts = z.infer<typeof attemptsSchema>
 
-/** An attempt: its result, when to make the next one, or why it failed for good, for users. `failure` says why, unless it had to wait. */
+/**
+ * An attempt: its result, when to make the next one, or why it failed for good, for users. `failure` says why, unless it had
+ * to wait. `isShared` if every attempt in the repository would fail, now or later.
+ */
 export type Attempt<Result> =
   | { kind: 'done'; result: Result }
   | { kind: 'retry'; at: Date; attempts: Attempts; failure?: string }
-  | { kind: 'failed'; failure: string }
+  | { kind: 'failed'; failure: string; isShared: boolean }
 
 const HOUR_MS = 3_600_000
 /** Hosts report commits and pull requests some seconds before git can fetch them. */
 const APPEARANCE_MS = 60_000
 const FIRST_DELAY_MS = 2000
 const MAX_DELAY_MS = 5 * 60_000
-/** Time until the next attempt while other operations of the repository or its connection are in progress, in ms. */
+/** Time until the next attempt while other operations of the repository or its connection are in progress, in ms: it doubles, and varies. */
 const BUSY_MS = 1000
+const MAX_BUSY_MS = 16_000
 
 /** Operations of one connection at the same time in this process: a slow host must leave workers to the others. */
 const MAX_PER_CONNECTION = 4
@@ -47,9 +51,10 @@ export async function attempt<Result>(
   work: () => Promise<Result>,
 ): Promise<Attempt<Result>> {
   const { count, since } = attempts?.count ? attempts : { count: 0, since: ctx.now().getTime() }
+  const waits = attempts?.waits ?? 0
   const connection = repository.oauth_token_id ?? repository.github_app_installation_id ?? ''
   if (busy.has(repository.id) || (busy.get(connection) ?? 0) >= MAX_PER_CONNECTION)
-    return { kind: 'retry', at: new Date(ctx.now().getTime() + BUSY_MS), attempts: { count, since } }
+    return { kind: 'retry', at: busyUntil(ctx, waits), attempts: { count, since, waits: waits + 1 } }
   const shared = failing.get(repository.id)
   if (shared && ctx.now().getTime() < shared.until) return next({ ...shared, now: ctx.now().getTime(), since })
   occupy(repository.id, 1)
@@ -67,6 +72,7 @@ export async function attempt<Result>(
     const retryAfterMs = (error instanceof HostError && error.retryAfterMs) || 0
     const until = now + Math.max(Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** failures), retryAfterMs)
     const failure = { ...(expected ?? UNEXPECTED), count: failures + 1, until }
+    forgetOld(now)
     if (expected?.patienceMs === HOUR_MS) failing.set(repository.id, failure)
     else failing.delete(repository.id)
     return next({ ...failure, now, since })
@@ -74,6 +80,10 @@ export async function attempt<Result>(
     occupy(repository.id, -1)
     occupy(connection, -1)
   }
+}
+
+function forgetOld(now: number) {
+  for (const [id, { until }] of failing) if (now > until + HOUR_MS) failing.delete(id)
 }
 
 type Failed = Expected & { count: number; until: number; now: number; since: number }
@@ -86,8 +96,13 @@ function next({
   now,
   since,
 }: Failed): Exclude<Attempt<never>, { kind: 'done' }> {
-  if (now - since >= patienceMs) return { kind: 'failed', failure }
+  if (now - since >= patienceMs) return { kind: 'failed', failure, isShared: patienceMs === 0 }
   return { kind: 'retry', at: new Date(until), attempts: { count, since }, failure }
+}
+
+function busyUntil(ctx: Pick<Ctx, 'now'>, waits: number) {
+  const delayMs = Math.min(MAX_BUSY_MS, BUSY_MS * 2 ** waits)
+  return new Date(ctx.now().getTime() + delayMs * (0.5 + Math.random() / 2))
 }
 
 function occupy(key: string, change: number) {

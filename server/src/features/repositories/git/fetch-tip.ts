@@ -1,3 +1,5 @@
+import { GitError } from '@groundstate/agent/git/errors'
+import type { GitResult } from '@groundstate/contract/git-operations'
 import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
@@ -8,6 +10,7 @@ import { commitPage } from '../../../vcs-hosts/list.ts'
 import { configurationWanted } from '../../runs/configuration-versions/access.ts'
 import { cancelForServer } from '../../runs/runs/actions.ts'
 import { endFetches } from '../../runs/runs/fetched.ts'
+import { lockRunWorkspaces } from '../../runs/runs/locked-run-store.ts'
 import { type Attempts, attempt, attemptsSchema } from './attempts.ts'
 import { FETCHING, REPOSITORY_LEFT, fetchCommitLater, fetchFailure, noteRetry } from './fetch-commit.ts'
 import { runGit } from './run.ts'
@@ -32,76 +35,85 @@ export const fetchTipJobs = [
 type Options = { attempts: Attempts | undefined; signal: AbortSignal }
 
 /**
- * Finds the tips of the branches that workspaces follow, and has them fetched for versions that runs wait for: all those of the
+ * Finds the tips of the branches that workspaces follow, and has them fetched for versions that runs wait for: for all those of the
  * repository of a version, since hundreds of workspaces may be created at once.
  */
 async function fetchTips(ctx: Ctx, versionId: string, { attempts, signal }: Options) {
-  const versions = await store.listUnresolved(ctx.db, versionId)
-  const [first] = versions
-  if (!first) return
-  const repository = await store.findRepository(ctx.db, first.repository_id)
-  if (!repository) return endFetches(ctx, versions, { message: REPOSITORY_LEFT })
-  const byBranch = Map.groupBy(versions, (version) => version.vcs_branch)
+  const version = await store.findUnresolved(ctx.db, versionId)
+  if (!version) return
+  const repository = await store.findRepository(ctx.db, version.repository_id)
+  if (!repository) return endFetches(ctx, [version], { message: REPOSITORY_LEFT })
   const outcome = await attempt(ctx, { repository, attempts, signal, isReported: false }, async () =>
-    readTips(ctx, repository, { branches: [...byBranch.keys()], signal }),
+    setTips(ctx, repository, signal),
   )
   if (outcome.kind === 'retry') {
     const data = { versionId, attempts: outcome.attempts }
-    // The other versions have their own jobs.
-    await noteRetry(ctx, { repository, versions: versions.filter(({ id }) => id === versionId) }, outcome)
+    await noteRetry(ctx, { repository, versions: [version] }, outcome)
     return ctx.jobs.enqueue(ctx.db, fetchTipJob, data, { startAfter: outcome.at })
   }
-  if (outcome.kind === 'failed')
-    return endFetches(ctx, versions, { message: fetchFailure(repository, outcome.failure) })
-  for (const [branch, tip] of outcome.result) {
-    const following = byBranch.get(branch) ?? []
+  if (outcome.kind === 'done') return
+  const failed = outcome.isShared ? await store.listUnresolved(ctx.db, repository.id) : [version]
+  await endFetches(ctx, failed, { message: fetchFailure(repository, outcome.failure) })
+}
+
+/** Sets the commits of versions whose commit is not known, or ends them if their branch has none. */
+async function setTips(ctx: Ctx, repository: store.RepositoryRow, signal: AbortSignal) {
+  // Before git is asked: a workspace that is created after a push of a commit must not miss it.
+  const versions = await store.listUnresolved(ctx.db, repository.id)
+  const refs = await runGit(ctx, repository, { kind: 'refs' }, { signal })
+  for (const [branch, following] of Map.groupBy(versions, (version) => version.vcs_branch)) {
+    const tip = await readTip(ctx, repository, { branch, refs, signal })
     if ('problem' in tip) await endFetches(ctx, following, { message: fetchFailure(repository, tip.problem) })
-    else await setTip(ctx, { repository, tip, versionIds: following.map(({ id }) => id) })
+    else await setTip(ctx, { repository, tip, versions: following })
   }
 }
 
 type Tip = { sha: string; ref: string; branch: string; isDefault: boolean; message: string; author: string }
+type Branch = { branch: string | null; refs: GitResult<'refs'>; signal: AbortSignal }
 
-/** The tip of each branch, where null is the default branch, or why there is none. */
-async function readTips(
+/** The tip of a branch, null for the default one, or why it has none. */
+async function readTip(
   ctx: Ctx,
   repository: store.RepositoryRow,
-  { branches, signal }: { branches: readonly (string | null)[]; signal: AbortSignal },
-) {
-  const refs = await runGit(ctx, repository, { kind: 'refs' }, { signal })
-  const tips = new Map<string | null, Tip | { problem: string }>()
-  for (const branch of branches) {
-    const name = branch ?? refs.defaultBranch
-    const found = refs.branches.find((each) => each.name === name)
-    if (name === null || !found)
-      tips.set(branch, { problem: name === null ? 'it has no commits' : `it has no branch ${name}` })
-    else {
-      const commit = { sha: found.sha, ref: `refs/heads/${name}` }
-      const { message, author } = await runGit(ctx, repository, { kind: 'commit', commit }, { signal })
-      tips.set(branch, {
-        ...commit,
-        branch: name,
-        isDefault: name === refs.defaultBranch,
-        message,
-        author: author.name,
-      })
-    }
+  { branch, refs: { defaultBranch, branches }, signal }: Branch,
+): Promise<Tip | { problem: string }> {
+  const name = branch ?? defaultBranch
+  if (name === null) return { problem: 'it has no commits' }
+  const found = branches.find((each) => each.name === name)
+  if (!found) return { problem: `it has no branch ${name}` }
+  const commit = { sha: found.sha, ref: `refs/heads/${name}` }
+  try {
+    const { message, author } = await runGit(ctx, repository, { kind: 'commit', commit }, { signal })
+    return { ...commit, branch: name, isDefault: name === defaultBranch, message, author: author.name }
+  } catch (error) {
+    if (!(error instanceof GitError) || CONCERNS_REPOSITORY.has(error.kind)) throw error
+    return { problem: error.message }
   }
-  return tips
 }
 
-type Found = { repository: store.RepositoryRow; tip: Tip; versionIds: readonly string[] }
+/** Failures that other branches would share. */
+const CONCERNS_REPOSITORY: ReadonlySet<GitError['kind']> = new Set(['unauthorised', 'unreachable', 'timed-out'])
 
-/** Sets the commit of versions, which share its archive. */
-async function setTip(ctx: Ctx, { repository, tip, versionIds }: Found) {
+type Found = { repository: store.RepositoryRow; tip: Tip; versions: readonly store.UnresolvedVersion[] }
+
+/** Sets the commit of versions, which share its archive, unless another server has set one. */
+async function setTip(ctx: Ctx, { repository, tip, versions }: Found) {
   const row = tipRow(ctx, repository, tip)
   await transact(ctx, async (ctx) => {
+    await lockRunWorkspaces(
+      ctx.db,
+      versions.map((version) => version.workspace_id),
+    )
+    const versionIds = await store.listStillUnresolved(
+      ctx.db,
+      versions.map(({ id }) => id),
+    )
+    if (versionIds.length === 0) return
     await store.insertIngressAttributes(ctx.db, row)
     await store.recordCommitRuns(ctx.db, versionIds, row.commit_sha)
     // Pushes of the commit that were decided while the tip was unknown.
     for (const repeated of await store.listRepeatedRuns(ctx.db, versionIds, row.commit_sha))
       await cancelForServer(ctx, repeated.id, `${repeated.earlier_id} is of the same commit`)
-    // After the locks of workspaces, which precede those of their runs.
     await store.setIngress(ctx.db, versionIds, row.id)
     await fetchCommitLater(ctx, row.id)
   })

@@ -177,6 +177,83 @@ test('workspaces that are created together share the archive of their branch', a
   expect(new Set(pushed.map((row) => row.run_id))).toEqual(new Set([runs[0].id, runs[1].id]))
 })
 
+test('a commit that another server has set in the meantime stays', async () => {
+  const { repository, addWorkspace, host } = await connectRepository(app, owner)
+  repository.commit({ 'main.tf': '' })
+  const { id } = await addWorkspace(FIRST_RUN)
+  host.isDown = true
+  await app.runJobs()
+  host.isDown = false
+  app.clock.advance(5000)
+  const [other] = await app.db.selectFrom('ingress_attributes').selectAll().limit(1).execute()
+  if (!other) throw new Error('no other commit is known')
+  let jobs: Promise<unknown> = Promise.resolve()
+  await app.db.transaction().execute(async (tx) => {
+    await tx.selectFrom('workspaces').select('id').where('id', '=', id).forUpdate().execute()
+    jobs = app.runJobs()
+    const ended = jobs.then(() => true)
+    while (!(await Promise.race([ended, doesStatementWait()])));
+    const commit = { ingress_attributes_id: other.id }
+    await tx.updateTable('configuration_versions').set(commit).where('workspace_id', '=', id).execute()
+  })
+  await jobs
+
+  const versions = app.db.selectFrom('configuration_versions').select('ingress_attributes_id as id')
+  expect(await versions.where('workspace_id', '=', id).execute()).toEqual([{ id: other.id }])
+})
+
+test('a branch that disappears while it is read ends no run of another one', async () => {
+  const { repository, addWorkspace, host, runsOf } = await connectRepository(app, owner)
+  repository.commit({ 'main.tf': '' })
+  repository.git('checkout', '--quiet', '-b', 'next')
+  repository.commit({ 'next.tf': '' })
+  repository.git('checkout', '--quiet', 'main')
+  const [one, two] = [await addWorkspace(FIRST_RUN), await addWorkspace(FIRST_RUN, { branch: 'next' })]
+  let requests = 0
+  host.onGit = () => {
+    requests += 1
+    if (requests !== 3) return
+    repository.git('branch', '-D', 'next')
+    repository.git('reflog', 'expire', '--expire=now', '--all')
+    repository.git('gc', '--prune=now', '--quiet')
+  }
+
+  await app.runJobs()
+  const [[main], [next]] = [await runsOf(one.id), await runsOf(two.id)]
+
+  expect(main.attributes.status).toBe('plan_queued')
+  expect(next.attributes).toMatchObject({
+    status: 'errored',
+    'error-message': expect.stringContaining('has no commit'),
+  })
+})
+
+test('a run that is created while a host is down has its own hour', async () => {
+  const { repository, addWorkspace, host, runsOf } = await connectRepository(app, owner)
+  repository.commit({ 'main.tf': '' })
+  host.isDown = true
+  const one = await addWorkspace(FIRST_RUN)
+  await app.runJobs()
+  for (let minutes = 0; minutes < 55; minutes += 5) {
+    app.clock.advance(5 * 60_000)
+    await app.runJobs()
+  }
+  const two = await addWorkspace(FIRST_RUN)
+  await app.runJobs()
+
+  app.clock.advance(6 * 60_000)
+  await app.runJobs()
+  const [[earlier], [later]] = [await runsOf(one.id), await runsOf(two.id)]
+
+  expect([earlier.attributes.status, later.attributes.status]).toEqual(['errored', 'fetching'])
+})
+
+async function doesStatementWait() {
+  const { rows } = await sql`select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db)
+  return rows.length > 0
+}
+
 test('all workspaces of a push share one archive', async () => {
   const { addWorkspace, repository, deliver, push, runsOf } = await connectRepository(app, owner)
   repository.commit({ 'main.tf': '' })

@@ -13,10 +13,18 @@ import { type Workspace, listReadableWorkspaces } from '../../workspaces/workspa
 import { repositoryChosen } from '../../workspaces/workspaces/audit.ts'
 import { effectiveExecution } from '../../workspaces/workspaces/settings.ts'
 import { recordRepositoryProblem } from '../vcs-events/record.ts'
+import { type Attempts, attempt, attemptsSchema } from './attempts.ts'
+import { FETCHING } from './fetch-commit.ts'
 import { runGit } from './run.ts'
-import { findRepository } from './store.ts'
+import { type RepositoryRow, findRepository } from './store.ts'
 
 const firstRunJob = jobKind('workspaces.first-run', z.object({ workspaceId: z.string() }))
+
+const checkBranchJob = jobKind(
+  'workspaces.check-branch',
+  z.object({ workspaceId: z.string(), attempts: attemptsSchema.optional() }),
+  FETCHING,
+)
 
 export const firstRunReactions = [
   reaction(repositoryChosen, async (ctx, data) => ctx.jobs.enqueue(ctx.db, firstRunJob, data)),
@@ -27,7 +35,12 @@ export const firstRunJobs = [
     const system = { ...ctx, actor: SYSTEM }
     const [workspace] = await listReadableWorkspaces(system, [workspaceId])
     if (workspace && wantsFirstRun(workspace)) await queueFirstRun(system, workspace)
-    else if (workspace) await checkBranch(system, workspace)
+    else if (workspace) await ctx.jobs.enqueue(ctx.db, checkBranchJob, { workspaceId })
+  }),
+  jobHandler(checkBranchJob, async (ctx, { workspaceId, attempts }, signal) => {
+    const system = { ...ctx, actor: SYSTEM }
+    const [workspace] = await listReadableWorkspaces(system, [workspaceId])
+    if (workspace) await checkBranch(system, workspace, { attempts, signal })
   }),
 ]
 
@@ -37,31 +50,40 @@ function wantsFirstRun(workspace: Workspace) {
   return repository !== null && queuesAll && tagsRegex === null && effectiveExecution(workspace).mode !== 'local'
 }
 
+type Options = { attempts: Attempts | undefined; signal: AbortSignal }
+
 /** Asks git about the repository and its branch, which no run does yet. */
-async function checkBranch(ctx: Ctx, { repository_id: id, vcs_branch: branch, vcs_tags_regex: tagsRegex }: Workspace) {
+async function checkBranch(ctx: Ctx, workspace: Workspace, { attempts, signal }: Options) {
+  const { id: workspaceId, repository_id: id, vcs_branch: branch, vcs_tags_regex: tagsRegex } = workspace
   const repository = await findRepository(ctx.db, id)
   if (!repository) return
-  try {
-    const { branches } = await runGit(ctx, repository, { kind: 'refs' })
-    if (branch === null || tagsRegex !== null || branches.some(({ name }) => name === branch)) return
+  const outcome = await attempt(ctx, { repository, attempts, signal, isReported: false }, async () =>
+    runGit(ctx, repository, { kind: 'refs' }, { signal }).catch((error: unknown) => {
+      if (isRecorded(error, repository)) return undefined
+      throw error
+    }),
+  )
+  if (outcome.kind === 'retry') {
+    const data = { workspaceId, attempts: outcome.attempts }
+    await ctx.jobs.enqueue(ctx.db, checkBranchJob, data, { startAfter: outcome.at })
+  } else if (outcome.kind === 'failed') {
+    await recordRepositoryProblem(ctx, repository, {
+      message: outcome.failure,
+      suggestedAction: 'Check that the repository exists and that the connection may read it',
+    })
+  } else if (outcome.result && branch !== null && tagsRegex === null) {
+    if (outcome.result.branches.some(({ name }) => name === branch)) return
     await recordRepositoryProblem(ctx, repository, {
       message: `${repository.identifier} has no branch ${branch}, which a workspace follows`,
       suggestedAction: 'Push the branch, or have the workspace follow another one',
     })
-  } catch (error) {
-    // A refused credential is recorded with the connection.
-    if (error instanceof HostError || isNotFound(error)) return
-    if (!(error instanceof GitError)) throw error
-    if (error.kind === 'unauthorised' || error.message === repository.read_error) return
-    await recordRepositoryProblem(ctx, repository, {
-      message: error.message,
-      suggestedAction: 'Check that the repository exists and that the connection may read it',
-    })
   }
 }
 
-function isNotFound(error: unknown) {
-  return error instanceof AppError && error.kind === 'not-found'
+/** What is known of the connection or the repository, or of no use after their end. */
+function isRecorded(error: unknown, { read_error: known }: RepositoryRow) {
+  if (error instanceof GitError) return error.kind === 'unauthorised' || error.message === known
+  return error instanceof HostError || (error instanceof AppError && error.kind === 'not-found')
 }
 
 /** Queues the first run of a workspace with a repository, for the tip of its branch. */

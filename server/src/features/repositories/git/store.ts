@@ -34,7 +34,7 @@ export async function findIngress(db: Db, id: string): Promise<IngressRow | unde
   return db.selectFrom('ingress_attributes').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** Inserts the commit of versions, unless an earlier attempt has. */
+/** Inserts the commit of versions, unless an earlier attempt to decide its delivery has. */
 export async function insertIngressAttributes(db: Db, row: Insertable<Schema['ingress_attributes']>) {
   await db
     .insertInto('ingress_attributes')
@@ -82,28 +82,34 @@ export async function listFetchingSince(db: Db, before: Date) {
     .execute()
 }
 
-/**
- * Versions whose commit is not known yet, with the repository and branch of their workspaces, oldest first: of the repository of a version, or
- * none if the commit of that one is known.
- */
-export async function listUnresolved(db: Db, versionId: string) {
-  const unresolved = (alias: string) =>
-    sql<boolean>`${sql.ref(`${alias}.status`)} = 'fetching' and ${sql.ref(`${alias}.ingress_attributes_id`)} is null`
+/** Versions whose commit is not known yet, with the repository and branch of their workspaces. */
+function selectUnresolved(db: Db) {
   return db
-    .selectFrom('configuration_versions as own')
-    .innerJoin('workspaces as o', 'o.id', 'own.workspace_id')
-    .innerJoin('configuration_versions as cv', (join) => join.on(unresolved('cv')))
+    .selectFrom('configuration_versions as cv')
     .innerJoin('workspaces as w', 'w.id', 'cv.workspace_id')
     .select(['cv.id', 'cv.workspace_id', 'w.repository_id', 'w.vcs_branch'])
-    .where('own.id', '=', versionId)
-    .where(unresolved('own'))
-    .where((eb) => eb.or([eb('w.repository_id', '=', eb.ref('o.repository_id')), eb('cv.id', '=', eb.ref('own.id'))]))
-    .orderBy('cv.created_at')
-    .orderBy('cv.id')
-    .execute()
+    .where('cv.status', '=', sql.lit('fetching' as const))
+    .where('cv.ingress_attributes_id', 'is', null)
 }
 
-/** Records that a commit has its run in the workspaces of versions, for pushes of it. Runs of pushes are waited for, in the order of the ids. */
+export type UnresolvedVersion = NonNullable<Awaited<ReturnType<typeof findUnresolved>>>
+
+export async function findUnresolved(db: Db, versionId: string) {
+  return selectUnresolved(db).where('cv.id', '=', versionId).executeTakeFirst()
+}
+
+/** Those of a repository. */
+export async function listUnresolved(db: Db, repositoryId: string) {
+  return selectUnresolved(db).where('w.repository_id', '=', repositoryId).execute()
+}
+
+/** Those of the versions whose commit is still not known; their workspaces are locked. */
+export async function listStillUnresolved(tx: Tx, versionIds: readonly string[]) {
+  const unresolved = selectUnresolved(tx).where(sql<boolean>`cv.id = any(${versionIds})`)
+  return (await unresolved.execute()).map(({ id }) => id)
+}
+
+/** Records that a commit has its run in the workspaces of versions, for pushes of it. */
 export async function recordCommitRuns(tx: Tx, versionIds: readonly string[], sha: string) {
   await sql`insert into vcs_commit_runs (workspace_id, commit_sha, kind, run_id)
     select distinct on (r.workspace_id) r.workspace_id, ${sha}, 'run', r.id from runs r

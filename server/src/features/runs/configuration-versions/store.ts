@@ -178,11 +178,11 @@ export async function setFetchProblem(db: Db, versionIds: readonly string[], pro
     .execute()
 }
 
-export async function listFetchingRuns(db: Db, versionId: string): Promise<string[]> {
+export async function listFetchingRuns(db: Db, versionIds: readonly string[]): Promise<string[]> {
   const rows = await db
     .selectFrom('runs')
     .select('id')
-    .where('configuration_version_id', '=', versionId)
+    .where(sql<boolean>`configuration_version_id = any(${versionIds})`)
     .where('fetches', '=', true)
     .where('status', 'not in', ENDED_STATUSES)
     .orderBy('seq')

@@ -33,8 +33,7 @@ export async function delayFetches(ctx: Ctx, fetching: readonly FetchingVersion[
   await transact(ctx, async (ctx) => {
     const ids = fetching.map(({ id }) => id)
     await versions.setFetchProblem(ctx.db, ids, problem)
-    const runs = await Promise.all(ids.map(async (id) => versions.listFetchingRuns(ctx.db, id)))
-    await announceRuns(ctx, runs.flat())
+    await announceRuns(ctx, await versions.listFetchingRuns(ctx.db, ids))
   })
 }
 
@@ -57,7 +56,7 @@ async function endFetch(ctx: TransactionCtx, { id, workspace_id: workspaceId }: 
   if ('key' in result && !version.speculative && !version.provisional)
     await versions.setFetchedConfiguration(ctx.db, { id, workspaceId })
   const run: Change['run'] = 'key' in result ? { fetches: false } : { error: result.message }
-  const runIds = await versions.listFetchingRuns(ctx.db, id)
+  const runIds = await versions.listFetchingRuns(ctx.db, [id])
   if ('key' in result && result.runMessage !== undefined) await setMissingMessages(ctx.db, runIds, result.runMessage)
   for (const runId of runIds) await advanceRun(ctx, runId, { run })
 }

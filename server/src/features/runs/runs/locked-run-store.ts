@@ -8,6 +8,11 @@ export async function lockRunWorkspace(tx: Tx, id: string): Promise<LockedWorksp
   return runWorkspaceLock(tx, id).executeTakeFirst()
 }
 
+/** Locks many workspaces, in the order of their ids: before their runs, and before what else several transactions may write. */
+export async function lockRunWorkspaces(tx: Tx, ids: readonly string[]) {
+  await sql`select from workspaces where id = any(${ids}) order by id for no key update`.execute(tx)
+}
+
 export function runWorkspaceLock(tx: Tx, id: string | RawBuilder<string>) {
   return tx.selectFrom('workspaces').select(LOCKED_WORKSPACE_COLUMNS).where('id', '=', id).forNoKeyUpdate()
 }
