@@ -127,7 +127,12 @@ async function createWebhook(ctx: Ctx, connection: Connection, repository: store
   const secret = ctx.secrets.openText(repository.webhook_secret, webhookContext(id))
   const url = webhookUrl(ctx, repository)
   const webhookId = await callHost(ctx, connection, async (api) => api.createWebhook(identifier, { url, secret }))
-  await save(ctx, repository, { webhook_id: webhookId, webhook_error: null })
+  await transact(ctx, async (ctx) => {
+    if (await store.updateRepository(ctx.db, id, { webhook_id: webhookId, webhook_error: null }))
+      await announceRepository(ctx, repository)
+    // It was removed in the meantime.
+    else await enqueueRemoval(ctx, connection, { ...repository, webhook_id: webhookId })
+  })
 }
 
 async function save(ctx: Ctx, repository: store.RepositoryRow, changes: Parameters<typeof store.updateRepository>[2]) {
