@@ -8,4 +8,7 @@ alter table repositories add column read_error text,
 -- the host has not answered since, and why
 alter table oauth_tokens add column unreachable_since timestamptz,
   add column unreachable text;
+-- Polls of its repositories are enqueued from then on, and how many in a row got no answer.
+alter table oauth_tokens add column poll_after timestamptz,
+  add column poll_failures integer not null default 0;
 `

@@ -290,6 +290,8 @@ export type Schema = {
     failure: string | null
     id: string
     oauth_client_id: string
+    poll_after: Timestamp | null
+    poll_failures: Generated<number>
     refresh_token: Buffer | null
     refreshing_until: Timestamp | null
     service_provider_user: string | null

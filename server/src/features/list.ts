@@ -35,7 +35,7 @@ import { fetchTipJobs, fetchTipReactions } from './repositories/git/fetch-tip.ts
 import { firstRunJobs, firstRunReactions } from './repositories/git/first-run.ts'
 import { connectionRoutes } from './repositories/git/routes.ts'
 import { hostRepositoryRoutes } from './repositories/host-repositories/routes.ts'
-import { pollingJobs } from './repositories/polling/jobs.ts'
+import { pollingJobs, pollingReactions } from './repositories/polling/jobs.ts'
 import { reviewedPlanJobs, reviewedPlanReactions } from './repositories/reviewed-plans/jobs.ts'
 import { reviewedPlanRoutes } from './repositories/reviewed-plans/routes.ts'
 import { vcsEventJobs, vcsEventRoutes } from './repositories/vcs-events/routes.ts'
@@ -200,6 +200,7 @@ export const REACTIONS: readonly Reaction[] = [
   ...commitStatusReactions,
   ...fetchTipReactions,
   ...firstRunReactions,
+  ...pollingReactions,
   ...webhookReactions,
 ]
 

@@ -68,9 +68,17 @@ export function isSignedBody(
   return isSame(signature, `${prefix}${createHmac('sha256', secret).update(body).digest('hex')}`)
 }
 
+/** Escapes in JSON: those that are kept, or a NUL or lone surrogate. */
+const ESCAPES = /(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|\\[^u])|\\u(?:0000|d[89a-f][0-9a-f]{2})/gi
+
+/** Replaces characters in the strings of a JSON text that PostgreSQL does not store. */
+export function storableJson(text: string): string {
+  return text.replaceAll(ESCAPES, (_, kept?: string) => kept ?? String.raw`\ufffd`)
+}
+
 const json = z.string().transform((text, context): unknown => {
   try {
-    return JSON.parse(text)
+    return JSON.parse(storableJson(text))
   } catch {
     context.addIssue({ code: 'custom', message: 'it is not JSON: choose the content type application/json' })
     return z.NEVER

@@ -167,6 +167,19 @@ test('a response of another shape names the member', async () => {
   })
 })
 
+test('characters of a response that cannot be stored are replaced', async () => {
+  const { connection } = await startFakeHost({
+    'GET /a': () => ({ body: String.raw`{"title":"\u0000 \uD83D \uD83D\uDE00 \\u0000 \\\u0000 \udE00\""}` }),
+  })
+
+  const found = request({ name: 'Host', connection }, z.object({ title: z.string() }), {
+    url: `${connection.apiUrl}/a`,
+    task: 'read it',
+  })
+
+  expect(await found).toEqual({ title: '\ufffd \ufffd 😀 \\u0000 \\\ufffd \ufffd"' })
+})
+
 test('an endless response is not read to its end', async () => {
   const { host, input } = await setUp({ body: `"${'x'.repeat(17 * 1024 * 1024)}"` })
 

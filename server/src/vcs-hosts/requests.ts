@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { failureReason } from '../outbound/failure.ts'
+import { storableJson } from './bodies.ts'
 import { type HostConnection, HostError } from './host.ts'
 
 /* Requests of hosts whose APIs speak JSON over HTTP. */
@@ -272,13 +273,13 @@ async function limitedText(response: Response): Promise<string> {
     text += decoder.decode(chunk, { stream: true })
     if (bytes > MAX_RESPONSE_BYTES) throw new Error(`it is larger than ${MAX_RESPONSE_BYTES} bytes`)
   }
-  return text + decoder.decode()
+  return storableJson(text + decoder.decode())
 }
 
 /** The message in an error of the host; empty for HTML. */
 function detailOf(text: string): string {
   const found = findMessage(parsedJson(text), 0)
-  return found === undefined ? '' : found.replaceAll(/\s+/g, ' ').slice(0, MAX_DETAIL_LENGTH)
+  return found === undefined ? '' : found.replaceAll(/\s+/g, ' ').slice(0, MAX_DETAIL_LENGTH).toWellFormed()
 }
 
 /** Hosts put the message in `message`, `error`, `error.message` or `errors[0].message`; GitLab has lists by attribute. */

@@ -1,4 +1,5 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createBrowser } from '../../../testing/browser.ts'
@@ -217,6 +218,27 @@ test('the webhook of the app reaches the workspaces of all organizations with th
     const decisions = await send('GET', `workspaces/${workspace.id}/vcs-decisions`)
     expect(decisions.json().data).toMatchObject([{ attributes: { reason: 'pushed' } }])
   }
+})
+
+test('a webhook of the app is stored for all organizations or none', async () => {
+  const { app, owner, send, install, addWorkspace, deliver } = await setUp()
+  const { id } = await install()
+  const beta = await createOrganization(app, owner)
+  await send('POST', `organizations/${beta.name}/github-app-installations/${id}/link-account`)
+  const [other] = (await send('GET', `organizations/${beta.name}/github-app-installations`)).json().data
+  await addWorkspace(id)
+  await addWorkspace(other.id, beta.name)
+  await sql`create function refuse_second() returns trigger language plpgsql as $$ begin
+    if exists (select from vcs_deliveries) then raise 'the connection is lost'; end if; return new; end $$`.execute(
+    app.db,
+  )
+  await sql`create trigger refuse_second before insert on vcs_deliveries for each row
+    execute function refuse_second()`.execute(app.db)
+
+  const received = await deliver('push', { ...push(), installation: { id: 5 } })
+
+  expect(received.status).toBe(500)
+  expect(await app.db.selectFrom('vcs_deliveries').select('id').execute()).toEqual([])
 })
 
 test('an installation that is removed on GitHub is marked, and replaced by the next one of the account', async () => {

@@ -12,7 +12,10 @@ import { credentialsChanged } from '../../vcs/oauth-clients/service.ts'
 import { type Connection, callHost, openConnection } from './connection.ts'
 import * as store from './store.ts'
 
-const checkTokenJob = jobKind('connections.check', z.object({ tokenId: z.string() }), { retryLimit: 14 })
+const checkTokenJob = jobKind('connections.check', z.object({ tokenId: z.string() }), {
+  concurrency: 12,
+  retryLimit: 14,
+})
 
 export const connectionReactions = [
   reaction(credentialsChanged, async (ctx: TransactionCtx, { tokenId }) => {

@@ -35,7 +35,8 @@ export async function receiveWebhook(ctx: Ctx, path: string, read: ReadWebhook) 
   if (!webhooks.verify(request, secret)) throw unauthorized('the signature of the webhook does not match its secret')
   const parsed = parse(webhooks, request)
   const problem = problemOf(repository, parsed)
-  await storeDelivery(ctx, { repository, parsed, problem, key: keyOf(webhooks, request) })
+  const key = keyOf(webhooks, request)
+  await transact(ctx, async (ctx) => storeDelivery(ctx, { repository, parsed, problem, key }))
   if (problem !== undefined) throw notFound(`repository ${parsed.identifier}`)
 }
 
@@ -58,8 +59,10 @@ export async function receiveAppWebhook(ctx: Ctx, read: ReadWebhook) {
   const { identifier } = parsed
   if (identifier === undefined) return
   const key = keyOf(webhooks, request)
-  for (const repository of await store.listInstallationRepositories(ctx.db, { installationId, httpUrl, identifier }))
-    await storeDelivery(ctx, { repository, parsed, problem: undefined, key })
+  await transact(ctx, async (ctx) => {
+    for (const repository of await store.listInstallationRepositories(ctx.db, { installationId, httpUrl, identifier }))
+      await storeDelivery(ctx, { repository, parsed, problem: undefined, key })
+  })
 }
 
 function keyOf(webhooks: HostWebhooks, request: WebhookRequest) {
@@ -68,16 +71,14 @@ function keyOf(webhooks: HostWebhooks, request: WebhookRequest) {
 
 type Reported = { repository: RepositoryRow; parsed: ParsedWebhook; problem: string | undefined; key: string }
 
-async function storeDelivery(ctx: Ctx, { repository, parsed, problem, key }: Reported) {
+async function storeDelivery(ctx: TransactionCtx, { repository, parsed, problem, key }: Reported) {
   const common = { repository, key, source: 'webhook' as const }
-  await transact(ctx, async (ctx) => {
-    if (problem !== undefined) {
-      // A repetition is no news.
-      if (!(await insertReceived(ctx, { ...common, status: 'failed', message: problem }))) return
-      await recordRepositoryProblem(ctx, repository, { message: problem })
-    } else if (parsed.events) await insertEvents(ctx, { ...common, events: parsed.events })
-    else await insertReceived(ctx, { ...common, status: 'ignored', message: parsed.ignored })
-  })
+  if (problem !== undefined) {
+    // A repetition is no news.
+    if (!(await insertReceived(ctx, { ...common, status: 'failed', message: problem }))) return
+    await recordRepositoryProblem(ctx, repository, { message: problem })
+  } else if (parsed.events) await insertEvents(ctx, { ...common, events: parsed.events })
+  else await insertReceived(ctx, { ...common, status: 'ignored', message: parsed.ignored })
 }
 
 function parse(webhooks: HostWebhooks, request: WebhookRequest): ParsedWebhook {

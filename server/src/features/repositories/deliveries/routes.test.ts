@@ -200,6 +200,18 @@ test('a body that is not the host’s is a clear error', async () => {
   expect(response.json().errors[0].detail).toContain('the body is not one that this host sends')
 })
 
+test('a message with characters that cannot be stored starts a run', async () => {
+  const { id, deliver, push, runsOf } = await followed()
+  const webhook = push({ 'main.tf': '# second' })
+  const head = { ...(webhook.head_commit as object), message: 'Change\u0000 \ud83d 😀' }
+
+  const received = await deliver('push', { ...webhook, head_commit: head })
+  await app.runJobs()
+
+  expect(received.status).toBe(202)
+  expect((await runsOf(id))[0].attributes.message).toBe('Change\ufffd \ufffd 😀')
+})
+
 test('a webhook without a URL of ours is not found', async () => {
   const response = await app.request({ method: 'POST', url: '/webhooks/vcs/nothing', body: Buffer.from('{}') })
 

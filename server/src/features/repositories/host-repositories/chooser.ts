@@ -62,18 +62,20 @@ async function checkChoosing(ctx: Ctx, organization: Organization, { connection,
   if ('tokenId' in connection && !(await isTokenOpenTo(ctx.db, connection.tokenId, projects))) throw missing()
 }
 
+const PAGE_SIZE = 100
+
 /** Ids of projects in which the actor may choose repositories. */
 async function listChoosingProjects(ctx: Ctx, organization: Organization, workspaceId: string | undefined) {
   if (workspaceId !== undefined) {
     const workspace = await requireWorkspace(ctx, workspaceId, 'workspace:update')
     return workspace.organization_id === organization.id ? [workspace.project_id] : []
   }
-  const { rows } = await listProjects(ctx, organization.name, {
-    permissions: ['workspaces:create'],
-    names: undefined,
-    q: undefined,
-    page: { number: 1, size: 100 },
-    descending: false,
-  })
-  return rows.map(({ id }) => id)
+  const query = { permissions: ['workspaces:create'], names: undefined, q: undefined, descending: false } as const
+  const ids: string[] = []
+  for (let number = 1; ; number += 1) {
+    const page = { number, size: PAGE_SIZE }
+    const { rows, total } = await listProjects(ctx, organization.name, { ...query, page })
+    ids.push(...rows.map(({ id }) => id))
+    if (number * PAGE_SIZE >= total) return ids
+  }
 }

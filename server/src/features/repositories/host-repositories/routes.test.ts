@@ -183,3 +183,21 @@ test('only those who may choose a repository see names', async () => {
   // The workspace is in another project.
   expect(await list(limited.tokenId, admin, ofWorkspace)).toBe(404)
 })
+
+test('a connection of the last of many projects is open to those who create workspaces there', async () => {
+  const projects = []
+  for (let number = 0; number <= 100; number += 1)
+    projects.push(await createProject(app, { organization: acme.name, actor: owner.actor, name: `p-${1000 + number}` }))
+  const { id } = projects.at(-1) ?? {}
+  const scope = { projects: { data: [{ type: 'projects', id }] } }
+  const routes = { [SEARCH]: () => ({ body: found('acme/secret') }) }
+  const { tokenId } = await connect(routes, { 'organization-scoped': false }, scope)
+  const user = await createUser(app)
+  await addMember(app, acme.id, user)
+  const granted = Object.fromEntries(projects.map((project) => [project.id, 'maintain' as const]))
+  await createTeamWithAccess(app, { organizationId: acme.id, members: [user], projects: granted })
+
+  const { status } = await get(`oauth-tokens/${tokenId}/authorized-repos`, user.token)
+
+  expect(status).toBe(200)
+})

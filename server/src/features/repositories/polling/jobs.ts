@@ -2,17 +2,20 @@ import { GitError } from '@groundstate/agent/git/errors'
 import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
+import { transact } from '../../../db/db.ts'
 import { AppError } from '../../../errors.ts'
-import { jobHandler, scheduledJob } from '../../../handlers.ts'
+import { jobHandler, reaction, scheduledJob } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { HostError } from '../../../vcs-hosts/host.ts'
+import { credentialsChanged } from '../../vcs/oauth-clients/service.ts'
 import { recordVcsEvent } from '../vcs-events/record.ts'
 import { pollRepository } from './poll.ts'
 import * as store from './store.ts'
 
 /*
  * Each minute, every connection with repositories to poll gets a job, at its own second. The job polls them a few at a time, so that a
- * connection with many of them takes longer but never sends a burst of requests, and a slow host delays only its own connection.
+ * connection with many of them takes longer but never sends a burst of requests, and a slow host delays only its own connection. A connection
+ * whose host does not answer gets its next job later and later, since each one occupies a worker for a minute.
  */
 
 /** Due repositories are polled up to half a minute early: jobs start at full minutes. */
@@ -21,12 +24,14 @@ const MINUTE_MS = 60_000
 /** Repositories of one connection that are polled at the same time. */
 const CONCURRENT_POLLS = 2
 const POLL_TIMEOUT_MS = 60_000
+/** Longer than a job waits for a worker: the polls of a connection are enqueued again after it if their job is lost. */
+const CLAIM_MS = 30 * MINUTE_MS
 /** A repository whose webhooks arrive is polled less often, by this factor. */
 const RELAXATION = 10
 
 const pollJob = jobKind('repositories.poll', z.object({ tokenId: z.string() }), {
   concurrency: 8,
-  retryLimit: 0,
+  retryLimit: 1,
   timeLimitMs: 300_000,
 })
 
@@ -35,14 +40,18 @@ export const pollingJobs = [
   jobHandler(pollJob, async (ctx, { tokenId }, signal) => pollThrough({ ...ctx, actor: SYSTEM }, tokenId, signal)),
 ]
 
+export const pollingReactions = [
+  reaction(credentialsChanged, async (ctx, { tokenId }) => store.resumePolls(ctx.db, tokenId)),
+]
+
 /** Enqueues the polls of the next minute. */
 export async function schedulePolls(ctx: Ctx) {
   const now = ctx.now()
-  const tokenIds = await store.listDueTokens(ctx.db, { due: new Date(now.getTime() + MINUTE_MS), now })
-  for (const tokenId of tokenIds) {
-    const startAfter = new Date(now.getTime() + offsetOf(tokenId))
-    await ctx.jobs.enqueue(ctx.db, pollJob, { tokenId }, { startAfter })
-  }
+  const after = (ms: number) => new Date(now.getTime() + ms)
+  await transact(ctx, async (ctx) => {
+    for (const tokenId of await store.claimDueTokens(ctx.db, { due: after(MINUTE_MS), now, until: after(CLAIM_MS) }))
+      await ctx.jobs.enqueue(ctx.db, pollJob, { tokenId }, { startAfter: after(offsetOf(tokenId)) })
+  })
 }
 
 /** Spreads connections over the minute: from 0 to 59 seconds, in ms. */
@@ -54,7 +63,7 @@ function offsetOf(tokenId: string) {
 async function pollThrough(ctx: Ctx, tokenId: string, signal: AbortSignal) {
   const end = ctx.now().getTime() + MINUTE_MS
   const intervalMs = ctx.config.pollingInterval * 1000
-  let hasFailed = false
+  let [hasFailed, hasAnswered] = [false, false]
   const pollOneByOne = async () => {
     while (!hasFailed && !signal.aborted && ctx.now().getTime() < end) {
       const now = ctx.now()
@@ -62,10 +71,16 @@ async function pollThrough(ctx: Ctx, tokenId: string, signal: AbortSignal) {
       const times = { due, now, intervalMs, relaxedMs: intervalMs * RELAXATION }
       const repository = await store.claimRepository(ctx.db, { tokenId, ...times })
       if (!repository) return
-      hasFailed ||= !(await tryPoll(ctx, repository, { intervalMs, signal }))
+      if (await tryPoll(ctx, repository, { intervalMs, signal })) hasAnswered = true
+      else hasFailed = true
     }
   }
-  await Promise.all(Array.from({ length: CONCURRENT_POLLS }, pollOneByOne))
+  try {
+    await Promise.all(Array.from({ length: CONCURRENT_POLLS }, pollOneByOne))
+  } finally {
+    // If one repository of several is slow, its own delay is enough.
+    await store.endPolls(ctx.db, tokenId, { hasAnswered: hasAnswered || !hasFailed, now: ctx.now(), intervalMs })
+  }
 }
 
 type Attempt = { intervalMs: number; signal: AbortSignal }

@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { USER, makeRepository, serveGit } from '@groundstate/agent/testing/git-server'
+import { sql } from 'kysely'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
@@ -186,6 +187,79 @@ test('a repository that cannot be read is asked less and less often, and others 
   expect(await runsOf(id)).toHaveLength(1)
   const messages = events.data.map(({ attributes }: { attributes: { message: string } }) => attributes.message)
   expect(messages.filter((message: string) => message.includes('could not poll acme/gone'))).toHaveLength(1)
+})
+
+test('polls that have not started are not enqueued again', async () => {
+  const { addWorkspace, repository, log } = await connectGit()
+  await addWorkspace({ identifier: 'acme/network', branch: 'main' })
+  await poll()
+  const waiting = sql`select from pgboss.job where name = 'repositories.poll' and state = 'created'`
+
+  for (let minute = 0; minute < 5; minute += 1) {
+    app.clock.advance(60_000)
+    await schedulePolls(app.as())
+  }
+  const { rows } = await waiting.execute(app.db)
+  await app.runJobs()
+  repository.commit({ 'main.tf': 'a' })
+  await poll()
+
+  expect(rows).toHaveLength(1)
+  expect(await log()).toEqual(['polling: push to main'])
+})
+
+test('a host that is down is asked less and less often, however many repositories it has', async () => {
+  let isDown = false
+  const { addWorkspace, server } = await connectGit({
+    intercept: (_, response) => {
+      if (isDown) response.writeHead(503).end()
+      return isDown
+    },
+  })
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
+    makeRepository(server.root, `acme/${name}`)
+    await addWorkspace({ identifier: `acme/${name}`, branch: 'main' }, { 'queue-all-runs': false })
+  }
+  await poll()
+  let attempts = 0
+
+  isDown = true
+  for (let minute = 0; minute < 10; minute += 1) {
+    const before = server.requests.length
+    await poll(0)
+    if (server.requests.length > before) attempts += 1
+  }
+  isDown = false
+  await poll(10)
+  const afterwards = server.requests.length
+  await poll(0)
+
+  expect(attempts).toBeLessThan(5)
+  expect(server.requests.length).toBeGreaterThan(afterwards)
+})
+
+test('polls resume when the token is replaced', async () => {
+  let isRefused = false
+  const { addWorkspace, repository, clientId, log } = await connectGit({
+    intercept: (_, response) => {
+      if (isRefused) response.writeHead(401).end()
+      return isRefused
+    },
+  })
+  await addWorkspace({ identifier: 'acme/network', branch: 'main' })
+  await poll()
+  repository.commit({ 'main.tf': 'a' })
+  isRefused = true
+  for (let minute = 0; minute < 10; minute += 1) await poll(0)
+  isRefused = false
+
+  await poll(0)
+  const early = await log()
+  const attributes = { 'oauth-token-username': USER.username, 'oauth-token-string': USER.password }
+  await send('PATCH', `oauth-clients/${clientId}`, { type: 'oauth-clients', attributes })
+  await poll(0)
+
+  expect([early, await log()]).toEqual([[], ['polling: push to main']])
 })
 
 const PULLS = '/api/v1/repos/acme/network/pulls'

@@ -21,11 +21,35 @@ function isDue({ due, now }: { due: Date; now: Date }) {
         and (c.blocked_until is null or c.blocked_until <= ${now}))`
 }
 
-/** The tokens through which repositories are to be polled. */
-export async function listDueTokens(db: Db, times: { due: Date; now: Date }) {
-  const { rows } = await sql<{ token_id: string }>`
-    select distinct r.oauth_token_id as token_id from repositories r where ${isDue(times)}`.execute(db)
-  return rows.map(({ token_id: id }) => id)
+/** The tokens through which repositories are to be polled; they are not due again until `until`, unless `endPolls` is called. */
+export async function claimDueTokens(tx: Tx, { until, ...times }: { due: Date; now: Date; until: Date }) {
+  const { rows } = await sql<{ id: string }>`
+    update oauth_tokens set poll_after = ${until} where id = any(array(
+      select k.id from oauth_tokens k
+       where (k.poll_after is null or k.poll_after <= ${times.due})
+         and exists (select from repositories r where r.oauth_token_id = k.id and ${isDue(times)})
+       for no key update skip locked)) returning id`.execute(tx)
+  return rows.map(({ id }) => id)
+}
+
+/** Lets a token be due again: after a delay if its host did not answer, which doubles each time, up to an hour. */
+export async function endPolls(db: Db, tokenId: string, { hasAnswered, ...times }: Delay & { hasAnswered: boolean }) {
+  await sql`update oauth_tokens set poll_after = ${hasAnswered ? null : delayed(times)},
+      poll_failures = ${hasAnswered ? 0 : sql`poll_failures + 1`} where id = ${tokenId}`.execute(db)
+}
+
+/** Ends the delays after failures that new credentials may have ended. */
+export async function resumePolls(tx: Tx, tokenId: string) {
+  await tx.updateTable('oauth_tokens').set({ poll_after: null, poll_failures: 0 }).where('id', '=', tokenId).execute()
+  const failing = tx.updateTable('repositories').where('oauth_token_id', '=', tokenId).where('poll_failures', '>', 0)
+  await failing.set({ next_poll_at: null, poll_failures: 0 }).execute()
+}
+
+type Delay = { now: Date; intervalMs: number }
+
+function delayed({ now, intervalMs }: Delay) {
+  return sql`${now}::timestamptz
+    + least(${intervalMs}::float8 * 2 ^ least(poll_failures + 1, 10), 3600000) * interval '1 millisecond'`
 }
 
 type Claim = { tokenId: string; due: Date; now: Date; intervalMs: number; relaxedMs: number }
@@ -45,9 +69,8 @@ export async function claimRepository(db: Db, { tokenId, due, now, intervalMs, r
 }
 
 /** Delays the next poll after a failure; the delay doubles with each one, up to an hour. */
-export async function recordFailure(db: Db, id: string, { now, intervalMs }: { now: Date; intervalMs: number }) {
-  await sql`update repositories set poll_failures = poll_failures + 1,
-      next_poll_at = ${now}::timestamptz + least(${intervalMs}::float8 * 2 ^ least(poll_failures + 1, 10), 3600000) * interval '1 millisecond'
+export async function recordFailure(db: Db, id: string, times: Delay) {
+  await sql`update repositories set poll_failures = poll_failures + 1, next_poll_at = ${delayed(times)}
     where id = ${id}`.execute(db)
 }
 

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { BlobTooLargeError } from '../../../blobs/errors.ts'
+import { concurrencyLimit } from '../../../concurrency-limit.ts'
 import { transact } from '../../../db/db.ts'
 import { unavailable } from '../../../errors.ts'
 import { domainEvent, raise } from '../../../events.ts'
@@ -14,11 +15,14 @@ const MAX_PLAN_BYTES = 256 * 1024 * 1024
 /** The agent of a plan that owes its JSON for longer than this, in ms, is not waited for. */
 const PROMPT_MS = 10 * 60_000
 const RETRY_MS = 2000
+/** For memory: plans whose JSON is read at the same time. */
+const CONCURRENT_PLANS = 2
+const limited = concurrencyLimit(CONCURRENT_PLANS)
 
 /** Stores the changes of a finished plan. Throws `unavailable` if its JSON has not arrived yet. */
 export async function digestPlan(ctx: Ctx, run: store.PlannedRun) {
   if (run.is_digested) return
-  const digest = await readChanges(ctx, run)
+  const digest = await limited(async () => readChanges(ctx, run))
   await transact(ctx, async (ctx) => {
     if (await store.insertDigest(ctx.db, run.id, digest, ctx.now())) await raise(ctx, planDigested, { runId: run.id })
   })

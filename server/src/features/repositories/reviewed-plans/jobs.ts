@@ -8,8 +8,8 @@ import { digestPlan } from './digest.ts'
 import { reviewPlan } from './review.ts'
 import * as store from './store.ts'
 
-/** Retried for about an hour: the JSON of a plan may follow its result. */
-const reviewJob = jobKind('reviewed-plans.review', z.object({ runId: z.string() }), { retryLimit: 20 })
+/** Retried for about an hour: the JSON of a plan may follow its result. Many run at a time, since a host may be slow. */
+const reviewJob = jobKind('reviewed-plans.review', z.object({ runId: z.string() }), { concurrency: 12, retryLimit: 20 })
 
 export const reviewedPlanReactions = [
   reaction(commitRunChanged, async (ctx, { run, hasPlanned }) => {

@@ -130,6 +130,25 @@ test('the deletion of the last workspace removes the webhook', async () => {
   expect(await storedRepository(url)).toBe(undefined)
 })
 
+test('a webhook that the host creates while the last workspace leaves is removed', async () => {
+  const { host, tokenId, addWorkspace } = await connect()
+  const deleteWorkspace = async () => {
+    const used = app.db.selectFrom('workspaces as w').innerJoin('repositories as r', 'r.id', 'w.repository_id')
+    const { id } = await used.select('w.id').where('r.oauth_token_id', '=', tokenId).executeTakeFirstOrThrow()
+    await send('DELETE', `workspaces/${id}`)
+    await app.runJobs()
+  }
+  host.reply(`POST ${HOOKS}`, () => (response) => {
+    const body = JSON.stringify({ id: 7, config: {} })
+    void deleteWorkspace().then(() => response.writeHead(201, { 'content-type': 'application/json' }).end(body))
+  })
+
+  const { url } = await addWorkspace()
+
+  expect(host.asked().at(-1)).toBe(`DELETE ${HOOKS}/7`)
+  expect(await storedRepository(url)).toBe(undefined)
+})
+
 test('the deletion of an organization removes its webhooks', async () => {
   const other = await createOrganization(app, owner)
   const { host, addWorkspace } = await connect(USABLE, other.name)

@@ -26,11 +26,11 @@ import { recordRepositoryProblem } from '../vcs-events/record.ts'
 import { webhookUrl } from './service.ts'
 import * as store from './store.ts'
 
-/** Retried for about a day: a host may be down for a while. */
-const RETRIES = { retryLimit: 30, retryDelayMs: 2000, retryDelayMaxMs: 3_600_000 }
-const registerJob = jobKind('webhooks.register', z.object({ repositoryId: z.string() }), RETRIES)
-const leaveJob = jobKind('webhooks.leave', z.object({ repositoryId: z.string() }), RETRIES)
-const removeJob = jobKind('webhooks.remove', z.object({ sealed: z.base64() }), RETRIES)
+/** Retried for about a day: a host may be down for a while. Jobs wait for a host most of the time, and a slow one must not stop others. */
+const ASKING = { concurrency: 12, retryLimit: 30, retryDelayMs: 2000, retryDelayMaxMs: 3_600_000 }
+const registerJob = jobKind('webhooks.register', z.object({ repositoryId: z.string() }), ASKING)
+const leaveJob = jobKind('webhooks.leave', z.object({ repositoryId: z.string() }), ASKING)
+const removeJob = jobKind('webhooks.remove', z.object({ sealed: z.base64() }), ASKING)
 const SEALED = 'webhooks.remove'
 
 export const webhookReactions = [
@@ -127,7 +127,12 @@ async function createWebhook(ctx: Ctx, connection: Connection, repository: store
   const secret = ctx.secrets.openText(repository.webhook_secret, webhookContext(id))
   const url = webhookUrl(ctx, repository)
   const webhookId = await callHost(ctx, connection, async (api) => api.createWebhook(identifier, { url, secret }))
-  await save(ctx, repository, { webhook_id: webhookId, webhook_error: null })
+  await transact(ctx, async (ctx) => {
+    if (await store.updateRepository(ctx.db, id, { webhook_id: webhookId, webhook_error: null }))
+      await announceRepository(ctx, repository)
+    // It was removed in the meantime.
+    else await enqueueRemoval(ctx, connection, { ...repository, webhook_id: webhookId })
+  })
 }
 
 async function save(ctx: Ctx, repository: store.RepositoryRow, changes: Parameters<typeof store.updateRepository>[2]) {

@@ -6,8 +6,10 @@ import type { Schema } from '../../../db/schema.gen.ts'
 
 export type RepositoryRow = Selectable<Schema['repositories']>
 
+/** False if the repository no longer exists. */
 export async function updateRepository(db: Db, id: string, changes: Updateable<Schema['repositories']>) {
-  await db.updateTable('repositories').set(changes).where('id', '=', id).execute()
+  const update = db.updateTable('repositories').set(changes).where('id', '=', id)
+  return (await update.executeTakeFirstOrThrow()).numUpdatedRows === 1n
 }
 
 export type UsedRepository = Awaited<ReturnType<typeof listUsedRepositories>>['rows'][number]
