@@ -73,7 +73,9 @@ const ESCAPES = /(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|\\[^u])|\\u(?:0000|d
 
 /** Replaces characters in the strings of a JSON text that PostgreSQL does not store. */
 export function storableJson(text: string): string {
-  return text.replaceAll(ESCAPES, (_, kept?: string) => kept ?? String.raw`\ufffd`)
+  return text.includes(String.raw`\u`)
+    ? text.replaceAll(ESCAPES, (_, kept?: string) => kept ?? String.raw`\ufffd`)
+    : text
 }
 
 const json = z.string().transform((text, context): unknown => {
