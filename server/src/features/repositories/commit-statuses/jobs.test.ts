@@ -259,6 +259,28 @@ test('a refusal is an event of the connection, once until the host accepts a sta
   expect(third).toHaveLength(2)
 })
 
+test('a description is not cut within a character', async () => {
+  const { host, addWorkspace, report, runJobs } = await connectHost(app)
+  const workspaces = [await addWorkspace(), await addWorkspace()]
+  const details = ['', 'x'].map((start) => `${start}${'😀'.repeat(100)}.tf`)
+
+  await report(
+    pullRequestOf('opened'),
+    workspaces.map(({ id }, index) => ({
+      workspace_id: id,
+      decision: 'skip',
+      reason: 'merge-conflict',
+      detail: details[index] ?? '',
+    })),
+  )
+  await runJobs()
+  await runJobs()
+
+  const sent = sentTo(host, SHA.head)
+  expect(sent).toHaveLength(2)
+  expect(sent.map(({ description }) => description.endsWith('😀…'))).toEqual([true, true])
+})
+
 test('statuses of a refused token are sent with the next token', async () => {
   const { host, tokenId, clientId, send, addWorkspace, startRun, runJobs } = await connectHost(app)
   host.reply(statusRoute(SHA.head), { status: 401, body: { message: 'token revoked' } })
