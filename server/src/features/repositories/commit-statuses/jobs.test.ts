@@ -1,10 +1,11 @@
-import { expect, test } from 'vitest'
+import { sql } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { actOnRun } from '../../../testing/runs.ts'
 import { sendOverdue } from './jobs.ts'
 import { sendReports } from './send.ts'
-import { SHA, connectHost, giteaRoutes, pullRequestOf, pushOf, statusRoute } from './testing/commits.ts'
+import { COMMENT_ROUTES, SHA, connectHost, giteaRoutes, pullRequestOf, pushOf, statusRoute } from './testing/commits.ts'
 
 const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' })
 const agent = await createFakeAgent(app)
@@ -257,6 +258,52 @@ test('a refusal is an event of the connection, once until the host accepts a sta
   expect(first).toEqual([expect.stringMatching(/^could not set the status of 1111.* in acme\/network: .*not a writer/)])
   expect(second).toEqual(first)
   expect(third).toHaveLength(2)
+})
+
+test('a host that refuses a status is not asked again while a transaction changes it', async () => {
+  const { host, tokenId, addWorkspace, report } = await connectHost(app)
+  const { id } = await addWorkspace()
+  host.reply(statusRoute(SHA.head), { status: 403, body: { message: 'not a writer' } })
+  await report(pushOf(SHA.head), [skipOf(id)])
+  const { promise: sent, resolve } = Promise.withResolvers<unknown>()
+
+  await app.db.transaction().execute(async (tx) => {
+    await tx.selectFrom('commit_statuses').select('version').where('workspace_id', '=', id).forUpdate().execute()
+    resolve(sendReports(app.as(), tokenId, new AbortController().signal))
+    const isWaiting = sql<{ waits: boolean }>`select exists (select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock') as waits`
+    const hasEnded = async () =>
+      sentTo(host, SHA.head).length > 1 || (await isWaiting.execute(app.db)).rows[0]?.waits === true
+    await expect.poll(hasEnded).toBe(true)
+  })
+  await sent
+
+  expect(sentTo(host, SHA.head)).toHaveLength(1)
+})
+
+test.each([
+  ['a status', 'commit_statuses', `sent ->> 'description' not like '%broken%'`],
+  ['a comment', 'pull_request_comments', 'pull_request_number <> 11'],
+])('%s that cannot be stored does not hold back others', async (_, table, check) => {
+  const { host, addWorkspace, report, startRun, runJobs } = await connectHost(app)
+  const [first, second] = [await addWorkspace(), await addWorkspace()]
+  await sql.raw(`alter table ${table} add constraint broken check (${check}) not valid`).execute(app.db)
+  onTestFinished(async () => void (await sql.raw(`alter table ${table} drop constraint broken`).execute(app.db)))
+  const conflict = { workspace_id: first.id, decision: 'skip', reason: 'merge-conflict', detail: 'broken.tf' } as const
+
+  await report(pullRequestOf('opened', { number: 11, head: SHA.base }), [conflict])
+  await startRun(second.id, pullRequestOf('opened'))
+  await (await agent.take()).finish({ hasChanges: false })
+  for (let minute = 0; minute < 3; minute += 1) {
+    await runJobs()
+    await sendOverdue(app.as())
+  }
+
+  expect(sentTo(host, SHA.base)).toHaveLength(1)
+  expect(words(sentTo(host, SHA.head))).toEqual([['success', 'no changes']])
+  expect(host.bodies(COMMENT_ROUTES.create)).toHaveLength(1)
+  const stored = app.db.selectFrom('commit_statuses').selectAll().where('workspace_id', '=', first.id)
+  expect(await stored.execute()).toEqual([expect.objectContaining({ sent_version: 1, commented_version: 1 })])
 })
 
 test('a description is not cut within a character', async () => {

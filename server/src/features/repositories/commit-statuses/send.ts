@@ -4,7 +4,7 @@ import { concurrencyLimit } from '../../../concurrency-limit.ts'
 import { HostError } from '../../../vcs-hosts/host.ts'
 import { type Connection, callHost } from '../connections/connection.ts'
 import * as queue from './queue-store.ts'
-import { recordAcceptance, recordRefusal } from './refusals.ts'
+import { lastingProblem, recordAcceptance, recordRefusal } from './refusals.ts'
 import { openReported, sendComments } from './send-comments.ts'
 import { commitStatus } from './status.ts'
 import * as store from './store.ts'
@@ -91,29 +91,34 @@ async function sendStatuses(ctx: Ctx, connectionId: string, signal: AbortSignal)
     if (!first || signal.aborted) return
     const opened = await openReported(ctx, first.repository_id)
     if (!opened) return
-    await sendBatch(ctx, opened.connection, rows)
+    await sendBatch(ctx, { connection: opened.connection, rows, signal })
   }
 }
 
 type DueStatus = Awaited<ReturnType<typeof store.listDueStatuses>>[number]
 
+type Batch = { connection: Connection; rows: readonly DueStatus[]; signal: AbortSignal }
+
 /** Throws the first error after which the rest must wait. */
-async function sendBatch(ctx: Ctx, connection: Connection, rows: readonly DueStatus[]) {
+async function sendBatch(ctx: Ctx, { connection, rows, signal }: Batch) {
   const limit = concurrencyLimit(CONCURRENT_REQUESTS)
-  let failure: HostError | undefined
+  let failure: Error | undefined
   const refused = new Set<string>()
   const sendNext = async (row: DueStatus) => {
-    if (failure || refused.has(`${row.repository_id} ${row.commit_sha}`)) return
+    if (failure || signal.aborted || refused.has(`${row.repository_id} ${row.commit_sha}`)) return
     try {
       await sendStatus(ctx, connection, row)
     } catch (error) {
-      if (!(error instanceof HostError)) throw error
-      if (error.kind !== 'forbidden' && error.kind !== 'not-found') return void (failure = error)
-      refused.add(`${row.repository_id} ${row.commit_sha}`)
-      const { message } = error
-      const repository = { id: row.repository_id, identifier: row.identifier }
-      await recordRefusal(ctx, connection, { repository, what: 'status', message })
-      await store.refuseStatuses(ctx.db, row, message)
+      const problem = lastingProblem(ctx, error)
+      if (problem === undefined) return void (failure ??= error as Error)
+      if (error instanceof HostError) {
+        refused.add(`${row.repository_id} ${row.commit_sha}`)
+        const repository = { id: row.repository_id, identifier: row.identifier }
+        await recordRefusal(ctx, connection, { repository, what: 'status', message: problem })
+        await store.refuseStatuses(ctx.db, row, problem)
+      }
+      // Waits for a transaction that changes the report: the host would be asked again at once.
+      await store.finishStatus(ctx.db, row, { error: problem })
     }
   }
   await Promise.all(rows.map(async (row) => limit(async () => sendNext(row))))
