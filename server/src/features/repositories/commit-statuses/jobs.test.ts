@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { actOnRun } from '../../../testing/runs.ts'
@@ -15,6 +15,22 @@ const skipOf = (id: string) =>
   ({ workspace_id: id, decision: 'skip', reason: 'no-matching-files', detail: 'network/' }) as const
 type Sent = { context: string; state: string; description: string; target_url: string }
 const sentTo = (host: { bodies: (route: string) => unknown[] }, sha: string) => host.bodies(statusRoute(sha)) as Sent[]
+type Host = Awaited<ReturnType<typeof connectHost>>['host']
+
+/** Makes the host hold the first statuses of a commit; returns what answers one of them once it has arrived. */
+function holdStatuses(host: Host, sha: string, count: number) {
+  const held: ((status?: number) => void)[] = []
+  host.reply(statusRoute(sha), () => (response) => {
+    const answer = (status = 201) => void response.writeHead(status).end('{}')
+    if (held.length < count) held.push(answer)
+    else answer()
+  })
+  return async (index: number) => {
+    await expect.poll(() => held.length).toBeGreaterThan(index)
+    return (status?: number) => held[index]?.(status)
+  }
+}
+
 const words = (sent: Sent[]) => sent.map(({ state, description }) => [state, description])
 
 test('the status of a push follows its run until the apply', async () => {
@@ -348,15 +364,130 @@ test('statuses of a refused token are sent with the next token', async () => {
   expect(sentTo(host, SHA.head)).toHaveLength(2)
 })
 
+test('what a shutdown interrupts is left to another process', async () => {
+  const { host, tokenId, addWorkspace, report, runJobs } = await connectHost(app)
+  const workspaces = await Promise.all(Array.from({ length: 3 }, async () => addWorkspace()))
+  await report(
+    pushOf(SHA.head),
+    workspaces.map(({ id }) => skipOf(id)),
+  )
+  const shutdown = new AbortController()
+  const held = holdStatuses(host, SHA.head, 2)
+
+  const sending = sendReports(app.as(), tokenId, shutdown.signal)
+  const answers = [await held(0), await held(1)]
+  shutdown.abort(new Error('shutdown'))
+  for (const answer of answers) answer()
+  const outcome = await sending.catch((error: unknown) => error)
+  const early = sentTo(host, SHA.head).length
+  await runJobs()
+
+  expect([outcome, early]).toEqual([shutdown.signal.reason, 2])
+  expect(sentTo(host, SHA.head)).toHaveLength(3)
+})
+
+/** Lets the interval of renewals pass. */
+function fakeIntervals() {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+}
+
+const leasedUntil = async (connectionId: string) => {
+  const leases = app.db.selectFrom('host_reports').select('leased_until').where('connection_id', '=', connectionId)
+  return (await leases.executeTakeFirstOrThrow()).leased_until.getTime()
+}
+
+test('a lease is renewed while the host takes its time', async () => {
+  fakeIntervals()
+  const { host, tokenId, addWorkspace, report } = await connectHost(app)
+  await report(pushOf(SHA.head), [skipOf((await addWorkspace()).id)])
+  const held = holdStatuses(host, SHA.head, 1)
+  const { signal } = new AbortController()
+  const sending = sendReports(app.as(), tokenId, signal)
+  const answer = await held(0)
+  const before = await leasedUntil(tokenId)
+
+  app.clock.advance(20_000)
+  vi.advanceTimersByTime(20_000)
+  await expect.poll(async () => leasedUntil(tokenId)).toBeGreaterThan(before)
+  app.clock.advance(20_000)
+  await sendReports(app.as(), tokenId, signal)
+  const during = sentTo(host, SHA.head).length
+  answer()
+  await sending
+
+  expect(during).toBe(1)
+})
+
+test.each([201, 502])(
+  'a process that was suspended leaves the lease and what is due to its successor, after a response %i',
+  async (status) => {
+    fakeIntervals()
+    const { host, tokenId, addWorkspace, report } = await connectHost(app)
+    const workspaces = await Promise.all(Array.from({ length: 4 }, async () => addWorkspace()))
+    await report(
+      pushOf(SHA.head),
+      workspaces.map(({ id }) => skipOf(id)),
+    )
+    const held = holdStatuses(host, SHA.head, 4)
+    const { signal } = new AbortController()
+    const suspended = sendReports(app.as(), tokenId, signal)
+    const late = [await held(0), await held(1)]
+    app.clock.advance(60_000)
+    const successor = sendReports(app.as(), tokenId, signal)
+    const answers = [await held(2), await held(3)]
+    const before = await leasedUntil(tokenId)
+
+    app.clock.advance(10_000)
+    vi.advanceTimersByTime(10_000)
+    await expect.poll(async () => leasedUntil(tokenId)).toBeGreaterThan(before)
+    const renewed = await leasedUntil(tokenId)
+    for (const answer of late) answer(status)
+    await suspended
+    const during = [sentTo(host, SHA.head).length, await leasedUntil(tokenId)]
+    for (const answer of answers) answer()
+    await successor
+
+    expect(during).toEqual([4, renewed])
+    expect(sentTo(host, SHA.head)).toHaveLength(6)
+  },
+)
+
+test('a status that a suspended process sends late is replaced by the latest', async () => {
+  const { host, tokenId, addWorkspace, startRun } = await connectHost(app)
+  await startRun((await addWorkspace()).id, pushOf(SHA.head))
+  const held = holdStatuses(host, SHA.head, 1)
+  const { signal } = new AbortController()
+  const suspended = sendReports(app.as(), tokenId, signal)
+  const answer = await held(0)
+  await (await agent.take()).finish({ hasChanges: false })
+  app.clock.advance(60_000)
+  await sendReports(app.as(), tokenId, signal)
+
+  answer()
+  await suspended
+
+  const success = ['success', 'no changes']
+  expect(words(sentTo(host, SHA.head))).toEqual([['pending', 'plan queued'], success, success])
+})
+
 test.each([
-  ['the next scheduled job', async () => sendOverdue(app.as())],
-  ['a job that waits for the end of its lease', async () => {}],
-])('a killed process leaves its statuses to %s', async (_, next) => {
+  ['the next scheduled job', true, async () => sendOverdue(app.as())],
+  ['a job that waits for the end of its lease', false, async () => {}],
+])('a killed process leaves its statuses to %s', async (_, isAwaited, next) => {
   const { host, tokenId, addWorkspace, startRun, runJobs } = await connectHost(app, giteaRoutes())
   await startRun((await addWorkspace()).id, pushOf(SHA.head))
   await (await agent.take()).finish({ hasChanges: false })
   const leased = new Date(app.clock.now().getTime() + 60_000)
-  await app.db.insertInto('host_reports').values({ connection_id: tokenId, leased_until: leased }).execute()
+  await app.db
+    .insertInto('host_reports')
+    .values({
+      connection_id: tokenId,
+      holder: 'killed',
+      leased_until: leased,
+      awaited_until: isAwaited ? leased : null,
+    })
+    .execute()
   await runJobs()
   const during = sentTo(host, SHA.head).length
 
@@ -370,21 +501,16 @@ test.each([
 
 test('one process at a time sends, so that a later status comes last', async () => {
   const { host, tokenId, addWorkspace, startRun } = await connectHost(app)
-  const { promise: released, resolve: release } = Promise.withResolvers<void>()
-  const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
-  host.reply(statusRoute(SHA.head), () => (response) => {
-    ask()
-    void released.then(() => response.writeHead(201).end('{}'))
-  })
+  const held = holdStatuses(host, SHA.head, 1)
   await startRun((await addWorkspace()).id, pushOf(SHA.head))
   const { signal } = new AbortController()
 
   const first = sendReports(app.as(), tokenId, signal)
-  await asked
+  const answer = await held(0)
   await (await agent.take()).finish({ hasChanges: false })
   await sendReports(app.as(), tokenId, signal)
   const during = words(sentTo(host, SHA.head))
-  release()
+  answer()
   await first
 
   expect(during).toEqual([['pending', 'plan queued']])
