@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { transact } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { actOnRun } from '../../../testing/runs.ts'
+import { advanceRun } from '../../runs/runs/advance.ts'
 import { sendOverdue } from './jobs.ts'
 import { sendReports } from './send.ts'
 import { COMMENT_ROUTES, SHA, connectHost, giteaRoutes, pullRequestOf, pushOf, statusRoute } from './testing/commits.ts'
@@ -362,6 +364,44 @@ test('statuses of a refused token are sent with the next token', async () => {
 
   expect([refused, tokenId]).toEqual([1, expect.any(String)])
   expect(sentTo(host, SHA.head)).toHaveLength(2)
+})
+
+test('what the host refused is sent with the next token', async () => {
+  const { host, clientId, send, addWorkspace, startRun, runJobs } = await connectHost(app)
+  host.reply(statusRoute(SHA.head), { status: 403, body: { message: 'not a writer' } })
+  host.reply(COMMENT_ROUTES.create, { status: 403, body: { message: 'not a writer' } })
+  await startRun((await addWorkspace()).id, pullRequestOf('opened'))
+  await (await agent.take()).finish({ hasChanges: false })
+  await runJobs()
+  const countAsked = () => [sentTo(host, SHA.head).length, host.bodies(COMMENT_ROUTES.create).length]
+  const [statuses = 0, comments = 0] = countAsked()
+
+  await send('PATCH', `oauth-clients/${clientId}`, {
+    type: 'oauth-clients',
+    id: clientId,
+    attributes: { 'oauth-token-string': 'gta_new' },
+  })
+  await runJobs()
+
+  expect(countAsked()).toEqual([statuses + 1, comments + 1])
+})
+
+test('changes of one transaction are sent by one job', async () => {
+  const { tokenId, addWorkspace, startRun, runJobs } = await connectHost(app)
+  const runIds = [
+    await startRun((await addWorkspace()).id, pushOf(SHA.head)),
+    await startRun((await addWorkspace()).id, pushOf(SHA.head)),
+  ]
+  await runJobs()
+
+  await transact(app.as(), async (ctx) => {
+    for (const id of runIds) await advanceRun(ctx, id)
+  })
+
+  const { rows } = await sql`select from pgboss.job where name = 'commit-statuses.send' and state = 'created'
+    and data ->> 'connectionId' = ${tokenId}`.execute(app.db)
+  for (const _ of runIds) await (await agent.take()).finish({ hasChanges: false })
+  expect(rows).toHaveLength(1)
 })
 
 test('what a shutdown interrupts is left to another process', async () => {

@@ -190,6 +190,20 @@ export async function refuseStatuses(db: Db, { repository_id, commit_sha }: Comm
       for update skip locked))`.execute(db)
 }
 
+/** Marks refused statuses and comments of a connection as due, if they are not older. One that is changing is due anyway. */
+export async function retryRefused(tx: Tx, connectionId: string, since: Date) {
+  await sql`
+    with comments as (
+      update pull_request_comments c set digest = null from repositories r
+       where r.id = c.repository_id and ${connectionOf} = ${connectionId} and c.error is not null and c.updated_at >= ${since}
+      returning c.repository_id, c.pull_request_number
+    ) update commit_statuses s set version = version + 1 where s.ctid = any(array(
+      select s.ctid from commit_statuses s join repositories r on r.id = s.repository_id
+       where ${connectionOf} = ${connectionId} and s.created_at >= ${since} and (s.error is not null
+         or (s.repository_id, s.pull_request_number) in (select c.repository_id, c.pull_request_number from comments c))
+         for update of s skip locked))`.execute(tx)
+}
+
 /** What hosts are told. */
 export type Reporting = 'status' | 'comment'
 type Refusal = { what: Reporting; message: string | null }
