@@ -59,6 +59,8 @@ create table pull_request_comments (
 -- The process that reports to the host of a connection, so that what it sends stays in order.
 create table host_reports (
   connection_id text primary key,
+  -- the id of the lease: a process that lost it must not touch that of another
+  holder text not null,
   leased_until timestamptz not null,
   -- the end of a lease that a waiting job continues after
   awaited_until timestamptz,

@@ -202,6 +202,7 @@ export type Schema = {
     awaited_until: Timestamp | null
     connection_id: string
     failures: Generated<number>
+    holder: string
     leased_until: Timestamp
     retry_at: Timestamp | null
   }

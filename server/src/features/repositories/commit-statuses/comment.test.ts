@@ -100,6 +100,14 @@ test('conflicts are named, and skipped workspaces share a line', () => {
   expect(text).toContain('Skipped, since no changed file concerns them: `dns`, `web`')
 })
 
+test('a line is not cut within a character', () => {
+  const lines = ['', 'x'].map((start) => change(`${start}${'😀'.repeat(400)}`))
+
+  const text = commentOf([report({ changes: lines })])
+
+  expect(text.isWellFormed()).toBe(true)
+})
+
 test('there is no comment without a plan that has ended', () => {
   const skipped = report({ run: null, reason: 'no-matching-files' })
   const planning = report()

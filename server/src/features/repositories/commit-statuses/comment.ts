@@ -2,7 +2,7 @@ import type { PlanDifference, ReviewResult } from '@groundstate/contract/reviewe
 import { isEnded } from '@groundstate/contract/run-status'
 import type { PlanChange } from '../../../terraform-state/plan-changes.ts'
 import type { HostCapabilities } from '../../../vcs-hosts/host.ts'
-import { describeRun, pagesOf } from './status.ts'
+import { describeRun, pagesOf, startOf } from './status.ts'
 import type { ReportRow, ReportedRun } from './store.ts'
 
 /*
@@ -196,7 +196,7 @@ const MAX_LINE = 500
 
 /** On one line, without characters that are invisible or change the order of others. */
 function cleaned(text: string) {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '�').slice(0, MAX_LINE)
+  return startOf(text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '�'), MAX_LINE)
 }
 
 /** Text as code within a line, which no content can end. */

@@ -1,10 +1,13 @@
-import { expect, test } from 'vitest'
+import { sql } from 'kysely'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { transact } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { actOnRun } from '../../../testing/runs.ts'
+import { advanceRun } from '../../runs/runs/advance.ts'
 import { sendOverdue } from './jobs.ts'
 import { sendReports } from './send.ts'
-import { SHA, connectHost, giteaRoutes, pullRequestOf, pushOf, statusRoute } from './testing/commits.ts'
+import { COMMENT_ROUTES, SHA, connectHost, giteaRoutes, pullRequestOf, pushOf, statusRoute } from './testing/commits.ts'
 
 const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' })
 const agent = await createFakeAgent(app)
@@ -14,6 +17,22 @@ const skipOf = (id: string) =>
   ({ workspace_id: id, decision: 'skip', reason: 'no-matching-files', detail: 'network/' }) as const
 type Sent = { context: string; state: string; description: string; target_url: string }
 const sentTo = (host: { bodies: (route: string) => unknown[] }, sha: string) => host.bodies(statusRoute(sha)) as Sent[]
+type Host = Awaited<ReturnType<typeof connectHost>>['host']
+
+/** Makes the host hold the first statuses of a commit; returns what answers one of them once it has arrived. */
+function holdStatuses(host: Host, sha: string, count: number) {
+  const held: ((status?: number) => void)[] = []
+  host.reply(statusRoute(sha), () => (response) => {
+    const answer = (status = 201) => void response.writeHead(status).end('{}')
+    if (held.length < count) held.push(answer)
+    else answer()
+  })
+  return async (index: number) => {
+    await expect.poll(() => held.length).toBeGreaterThan(index)
+    return (status?: number) => held[index]?.(status)
+  }
+}
+
 const words = (sent: Sent[]) => sent.map(({ state, description }) => [state, description])
 
 test('the status of a push follows its run until the apply', async () => {
@@ -259,6 +278,74 @@ test('a refusal is an event of the connection, once until the host accepts a sta
   expect(third).toHaveLength(2)
 })
 
+test('a host that refuses a status is not asked again while a transaction changes it', async () => {
+  const { host, tokenId, addWorkspace, report } = await connectHost(app)
+  const { id } = await addWorkspace()
+  host.reply(statusRoute(SHA.head), { status: 403, body: { message: 'not a writer' } })
+  await report(pushOf(SHA.head), [skipOf(id)])
+  const { promise: sent, resolve } = Promise.withResolvers<unknown>()
+
+  await app.db.transaction().execute(async (tx) => {
+    await tx.selectFrom('commit_statuses').select('version').where('workspace_id', '=', id).forUpdate().execute()
+    resolve(sendReports(app.as(), tokenId, new AbortController().signal))
+    const isWaiting = sql<{ waits: boolean }>`select exists (select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock') as waits`
+    const hasEnded = async () =>
+      sentTo(host, SHA.head).length > 1 || (await isWaiting.execute(app.db)).rows[0]?.waits === true
+    await expect.poll(hasEnded).toBe(true)
+  })
+  await sent
+
+  expect(sentTo(host, SHA.head)).toHaveLength(1)
+})
+
+test.each([
+  ['a status', 'commit_statuses', `sent ->> 'description' not like '%broken%'`],
+  ['a comment', 'pull_request_comments', 'pull_request_number <> 11'],
+])('%s that cannot be stored does not hold back others', async (_, table, check) => {
+  const { host, addWorkspace, report, startRun, runJobs } = await connectHost(app)
+  const [first, second] = [await addWorkspace(), await addWorkspace()]
+  await sql.raw(`alter table ${table} add constraint broken check (${check}) not valid`).execute(app.db)
+  onTestFinished(async () => void (await sql.raw(`alter table ${table} drop constraint broken`).execute(app.db)))
+  const conflict = { workspace_id: first.id, decision: 'skip', reason: 'merge-conflict', detail: 'broken.tf' } as const
+
+  await report(pullRequestOf('opened', { number: 11, head: SHA.base }), [conflict])
+  await startRun(second.id, pullRequestOf('opened'))
+  await (await agent.take()).finish({ hasChanges: false })
+  for (let minute = 0; minute < 3; minute += 1) {
+    await runJobs()
+    await sendOverdue(app.as())
+  }
+
+  expect(sentTo(host, SHA.base)).toHaveLength(1)
+  expect(words(sentTo(host, SHA.head))).toEqual([['success', 'no changes']])
+  expect(host.bodies(COMMENT_ROUTES.create)).toHaveLength(1)
+  const stored = app.db.selectFrom('commit_statuses').selectAll().where('workspace_id', '=', first.id)
+  expect(await stored.execute()).toEqual([expect.objectContaining({ sent_version: 1, commented_version: 1 })])
+})
+
+test('a description is not cut within a character', async () => {
+  const { host, addWorkspace, report, runJobs } = await connectHost(app)
+  const workspaces = [await addWorkspace(), await addWorkspace()]
+  const details = ['', 'x'].map((start) => `${start}${'😀'.repeat(100)}.tf`)
+
+  await report(
+    pullRequestOf('opened'),
+    workspaces.map(({ id }, index) => ({
+      workspace_id: id,
+      decision: 'skip',
+      reason: 'merge-conflict',
+      detail: details[index] ?? '',
+    })),
+  )
+  await runJobs()
+  await runJobs()
+
+  const sent = sentTo(host, SHA.head)
+  expect(sent).toHaveLength(2)
+  expect(sent.map(({ description }) => description.endsWith('😀…'))).toEqual([true, true])
+})
+
 test('statuses of a refused token are sent with the next token', async () => {
   const { host, tokenId, clientId, send, addWorkspace, startRun, runJobs } = await connectHost(app)
   host.reply(statusRoute(SHA.head), { status: 401, body: { message: 'token revoked' } })
@@ -279,15 +366,168 @@ test('statuses of a refused token are sent with the next token', async () => {
   expect(sentTo(host, SHA.head)).toHaveLength(2)
 })
 
+test('what the host refused is sent with the next token', async () => {
+  const { host, clientId, send, addWorkspace, startRun, runJobs } = await connectHost(app)
+  host.reply(statusRoute(SHA.head), { status: 403, body: { message: 'not a writer' } })
+  host.reply(COMMENT_ROUTES.create, { status: 403, body: { message: 'not a writer' } })
+  await startRun((await addWorkspace()).id, pullRequestOf('opened'))
+  await (await agent.take()).finish({ hasChanges: false })
+  await runJobs()
+  const countAsked = () => [sentTo(host, SHA.head).length, host.bodies(COMMENT_ROUTES.create).length]
+  const [statuses = 0, comments = 0] = countAsked()
+
+  await send('PATCH', `oauth-clients/${clientId}`, {
+    type: 'oauth-clients',
+    id: clientId,
+    attributes: { 'oauth-token-string': 'gta_new' },
+  })
+  await runJobs()
+
+  expect(countAsked()).toEqual([statuses + 1, comments + 1])
+})
+
+test('changes of one transaction are sent by one job', async () => {
+  const { tokenId, addWorkspace, startRun, runJobs } = await connectHost(app)
+  const runIds = [
+    await startRun((await addWorkspace()).id, pushOf(SHA.head)),
+    await startRun((await addWorkspace()).id, pushOf(SHA.head)),
+  ]
+  await runJobs()
+
+  await transact(app.as(), async (ctx) => {
+    for (const id of runIds) await advanceRun(ctx, id)
+  })
+
+  const { rows } = await sql`select from pgboss.job where name = 'commit-statuses.send' and state = 'created'
+    and data ->> 'connectionId' = ${tokenId}`.execute(app.db)
+  for (const _ of runIds) await (await agent.take()).finish({ hasChanges: false })
+  expect(rows).toHaveLength(1)
+})
+
+test('what a shutdown interrupts is left to another process', async () => {
+  const { host, tokenId, addWorkspace, report, runJobs } = await connectHost(app)
+  const workspaces = await Promise.all(Array.from({ length: 3 }, async () => addWorkspace()))
+  await report(
+    pushOf(SHA.head),
+    workspaces.map(({ id }) => skipOf(id)),
+  )
+  const shutdown = new AbortController()
+  const held = holdStatuses(host, SHA.head, 2)
+
+  const sending = sendReports(app.as(), tokenId, shutdown.signal)
+  const answers = [await held(0), await held(1)]
+  shutdown.abort(new Error('shutdown'))
+  for (const answer of answers) answer()
+  const outcome = await sending.catch((error: unknown) => error)
+  const early = sentTo(host, SHA.head).length
+  await runJobs()
+
+  expect([outcome, early]).toEqual([shutdown.signal.reason, 2])
+  expect(sentTo(host, SHA.head)).toHaveLength(3)
+})
+
+/** Lets the interval of renewals pass. */
+function fakeIntervals() {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+}
+
+const leasedUntil = async (connectionId: string) => {
+  const leases = app.db.selectFrom('host_reports').select('leased_until').where('connection_id', '=', connectionId)
+  return (await leases.executeTakeFirstOrThrow()).leased_until.getTime()
+}
+
+test('a lease is renewed while the host takes its time', async () => {
+  fakeIntervals()
+  const { host, tokenId, addWorkspace, report } = await connectHost(app)
+  await report(pushOf(SHA.head), [skipOf((await addWorkspace()).id)])
+  const held = holdStatuses(host, SHA.head, 1)
+  const { signal } = new AbortController()
+  const sending = sendReports(app.as(), tokenId, signal)
+  const answer = await held(0)
+  const before = await leasedUntil(tokenId)
+
+  app.clock.advance(20_000)
+  vi.advanceTimersByTime(20_000)
+  await expect.poll(async () => leasedUntil(tokenId)).toBeGreaterThan(before)
+  app.clock.advance(20_000)
+  await sendReports(app.as(), tokenId, signal)
+  const during = sentTo(host, SHA.head).length
+  answer()
+  await sending
+
+  expect(during).toBe(1)
+})
+
+test.each([201, 502])(
+  'a process that was suspended leaves the lease and what is due to its successor, after a response %i',
+  async (status) => {
+    fakeIntervals()
+    const { host, tokenId, addWorkspace, report } = await connectHost(app)
+    const workspaces = await Promise.all(Array.from({ length: 4 }, async () => addWorkspace()))
+    await report(
+      pushOf(SHA.head),
+      workspaces.map(({ id }) => skipOf(id)),
+    )
+    const held = holdStatuses(host, SHA.head, 4)
+    const { signal } = new AbortController()
+    const suspended = sendReports(app.as(), tokenId, signal)
+    const late = [await held(0), await held(1)]
+    app.clock.advance(60_000)
+    const successor = sendReports(app.as(), tokenId, signal)
+    const answers = [await held(2), await held(3)]
+    const before = await leasedUntil(tokenId)
+
+    app.clock.advance(10_000)
+    vi.advanceTimersByTime(10_000)
+    await expect.poll(async () => leasedUntil(tokenId)).toBeGreaterThan(before)
+    const renewed = await leasedUntil(tokenId)
+    for (const answer of late) answer(status)
+    await suspended
+    const during = [sentTo(host, SHA.head).length, await leasedUntil(tokenId)]
+    for (const answer of answers) answer()
+    await successor
+
+    expect(during).toEqual([4, renewed])
+    expect(sentTo(host, SHA.head)).toHaveLength(6)
+  },
+)
+
+test('a status that a suspended process sends late is replaced by the latest', async () => {
+  const { host, tokenId, addWorkspace, startRun } = await connectHost(app)
+  await startRun((await addWorkspace()).id, pushOf(SHA.head))
+  const held = holdStatuses(host, SHA.head, 1)
+  const { signal } = new AbortController()
+  const suspended = sendReports(app.as(), tokenId, signal)
+  const answer = await held(0)
+  await (await agent.take()).finish({ hasChanges: false })
+  app.clock.advance(60_000)
+  await sendReports(app.as(), tokenId, signal)
+
+  answer()
+  await suspended
+
+  const success = ['success', 'no changes']
+  expect(words(sentTo(host, SHA.head))).toEqual([['pending', 'plan queued'], success, success])
+})
+
 test.each([
-  ['the next scheduled job', async () => sendOverdue(app.as())],
-  ['a job that waits for the end of its lease', async () => {}],
-])('a killed process leaves its statuses to %s', async (_, next) => {
+  ['the next scheduled job', true, async () => sendOverdue(app.as())],
+  ['a job that waits for the end of its lease', false, async () => {}],
+])('a killed process leaves its statuses to %s', async (_, isAwaited, next) => {
   const { host, tokenId, addWorkspace, startRun, runJobs } = await connectHost(app, giteaRoutes())
   await startRun((await addWorkspace()).id, pushOf(SHA.head))
   await (await agent.take()).finish({ hasChanges: false })
   const leased = new Date(app.clock.now().getTime() + 60_000)
-  await app.db.insertInto('host_reports').values({ connection_id: tokenId, leased_until: leased }).execute()
+  await app.db
+    .insertInto('host_reports')
+    .values({
+      connection_id: tokenId,
+      holder: 'killed',
+      leased_until: leased,
+      awaited_until: isAwaited ? leased : null,
+    })
+    .execute()
   await runJobs()
   const during = sentTo(host, SHA.head).length
 
@@ -301,21 +541,16 @@ test.each([
 
 test('one process at a time sends, so that a later status comes last', async () => {
   const { host, tokenId, addWorkspace, startRun } = await connectHost(app)
-  const { promise: released, resolve: release } = Promise.withResolvers<void>()
-  const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
-  host.reply(statusRoute(SHA.head), () => (response) => {
-    ask()
-    void released.then(() => response.writeHead(201).end('{}'))
-  })
+  const held = holdStatuses(host, SHA.head, 1)
   await startRun((await addWorkspace()).id, pushOf(SHA.head))
   const { signal } = new AbortController()
 
   const first = sendReports(app.as(), tokenId, signal)
-  await asked
+  const answer = await held(0)
   await (await agent.take()).finish({ hasChanges: false })
   await sendReports(app.as(), tokenId, signal)
   const during = words(sentTo(host, SHA.head))
-  release()
+  answer()
   await first
 
   expect(during).toEqual([['pending', 'plan queued']])

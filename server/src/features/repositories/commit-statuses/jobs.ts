@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
+import type { Tx } from '../../../db/db.ts'
 import { jobHandler, reaction, scheduledJob } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { commitRunChanged } from '../../runs/runs/audit.ts'
@@ -16,6 +17,8 @@ const sendJob = jobKind('commit-statuses.send', z.object({ connectionId: z.strin
 /** Delay in ms, since runs often pass through several statuses at once. */
 const DEBOUNCE_MS = 1500
 const KEPT_SKIPS_MS = 30 * 86_400_000
+/** A new token retries the refusals of this time, in ms. */
+const RETRIED_MS = 86_400_000
 const DELETED_AT_ONCE = 5000
 
 export const commitStatusJobs = [
@@ -39,6 +42,7 @@ export const commitStatusReactions = [
   ),
   reaction(credentialsChanged, async (ctx, { tokenId }) => {
     await queue.resumeReports(ctx.db, tokenId)
+    await store.retryRefused(ctx.db, tokenId, new Date(ctx.now().getTime() - RETRIED_MS))
     if (await queue.hasDueReports(ctx.db, tokenId)) await sendSoon(ctx, { connection_id: tokenId })
   }),
 ]
@@ -49,8 +53,13 @@ export async function sendOverdue(ctx: Ctx) {
     await ctx.jobs.enqueue(ctx.db, sendJob, { connectionId })
 }
 
+/** The connection that a transaction has enqueued the last job of. */
+const enqueued = new WeakMap<Tx, string>()
+
 async function sendSoon(ctx: TransactionCtx, due: { connection_id: string } | undefined) {
-  if (!due) return
+  // Runs of a push start in batches.
+  if (!due || enqueued.get(ctx.db) === due.connection_id) return
+  enqueued.set(ctx.db, due.connection_id)
   const startAfter = new Date(ctx.now().getTime() + DEBOUNCE_MS)
   await ctx.jobs.enqueue(ctx.db, sendJob, { connectionId: due.connection_id }, { startAfter })
 }

@@ -2,20 +2,31 @@ import { sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
 import { connectionOf, isDue } from './store.ts'
 
-type Lease = { now: Date; until: Date }
+/** The reports of a connection, leased to one call. Another one may have them once the lease has ended. */
+export type Lease = { connectionId: string; holder: string }
 
 /** Leases the reports of a connection to the caller; false if another has them, or if they are paused. */
-export async function leaseReports(db: Db, connectionId: string, { now, until }: Lease) {
+export async function leaseReports(
+  db: Db,
+  { connectionId, holder }: Lease,
+  { now, until }: { now: Date; until: Date },
+) {
   const { rows } = await sql`
-    insert into host_reports as h (connection_id, leased_until) values (${connectionId}, ${until})
-    on conflict (connection_id) do update set leased_until = excluded.leased_until
+    insert into host_reports as h (connection_id, holder, leased_until) values (${connectionId}, ${holder}, ${until})
+    on conflict (connection_id) do update set holder = excluded.holder, leased_until = excluded.leased_until
      where h.leased_until <= ${now} and (h.retry_at is null or h.retry_at <= ${now})
     returning connection_id`.execute(db)
   return rows.length > 0
 }
 
-export async function renewLease(db: Db, connectionId: string, until: Date) {
-  await db.updateTable('host_reports').set({ leased_until: until }).where('connection_id', '=', connectionId).execute()
+function updateLease(db: Db, { connectionId, holder }: Lease) {
+  return db.updateTable('host_reports').where('connection_id', '=', connectionId).where('holder', '=', holder)
+}
+
+/** False if another has the lease. */
+export async function renewLease(db: Db, lease: Lease, until: Date) {
+  const { numUpdatedRows } = await updateLease(db, lease).set({ leased_until: until }).executeTakeFirst()
+  return numUpdatedRows > 0n
 }
 
 /** When another's lease ends, if the caller is to continue then; for one caller at a time. */
@@ -32,31 +43,25 @@ export async function awaitLease(db: Db, connectionId: string, now: Date) {
 }
 
 /** Ends the lease after everything was sent. */
-export async function releaseReports(db: Db, connectionId: string, now: Date) {
-  await db
-    .updateTable('host_reports')
-    .set({ leased_until: now, failures: 0, retry_at: null })
-    .where('connection_id', '=', connectionId)
-    .execute()
+export async function releaseReports(db: Db, lease: Lease, now: Date) {
+  await updateLease(db, lease).set({ leased_until: now, failures: 0, retry_at: null }).execute()
 }
 
-/** Ends the lease, and pauses the reports of the connection. Returns the number of consecutive failures before. */
+/** Ends the lease, and pauses the reports of the connection. Returns the end of the pause. */
 export async function pauseReports(
   db: Db,
-  connectionId: string,
+  lease: Lease,
   { now, retryAt }: { now: Date; retryAt: (failures: number) => Date },
 ) {
   const row = await db
     .selectFrom('host_reports')
     .select('failures')
-    .where('connection_id', '=', connectionId)
+    .where('connection_id', '=', lease.connectionId)
     .executeTakeFirst()
   const failures = row?.failures ?? 0
   const until = retryAt(failures)
-  await db
-    .updateTable('host_reports')
+  await updateLease(db, lease)
     .set({ leased_until: now, failures: failures + 1, retry_at: until })
-    .where('connection_id', '=', connectionId)
     .execute()
   return until
 }

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../../app.ts'
-import { transact } from '../../../db/db.ts'
+import { isUnavailable, transact } from '../../../db/db.ts'
+import { HostError } from '../../../vcs-hosts/host.ts'
 import { type Connection, subjectOf } from '../connections/connection.ts'
 import { recordVcsEvent } from '../vcs-events/record.ts'
 import * as store from './store.ts'
@@ -18,6 +19,15 @@ export async function recordRefusal(ctx: Ctx, { row }: Connection, { repository,
     const suggestedAction = `Let the connection ${ACTIONS[what]} ${repository.identifier}`
     await recordVcsEvent(ctx, { ...subjectOf(row), level: 'error', message, suggestedAction })
   })
+}
+
+/** Why a status or comment is given up until something changes; undefined if another attempt may succeed. An error of ours is logged. */
+export function lastingProblem(ctx: Ctx, error: unknown) {
+  if (error instanceof HostError)
+    return error.kind === 'forbidden' || error.kind === 'not-found' ? error.message : undefined
+  if (isUnavailable(error)) return undefined
+  ctx.log.error({ err: error }, 'a commit status or comment could not be sent')
+  return 'an error of the server, which its log has'
 }
 
 export async function recordAcceptance(ctx: Ctx, repositoryId: string, what: store.Reporting) {

@@ -6,7 +6,7 @@ import { type Connection, callHost, openConnectionOf } from '../connections/conn
 import { type RepositoryRow, findRepository } from '../git/store.ts'
 import { listChanges, listReviews } from '../reviewed-plans/store.ts'
 import { type WorkspaceReport, commentMarker, pullRequestComment } from './comment.ts'
-import { recordAcceptance, recordRefusal } from './refusals.ts'
+import { lastingProblem, recordAcceptance, recordRefusal } from './refusals.ts'
 import * as store from './store.ts'
 
 /** A comment is edited at most this often, in ms: all of a pull request's plans end within a short time. */
@@ -43,16 +43,25 @@ async function sendComment(ctx: Ctx, key: store.PullRequestKey) {
   if (!opened) return
   // Read before the content: what changes in between stays due.
   const versions = await store.listCommentVersions(ctx.db, key)
+  try {
+    await renderComment(ctx, key, opened)
+  } catch (error) {
+    const problem = lastingProblem(ctx, error)
+    if (problem === undefined) throw error
+    await store.updateComment(ctx.db, key, { digest: null, error: problem, now: ctx.now() })
+  }
+  await store.finishComment(ctx.db, versions)
+}
+
+async function renderComment(ctx: Ctx, key: store.PullRequestKey, opened: Opened) {
   const { comments: format } = opened.connection.host.capabilities
   const reports = format ? await readReports(ctx, key) : []
   const [first] = reports
-  if (format && first) {
-    const stored = await store.findComment(ctx.db, key)
-    const marker = stored?.marker ?? commentMarker(first.organization_name, ctx.newId('comment'))
-    const body = pullRequestComment({ baseUrl: ctx.baseUrl, reports, format, marker })
-    if (body) await putComment(ctx, key, { ...opened, stored, marker, body })
-  }
-  await store.finishComment(ctx.db, versions)
+  if (!format || !first) return
+  const stored = await store.findComment(ctx.db, key)
+  const marker = stored?.marker ?? commentMarker(first.organization_name, ctx.newId('comment'))
+  const body = pullRequestComment({ baseUrl: ctx.baseUrl, reports, format, marker })
+  if (body) await putComment(ctx, key, { ...opened, stored, marker, body })
 }
 
 async function readReports(ctx: Ctx, key: store.PullRequestKey): Promise<WorkspaceReport[]> {
@@ -70,9 +79,8 @@ async function readReports(ctx: Ctx, key: store.PullRequestKey): Promise<Workspa
   })
 }
 
-type NewComment = {
-  repository: RepositoryRow
-  connection: Connection
+type Opened = { repository: RepositoryRow; connection: Connection }
+type NewComment = Opened & {
   stored: store.StoredComment | undefined
   marker: string
   body: string

@@ -4,7 +4,7 @@ import { concurrencyLimit } from '../../../concurrency-limit.ts'
 import { HostError } from '../../../vcs-hosts/host.ts'
 import { type Connection, callHost } from '../connections/connection.ts'
 import * as queue from './queue-store.ts'
-import { recordAcceptance, recordRefusal } from './refusals.ts'
+import { lastingProblem, recordAcceptance, recordRefusal } from './refusals.ts'
 import { openReported, sendComments } from './send-comments.ts'
 import { commitStatus } from './status.ts'
 import * as store from './store.ts'
@@ -24,40 +24,51 @@ const RENEWAL_MS = 10_000
 const MIN_RETRY_MS = 10_000
 const MAX_RETRY_MS = 3_600_000
 
-/** Sends what is due at the host of a connection. Returns when to call it again, if something is still due then. */
+/**
+ * Sends what is due at the host of a connection. Returns when to call it again, if something is still due then. Throws the reason of the
+ * signal if that has prevented something.
+ */
 export async function sendReports(ctx: Ctx, connectionId: string, signal: AbortSignal): Promise<Date | undefined> {
-  while (await queue.leaseReports(ctx.db, connectionId, { now: ctx.now(), until: leaseEnd(ctx) })) {
+  const lease = { connectionId, holder: ctx.newId('lease') }
+  // Checked after each lease, too: a caller that found it taken relies on that.
+  while (await queue.hasDueReports(ctx.db, connectionId)) {
+    signal.throwIfAborted()
+    const isLeased = await queue.leaseReports(ctx.db, lease, { now: ctx.now(), until: leaseEnd(ctx) })
+    // The process that has it may have been killed.
+    if (!isLeased) return queue.awaitLease(ctx.db, connectionId, ctx.now())
     try {
-      const later = await sendLeased(ctx, connectionId, signal)
-      await queue.releaseReports(ctx.db, connectionId, ctx.now())
-      if (signal.aborted || later) return later
+      const later = await sendLeased(ctx, lease, signal)
+      await queue.releaseReports(ctx.db, lease, ctx.now())
+      if (later && !signal.aborted) return later
     } catch (error) {
-      return pause(ctx, connectionId, error)
+      return pause(ctx, lease, error)
     }
-    // A caller that found the lease taken relies on this check after its end.
-    if (!(await queue.hasDueReports(ctx.db, connectionId))) return undefined
   }
-  // Its process may have been killed.
-  return queue.awaitLease(ctx.db, connectionId, ctx.now())
+  return undefined
 }
 
 function leaseEnd(ctx: Ctx) {
   return new Date(ctx.now().getTime() + LEASE_MS)
 }
 
-async function sendLeased(ctx: Ctx, connectionId: string, signal: AbortSignal) {
-  await using _ = renewing(ctx, connectionId)
-  await sendStatuses(ctx, connectionId, signal)
-  return await sendComments(ctx, connectionId, signal)
+async function sendLeased(ctx: Ctx, lease: queue.Lease, shutdown: AbortSignal) {
+  const lost = new AbortController()
+  await using _ = renewing(ctx, lease, lost)
+  const signal = AbortSignal.any([shutdown, lost.signal])
+  await sendStatuses(ctx, lease.connectionId, signal)
+  return await sendComments(ctx, lease.connectionId, signal)
 }
 
-/** Renews the lease, however slow the host is, until it is disposed of. */
-function renewing(ctx: Ctx, connectionId: string): AsyncDisposable {
+/** Renews the lease, however slow the host is, until it is disposed of. Aborts `lost` if another has it: this process was suspended. */
+function renewing(ctx: Ctx, lease: queue.Lease, lost: AbortController): AsyncDisposable {
   let renewal = Promise.resolve()
+  const renew = async () => {
+    if (!(await queue.renewLease(ctx.db, lease, leaseEnd(ctx)))) lost.abort()
+  }
   const timer = setInterval(() => {
-    renewal = queue
-      .renewLease(ctx.db, connectionId, leaseEnd(ctx))
-      .catch((error: unknown) => ctx.log.warn({ err: error }, 'the lease of commit statuses was not renewed'))
+    renewal = renew().catch((error: unknown) =>
+      ctx.log.warn({ err: error }, 'the lease of commit statuses was not renewed'),
+    )
   }, RENEWAL_MS)
   return {
     async [Symbol.asyncDispose]() {
@@ -68,13 +79,13 @@ function renewing(ctx: Ctx, connectionId: string): AsyncDisposable {
 }
 
 /** Another process or a later call continues. What the host refuses for good has been recorded before. */
-async function pause(ctx: Ctx, connectionId: string, error: unknown) {
+async function pause(ctx: Ctx, lease: queue.Lease, error: unknown) {
   const wait = error instanceof HostError ? waitOf(error) : () => MIN_RETRY_MS
   const now = ctx.now()
   const retryAt = (failures: number) => new Date(now.getTime() + wait(failures))
-  const until = await queue.pauseReports(ctx.db, connectionId, { now, retryAt })
+  const until = await queue.pauseReports(ctx.db, lease, { now, retryAt })
   if (!(error instanceof HostError)) throw error
-  ctx.log.info({ connection: connectionId, reason: error.message }, 'commit statuses wait for their host')
+  ctx.log.info({ connection: lease.connectionId, reason: error.message }, 'commit statuses wait for their host')
   return until
 }
 
@@ -91,29 +102,34 @@ async function sendStatuses(ctx: Ctx, connectionId: string, signal: AbortSignal)
     if (!first || signal.aborted) return
     const opened = await openReported(ctx, first.repository_id)
     if (!opened) return
-    await sendBatch(ctx, opened.connection, rows)
+    await sendBatch(ctx, { connection: opened.connection, rows, signal })
   }
 }
 
 type DueStatus = Awaited<ReturnType<typeof store.listDueStatuses>>[number]
 
+type Batch = { connection: Connection; rows: readonly DueStatus[]; signal: AbortSignal }
+
 /** Throws the first error after which the rest must wait. */
-async function sendBatch(ctx: Ctx, connection: Connection, rows: readonly DueStatus[]) {
+async function sendBatch(ctx: Ctx, { connection, rows, signal }: Batch) {
   const limit = concurrencyLimit(CONCURRENT_REQUESTS)
-  let failure: HostError | undefined
+  let failure: Error | undefined
   const refused = new Set<string>()
   const sendNext = async (row: DueStatus) => {
-    if (failure || refused.has(`${row.repository_id} ${row.commit_sha}`)) return
+    if (failure || signal.aborted || refused.has(`${row.repository_id} ${row.commit_sha}`)) return
     try {
       await sendStatus(ctx, connection, row)
     } catch (error) {
-      if (!(error instanceof HostError)) throw error
-      if (error.kind !== 'forbidden' && error.kind !== 'not-found') return void (failure = error)
-      refused.add(`${row.repository_id} ${row.commit_sha}`)
-      const { message } = error
-      const repository = { id: row.repository_id, identifier: row.identifier }
-      await recordRefusal(ctx, connection, { repository, what: 'status', message })
-      await store.refuseStatuses(ctx.db, row, message)
+      const problem = lastingProblem(ctx, error)
+      if (problem === undefined) return void (failure ??= error as Error)
+      if (error instanceof HostError) {
+        refused.add(`${row.repository_id} ${row.commit_sha}`)
+        const repository = { id: row.repository_id, identifier: row.identifier }
+        await recordRefusal(ctx, connection, { repository, what: 'status', message: problem })
+        await store.refuseStatuses(ctx.db, row, problem)
+      }
+      // Waits for a transaction that changes the report: the host would be asked again at once.
+      await store.finishStatus(ctx.db, row, { error: problem })
     }
   }
   await Promise.all(rows.map(async (row) => limit(async () => sendNext(row))))

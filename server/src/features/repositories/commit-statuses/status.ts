@@ -37,7 +37,12 @@ function isHidden({ kind, reason, shows_skipped: isShown, sent }: ReportRow) {
 }
 
 function shortened(text: string) {
-  return text.length <= MAX_DESCRIPTION ? text : `${text.slice(0, MAX_DESCRIPTION - 1).trimEnd()}…`
+  return text.length <= MAX_DESCRIPTION ? text : `${startOf(text, MAX_DESCRIPTION - 1).trimEnd()}…`
+}
+
+/** The first UTF-16 units of a text, at most `max`, without half of a surrogate pair: the database cannot store it. */
+export function startOf(text: string, max: number) {
+  return text.slice(0, max).replace(/\p{Surrogate}$/u, '')
 }
 
 type Described = Pick<CommitStatus, 'state'> & { text: string }

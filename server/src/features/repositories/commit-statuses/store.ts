@@ -156,15 +156,22 @@ export async function listDueStatuses(db: Db, connectionId: string, limit: numbe
 }
 
 type Key = Pick<ReportRow, 'workspace_id' | 'commit_sha' | 'kind' | 'version'>
-type Outcome = { sent?: CommitStatus }
+type Outcome = { sent?: CommitStatus; error?: string | null }
 
-/** Records that the version of a report has been sent, or needs no status. */
-export async function finishStatus(db: Db, { workspace_id, commit_sha, kind, version }: Key, { sent }: Outcome) {
+/**
+ * Records that the version of a report has been sent, needs no status or was refused. The later one is due again if it was sent before:
+ * a process that was suspended may have replaced it at the host.
+ */
+export async function finishStatus(
+  db: Db,
+  { workspace_id, commit_sha, kind, version }: Key,
+  { sent, error = null }: Outcome,
+) {
   await db
     .updateTable('commit_statuses')
     .set({
       sent_version: version,
-      error: null,
+      error,
       ...(sent && { sent: JSON.stringify(sent) }),
     })
     .where('workspace_id', '=', workspace_id)
@@ -175,12 +182,26 @@ export async function finishStatus(db: Db, { workspace_id, commit_sha, kind, ver
 
 type Commit = Pick<ReportRow, 'repository_id' | 'commit_sha'>
 
-/** Gives up all due statuses of a commit: the token may not set any, or the host no longer has the commit. */
+/** Gives up the due statuses of a commit that are not changing: the token may not set any, or the host no longer has the commit. */
 export async function refuseStatuses(db: Db, { repository_id, commit_sha }: Commit, error: string) {
   await sql`update commit_statuses s set sent_version = version, error = ${error}
     where s.ctid = any(array(select s.ctid from commit_statuses s
       where s.repository_id = ${repository_id} and s.commit_sha = ${commit_sha} and ${isStatusDue}
       for update skip locked))`.execute(db)
+}
+
+/** Marks refused statuses and comments of a connection as due, if they are not older. One that is changing is due anyway. */
+export async function retryRefused(tx: Tx, connectionId: string, since: Date) {
+  await sql`
+    with comments as (
+      update pull_request_comments c set digest = null from repositories r
+       where r.id = c.repository_id and ${connectionOf} = ${connectionId} and c.error is not null and c.updated_at >= ${since}
+      returning c.repository_id, c.pull_request_number
+    ) update commit_statuses s set version = version + 1 where s.ctid = any(array(
+      select s.ctid from commit_statuses s join repositories r on r.id = s.repository_id
+       where ${connectionOf} = ${connectionId} and s.created_at >= ${since} and (s.error is not null
+         or (s.repository_id, s.pull_request_number) in (select c.repository_id, c.pull_request_number from comments c))
+         for update of s skip locked))`.execute(tx)
 }
 
 /** What hosts are told. */
