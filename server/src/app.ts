@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { availableParallelism } from 'node:os'
+import { GitError } from '@groundstate/agent/git/errors'
 import type { Actor } from './auth/actor.ts'
 import { configuredStore } from './blobs/blob-store.ts'
 import { type Blobs, createBlobs } from './blobs/blobs.ts'
@@ -19,7 +20,12 @@ import { type Polls, createPolls } from './polls.ts'
 import { loadSecret } from './secrets/secret-file.ts'
 import { type Secrets, createSecrets } from './secrets/secrets.ts'
 import { type Signals, createSignals, poolSessionName } from './signals.ts'
+import { HostError } from './vcs-hosts/host.ts'
 import { type Workers, createWorkers } from './workers/workers.ts'
+
+function isRemote(error: unknown) {
+  return error instanceof HostError || error instanceof GitError
+}
 
 /** Infrastructure that every process creates once at start. Features are imported, not injected. */
 export type App = {
@@ -94,7 +100,7 @@ export async function createApp(
   const signals = stack.use(await createSignals(directUrl ?? databaseUrl, { id, polls, log }))
   const changes = stack.use(createChangeFeed(signals))
   stack.defer(() => flushTouches(db))
-  const jobs = stack.use(await createJobs({ pool, signals, polls, log }, { runsJobs: options.runsJobs }))
+  const jobs = stack.use(await createJobs({ pool, signals, polls, log, isRemote }, { runsJobs: options.runsJobs }))
   const workers = stack.use(createWorkers({ maxThreads: workerThreads() }))
   const loopbackServer = stack.use(createLoopbackServer())
   const outbound = stack.use(

@@ -81,7 +81,14 @@ function executor(db: Db, queryId: string) {
 /** Long, since the process polls for all queues with one statement (`polls.ts`) instead. */
 const WORKER_POLL_SECONDS = 300
 
-type JobResources = { pool: ConnectionPool; signals: Signals; polls: Polls; log: Log }
+type JobResources = {
+  pool: ConnectionPool
+  signals: Signals
+  polls: Polls
+  log: Log
+  /** Whether an error is the failure of another system, which is logged without a stack. */
+  isRemote?: (error: unknown) => boolean
+}
 
 /** Maximum number of connections that pg-boss uses at once; its workers would otherwise take all of them. */
 const MAX_CONNECTIONS = 2
@@ -102,7 +109,10 @@ const SUPERVISE_SECONDS = 20
  * possible of the process that enqueued the job; a worker that gets a job wakes the next one. The NOTIFY of pg-boss is not used, since
  * transactions that notify commit one after the other. With `runsJobs: false`, this process only enqueues jobs.
  */
-export async function createJobs({ pool, signals, polls, log }: JobResources, options: { runsJobs: boolean }) {
+export async function createJobs(
+  { pool, signals, polls, log, isRemote = () => false }: JobResources,
+  options: { runsJobs: boolean },
+) {
   const boss = new PgBoss({
     db: sharedConnections(pool),
     // Maintenance and schedules belong to processes that run jobs.
@@ -165,6 +175,7 @@ export async function createJobs({ pool, signals, polls, log }: JobResources, op
       const details = { job: handler.kind.name, data: job.data }
       // What the shutdown interrupted runs again.
       if (error === abort.signal.reason) ctx.log.info(details, 'job interrupted')
+      else if (isRemote(error)) ctx.log.warn({ ...details, reason: String(error) }, 'job failed')
       else ctx.log.error({ err: error, ...details }, 'job failed')
       throw error
     }

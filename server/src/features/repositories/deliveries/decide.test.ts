@@ -119,6 +119,7 @@ describe('changed files', () => {
     ['without file triggers', { fileTriggersEnabled: false, workingDirectory: 'a' }, ['b/x'], 'pushed'],
     ['that are unknown', { workingDirectory: 'a' }, null, 'pushed'],
     ['that are none', { workingDirectory: 'a' }, [], 'no-matching-files'],
+    ['that are none, in a workspace for the whole repository', {}, [], 'pushed'],
     ['that are 300 or more', { workingDirectory: 'a' }, many, 'pushed'],
     ['that are 299', { workingDirectory: 'a' }, many.slice(1), 'no-matching-files'],
   ])('%s', (_, rule, changedFiles, reason) => {

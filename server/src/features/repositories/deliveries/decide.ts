@@ -108,8 +108,10 @@ function obstacleOf({ isInScope, isLocal, hasRuns, queueAllRuns }: WorkspaceRule
 /** Tags trigger whatever has changed: no earlier commit is known to compare with. */
 function filesRefusal(rule: WorkspaceRule, { event, changedFiles }: EventContext) {
   if (event.kind === 'tag' || changedFiles === null || changedFiles.length >= MAX_CHANGED_FILES) return undefined
-  const { description, matches } = fileFilter(rule)
-  return changedFiles.some(matches) ? undefined : skip('no-matching-files', description)
+  const filter = fileFilter(rule)
+  // An empty commit has no files.
+  if (filter === EVERY_FILE || changedFiles.some(filter.matches)) return undefined
+  return skip('no-matching-files', filter.description)
 }
 
 type FileFilter = { description: string; matches: (path: string) => boolean }

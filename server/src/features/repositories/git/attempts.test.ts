@@ -32,7 +32,7 @@ test('an hour of attempts begins with the first one that did not wait for others
 })
 
 test('jobs of a repository share the failure of its host, and the wait for the next attempt', async () => {
-  const shared = { ...repository, id: 'repo-2' }
+  const shared = { ...repository, id: 'repo-2', oauth_token_id: 'ot-2' }
   let asked = 0
   const ask = async () => {
     asked += 1
@@ -55,7 +55,12 @@ test('jobs of a repository share the failure of its host, and the wait for the n
 })
 
 test('a repository that can be read again has short waits after its next failure', async () => {
-  const input = { repository: { ...repository, id: 'repo-3' }, attempts: undefined, signal, isReported: true }
+  const input = {
+    repository: { ...repository, id: 'repo-3', oauth_token_id: 'ot-3' },
+    attempts: undefined,
+    signal,
+    isReported: true,
+  }
   const waitOf = async (work: () => Promise<unknown>) => {
     const outcome = await attempt(ctx, input, work)
     if (outcome.kind !== 'retry') return 0
@@ -75,7 +80,12 @@ test('a repository that can be read again has short waits after its next failure
 })
 
 test('a job that waits for others again and again does so less and less often', async () => {
-  const input = { repository: { ...repository, id: 'repo-4' }, attempts: undefined, signal, isReported: true }
+  const input = {
+    repository: { ...repository, id: 'repo-4', oauth_token_id: 'ot-4' },
+    attempts: undefined,
+    signal,
+    isReported: true,
+  }
   const { promise: hold, resolve: release } = Promise.withResolvers<void>()
   const running = attempt(ctx, input, async () => hold)
   const waits: number[] = []
@@ -91,4 +101,26 @@ test('a job that waits for others again and again does so less and less often', 
   expect(waits[0]).toBeLessThanOrEqual(1)
   expect(waits[6]).toBeGreaterThanOrEqual(8)
   expect(waits[6]).toBeLessThanOrEqual(16)
+})
+
+test('a connection whose host has failed is left alone for a while, with all its repositories', async () => {
+  const connection = { ...repository, oauth_token_id: 'ot-5' }
+  const input = { attempts: undefined, signal, isReported: true }
+  let asked = 0
+  const ask = async (id: string, work: () => Promise<unknown>) =>
+    attempt(ctx, { ...input, repository: { ...connection, id } }, async () => {
+      asked += 1
+      return work()
+    })
+
+  const failed = await ask('repo-5', failing)
+  const other = await ask('repo-6', failing)
+  if (failed.kind !== 'retry' || other.kind !== 'retry') throw new Error(other.kind)
+  now = other.at.getTime()
+  const later = await ask('repo-6', async () => 'content')
+  const again = await ask('repo-7', async () => 'content')
+
+  expect(other).toMatchObject({ at: failed.at, attempts: { count: 0 } })
+  expect(other).not.toHaveProperty('failure')
+  expect([later.kind, again.kind, asked]).toEqual(['done', 'done', 3])
 })

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { AppError } from '../../../errors.ts'
 import { HostError } from '../../../vcs-hosts/host.ts'
+import { busyUntil, throttled } from '../connections/throttle.ts'
 
 /** Failed attempts of a job that asks git or a host: their number, the time of the first one in ms, and how often it waited for others. */
 export const attemptsSchema = z.object({ count: z.int(), since: z.int(), waits: z.int().optional() })
@@ -22,13 +23,8 @@ const HOUR_MS = 3_600_000
 const APPEARANCE_MS = 60_000
 const FIRST_DELAY_MS = 2000
 const MAX_DELAY_MS = 5 * 60_000
-/** Time until the next attempt while other operations of the repository or its connection are in progress, in ms: it doubles, and varies. */
-const BUSY_MS = 1000
-const MAX_BUSY_MS = 16_000
-
-/** Operations of one connection at the same time in this process: a slow host must leave workers to the others. */
-const MAX_PER_CONNECTION = 4
-const busy = new Map<string, number>()
+/** Repositories that this process reads at present. */
+const busy = new Set<string>()
 /** Repositories whose host has just failed this process: their other jobs share the failure until the next attempt. Times in ms. */
 const failing = new Map<string, Expected & { count: number; until: number }>()
 
@@ -40,8 +36,13 @@ type Attempted = {
 }
 type Repository = { id: string; oauth_token_id: string | null; github_app_installation_id: string | null }
 
+/** The connection of a repository, for `throttled`. */
+export function connectionOf({ oauth_token_id, github_app_installation_id }: Omit<Repository, 'id'>) {
+  return oauth_token_id ?? github_app_installation_id
+}
+
 /**
- * Runs `work`, one at a time for each repository in this process, and a few for each connection. Failures that may pass are repeated for an
+ * Runs `work`, one at a time for each repository in this process, and throttled for each connection. Failures that may pass are repeated for an
  * hour, with backoff, and so are unexpected errors, which are logged. Those of the host are shared by the jobs of the repository. What git
  * does not find is repeated for a minute if the host has reported it. Throws after an abort.
  */
@@ -52,17 +53,16 @@ export async function attempt<Result>(
 ): Promise<Attempt<Result>> {
   const { count, since } = attempts?.count ? attempts : { count: 0, since: ctx.now().getTime() }
   const waits = attempts?.waits ?? 0
-  const connection = repository.oauth_token_id ?? repository.github_app_installation_id ?? ''
-  if (busy.has(repository.id) || (busy.get(connection) ?? 0) >= MAX_PER_CONNECTION)
-    return { kind: 'retry', at: busyUntil(ctx, waits), attempts: { count, since, waits: waits + 1 } }
+  const waitUntil = (at: Date) => ({ kind: 'retry', at, attempts: { count, since, waits: waits + 1 } }) as const
+  if (busy.has(repository.id)) return waitUntil(busyUntil(ctx, waits))
   const shared = failing.get(repository.id)
   if (shared && ctx.now().getTime() < shared.until) return next({ ...shared, now: ctx.now().getTime(), since })
-  occupy(repository.id, 1)
-  occupy(connection, 1)
+  busy.add(repository.id)
   try {
-    const result = await work()
+    const outcome = await throttled(ctx, { connection: connectionOf(repository), waits }, work)
+    if ('at' in outcome) return waitUntil(outcome.at)
     failing.delete(repository.id)
-    return { kind: 'done', result }
+    return { kind: 'done', result: outcome.result }
   } catch (error) {
     signal.throwIfAborted()
     const expected = expectedFailure(error, isReported)
@@ -77,8 +77,7 @@ export async function attempt<Result>(
     else failing.delete(repository.id)
     return next({ ...failure, now, since })
   } finally {
-    occupy(repository.id, -1)
-    occupy(connection, -1)
+    busy.delete(repository.id)
   }
 }
 
@@ -98,17 +97,6 @@ function next({
 }: Failed): Exclude<Attempt<never>, { kind: 'done' }> {
   if (now - since >= patienceMs) return { kind: 'failed', failure, isShared: patienceMs === 0 }
   return { kind: 'retry', at: new Date(until), attempts: { count, since }, failure }
-}
-
-function busyUntil(ctx: Pick<Ctx, 'now'>, waits: number) {
-  const delayMs = Math.min(MAX_BUSY_MS, BUSY_MS * 2 ** waits)
-  return new Date(ctx.now().getTime() + delayMs * (0.5 + Math.random() / 2))
-}
-
-function occupy(key: string, change: number) {
-  const count = (busy.get(key) ?? 0) + change
-  if (count === 0) busy.delete(key)
-  else busy.set(key, count)
 }
 
 /** Why git or the host failed, for users, and for how long that is retried. */

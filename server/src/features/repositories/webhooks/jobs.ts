@@ -5,7 +5,7 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
 import { AppError } from '../../../errors.ts'
 import { jobHandler, reaction } from '../../../handlers.ts'
-import { jobKind } from '../../../jobs/jobs.ts'
+import { type JobKind, jobKind } from '../../../jobs/jobs.ts'
 import { HostError } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
 import { organizationDeleting } from '../../organizations/organizations/access.ts'
@@ -19,6 +19,8 @@ import {
   openConnectionOf,
   poolOf,
 } from '../connections/connection.ts'
+import { throttled } from '../connections/throttle.ts'
+import { connectionOf } from '../git/attempts.ts'
 import { announceRepository } from '../git/problems.ts'
 import { runGit } from '../git/run.ts'
 import { type RepositoryRow, findRepository } from '../git/store.ts'
@@ -28,9 +30,10 @@ import * as store from './store.ts'
 
 /** Retried for about a day: a host may be down for a while. Jobs wait for a host most of the time, and a slow one must not stop others. */
 const ASKING = { concurrency: 12, retryLimit: 30, retryDelayMs: 2000, retryDelayMaxMs: 3_600_000 }
-const registerJob = jobKind('webhooks.register', z.object({ repositoryId: z.string() }), ASKING)
-const leaveJob = jobKind('webhooks.leave', z.object({ repositoryId: z.string() }), ASKING)
-const removeJob = jobKind('webhooks.remove', z.object({ sealed: z.base64() }), ASKING)
+const repositorySchema = z.object({ repositoryId: z.string(), waits: z.int().optional() })
+const registerJob = jobKind('webhooks.register', repositorySchema, ASKING)
+const leaveJob = jobKind('webhooks.leave', repositorySchema, ASKING)
+const removeJob = jobKind('webhooks.remove', z.object({ sealed: z.base64(), waits: z.int().optional() }), ASKING)
 const SEALED = 'webhooks.remove'
 
 export const webhookReactions = [
@@ -48,22 +51,44 @@ export const webhookReactions = [
 ]
 
 export const webhookJobs = [
-  jobHandler(registerJob, async (ctx, { repositoryId }) => register(ctx, repositoryId)),
-  jobHandler(leaveJob, async (ctx, { repositoryId }) => leave(ctx, repositoryId)),
-  jobHandler(removeJob, async (ctx, { sealed }) => {
-    const content = ctx.secrets.openText(Buffer.from(sealed, 'base64'), SEALED)
-    await removeWebhook(ctx, removalSchema.parse(JSON.parse(content)))
+  jobHandler(registerJob, async (ctx, data, signal) => {
+    const repository = await findRepository(ctx.db, data.repositoryId)
+    if (!repository) return
+    const work = async () => register(ctx, repository, signal)
+    await askHost(ctx, connectionOf(repository), { job: registerJob, data, work })
+  }),
+  jobHandler(leaveJob, async (ctx, data) => {
+    const repository = await findRepository(ctx.db, data.repositoryId)
+    if (!repository) return
+    await askHost(ctx, connectionOf(repository), { job: leaveJob, data, work: async () => leave(ctx, repository) })
+  }),
+  jobHandler(removeJob, async (ctx, data) => {
+    const content = ctx.secrets.openText(Buffer.from(data.sealed, 'base64'), SEALED)
+    const removal = removalSchema.parse(JSON.parse(content))
+    await askHost(ctx, removal.httpUrl, { job: removeJob, data, work: async () => removeWebhook(ctx, removal) })
   }),
 ]
 
+type Asking<Data extends object> = {
+  job: JobKind<Data>
+  data: Data & { waits?: number | undefined }
+  work: () => Promise<void>
+}
+
+/** Does the work of a job now, or has the job run again when the host may be asked. */
+async function askHost<Data extends object>(ctx: Ctx, connection: string | null, { job, data, work }: Asking<Data>) {
+  const { waits = 0 } = data
+  // Apart from git, which a host may answer although its API is down, or the reverse.
+  const outcome = await throttled(ctx, { connection: `webhooks ${connection}`, waits }, work)
+  if ('at' in outcome) await ctx.jobs.enqueue(ctx.db, job, { ...data, waits: waits + 1 }, { startAfter: outcome.at })
+}
+
 /** Asks the host about a new repository, and creates its webhook there. What the host refuses is shown with the repository. */
-async function register(ctx: Ctx, repositoryId: string) {
-  const repository = await findRepository(ctx.db, repositoryId)
-  if (!repository) return
+async function register(ctx: Ctx, repository: RepositoryRow, signal: AbortSignal) {
   try {
     const connection = await existing(openConnectionOf(ctx, repository))
     if (!connection) return
-    if (!connection.api) return await readDefaultBranch(ctx, repository)
+    if (!connection.api) return await readDefaultBranch(ctx, repository, signal)
     await describe(ctx, connection, repository)
     // The webhook of the GitHub App reports all repositories.
     const isOwn = repository.github_app_installation_id === null
@@ -86,9 +111,9 @@ async function recordProblem(ctx: Ctx, repository: RepositoryRow, message: strin
 }
 
 /** A git server has no API: git says which branch is the default. */
-async function readDefaultBranch(ctx: Ctx, repository: RepositoryRow) {
+async function readDefaultBranch(ctx: Ctx, repository: RepositoryRow, signal: AbortSignal) {
   try {
-    const { defaultBranch } = await runGit(ctx, repository, { kind: 'refs' })
+    const { defaultBranch } = await runGit(ctx, repository, { kind: 'refs' }, { signal })
     await save(ctx, repository, { default_branch: defaultBranch, webhook_error: null })
   } catch (error) {
     if (!(error instanceof GitError)) throw error
@@ -155,11 +180,10 @@ const removalSchema = z.object({
 type Removal = z.infer<typeof removalSchema>
 
 /** Removes a repository that no workspace uses any more, and then its webhook. */
-async function leave(ctx: Ctx, repositoryId: string) {
-  const known = await findRepository(ctx.db, repositoryId)
-  if (known) await refreshTokenOf(ctx, known)
+async function leave(ctx: Ctx, known: RepositoryRow) {
+  await refreshTokenOf(ctx, known)
   await transact(ctx, async (ctx) => {
-    const repository = await store.deleteUnusedRepository(ctx.db, repositoryId)
+    const repository = await store.deleteUnusedRepository(ctx.db, known.id)
     if (repository?.oauth_token_id) {
       await enqueueRemoval(ctx, await existing(loadConnection(ctx, repository.oauth_token_id)), repository)
     }
