@@ -4,6 +4,7 @@ import { SYSTEM } from '../../../auth/actor.ts'
 import { jobHandler, reaction } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { commitRunChanged } from '../../runs/runs/audit.ts'
+import { deliveryDecided } from '../deliveries/decide-delivery.ts'
 import { digestPlan } from './digest.ts'
 import { reviewPlan } from './review.ts'
 import * as store from './store.ts'
@@ -14,6 +15,17 @@ const reviewJob = jobKind('reviewed-plans.review', z.object({ runId: z.string() 
 export const reviewedPlanReactions = [
   reaction(commitRunChanged, async (ctx, { run, hasPlanned }) => {
     if (hasPlanned) await ctx.jobs.enqueue(ctx.db, reviewJob, { runId: run.id })
+  }),
+  // Plans that wait for the report of a merge need not wait longer.
+  reaction(deliveryDecided, async (ctx, { repositoryId, event }) => {
+    if (event.kind !== 'pull-request' || event.action !== 'merged') return
+    const runIds = await store.listAwaitingReview(ctx.db, repositoryId)
+    if (runIds.length > 0)
+      await ctx.jobs.enqueueAll(
+        ctx.db,
+        reviewJob,
+        runIds.map((runId) => ({ runId })),
+      )
   }),
 ]
 

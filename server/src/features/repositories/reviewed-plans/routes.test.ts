@@ -140,7 +140,6 @@ test('a run waits for the report of its merge, which may come after that of its 
   const early = await runOf(runId)
 
   await report(pullRequestOf('merged', { mergeSha: SHA.merge }))
-  app.clock.advance(30_000)
   await app.runJobs()
 
   expect(early.status).toBe('planned')

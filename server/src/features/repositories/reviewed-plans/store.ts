@@ -37,6 +37,20 @@ export async function findPlannedRun(db: Db, runId: string) {
   return rows[0]
 }
 
+/** Active runs with a plan that is to be compared with a reviewed one. */
+export async function listAwaitingReview(db: Db, repositoryId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('workspaces as w')
+    .innerJoin('runs as r', 'r.id', 'w.active_run_id')
+    .innerJoin('phases as p', (join) => join.onRef('p.run_id', '=', 'r.id').on('p.kind', '=', 'plan'))
+    .select('r.id')
+    .where('p.status', '=', 'finished')
+    .where('w.repository_id', '=', repositoryId)
+    .where('r.awaits_review', '=', true)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
 /** Null with the reason why the changes are unknown. */
 export type PlanDigest = { changes: PlanChange[]; problem: null } | { changes: null; problem: string }
 
