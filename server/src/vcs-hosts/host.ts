@@ -50,6 +50,8 @@ export type HostConnection = {
   token: string
   username: string | null
   fetch: typeof fetch
+  /** Time limit for a request to the API, in ms; 30 s by default. */
+  timeoutMs?: number
 }
 
 /** Requests of the host's API. All throw a `HostError`. */
