@@ -153,7 +153,7 @@ test('a host that does not respond is unavailable', async () => {
   const { host, input } = await setUp(() => undefined)
   await using outbound = createOutbound({ allowPrivate: true })
   const send: typeof fetch = async (url, init) =>
-    outbound.fetch(String(url), { ...FETCH, signal: init?.signal ?? undefined })
+    outbound.fetch(url as string, { ...FETCH, signal: init?.signal ?? undefined })
 
   const connection = { ...host.connection, fetch: send, timeoutMs: 50 }
   await expect(requestJson({ ...host, connection }, input)).rejects.toMatchObject({
