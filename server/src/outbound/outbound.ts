@@ -155,10 +155,8 @@ export function createOutbound(options: OutboundOptions) {
       const { maxBytes = MAX_DOCUMENT_BYTES, timeoutMs = FETCH_TIMEOUT_MS } = limits
       const { response, error } = await exchange({ url, headers, body: sent, timeoutMs, signal }, { method, maxBytes })
       // Other signals are those of a server that stops.
-      if (!response && signal?.aborted) {
-        const reason: unknown = signal.reason
-        if (reason instanceof DOMException && reason.name === 'TimeoutError') throw reason
-      }
+      const reason: unknown = response ? undefined : signal?.reason
+      if (reason instanceof DOMException && reason.name === 'TimeoutError') throw reason
       if (!response) throw new OutboundError(error)
       return wholeResponse(response, maxBytes)
     },
