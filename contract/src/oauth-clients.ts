@@ -35,11 +35,25 @@ export const SERVICE_PROVIDERS = {
 export type ServiceProvider = keyof typeof SERVICE_PROVIDERS
 const serviceProvider = z.enum(Object.keys(SERVICE_PROVIDERS) as [ServiceProvider, ...ServiceProvider[]])
 
-const address = (protocol: RegExp, error: string) =>
-  z
-    .url({ protocol, error })
+const withoutSlash = (url: string) => url.replace(/\/+$/, '')
+
+function address(name: string, protocol: RegExp, rule: string) {
+  const hasWrongPort = (url: unknown) => Number(/^\w+:\/\/[^/?#]*:(\d+)(?:[/?#]|$)/.exec(String(url))?.[1]) > 65_535
+  return z
+    .url({ protocol, error: ({ input }) => (hasWrongPort(input) ? 'its port must be at most 65535' : rule) })
     .max(2000)
-    .transform((url) => url.replace(/\/+$/, ''))
+    .refine((url) => !hasCredentials(url), {
+      error: `${name} is invalid (value not shown): it must not contain a password or, over http, a user name`,
+    })
+    .transform(withoutSlash)
+}
+
+/** Addresses are shown. Only the user name of an ssh URL is no secret. */
+function hasCredentials(text: string) {
+  const url = URL.parse(text)
+  return Boolean(url?.password) || (url?.protocol !== 'ssh:' && Boolean(url?.username))
+}
+
 /** Clients send an empty text instead of nothing. */
 const secret = z
   .string()
@@ -50,9 +64,9 @@ const attributes = z.object({
   name: z.string().trim().max(255).nullish(),
   'service-provider': serviceProvider,
   /** The address of the host in a browser, or for `git` that of the server, which may be an ssh URL. */
-  'http-url': address(/^(?:https?|ssh)$/, 'it must be an http, https or ssh URL').nullish(),
+  'http-url': address('http-url', /^(?:https?|ssh)$/, 'it must be an http, https or ssh URL').nullish(),
   /** The address of its API; for `git` the same as `http-url`. */
-  'api-url': address(/^https?$/, 'it must be an http or https URL').nullish(),
+  'api-url': address('api-url', /^https?$/, 'it must be an http or https URL').nullish(),
   /** OAuth client id, or consumer key. */
   key: z.string().max(1000).nullish(),
   secret: secret.nullish(),
@@ -77,10 +91,12 @@ const relationships = z.object({
 export const createOAuthClientBody = requestBody('oauth-clients', attributes, relationships)
 export type CreateOAuthClient = z.infer<typeof createOAuthClientBody>['data']
 
-/** As in the public API, neither the kind of host nor its addresses change: they would change what workspaces refer to. */
+/** The kind of a host and its addresses do not change, since workspaces refer to them. A client may repeat them. */
+const fixed = z.string().max(2000).transform(withoutSlash).nullish()
+
 export const updateOAuthClientBody = requestBody(
   'oauth-clients',
-  attributes.omit({ 'service-provider': true, 'http-url': true, 'api-url': true }).partial(),
+  attributes.extend({ 'service-provider': fixed, 'http-url': fixed, 'api-url': fixed }).partial(),
   relationships,
 )
 export type UpdateOAuthClient = z.infer<typeof updateOAuthClientBody>['data']

@@ -1,11 +1,13 @@
 import { z } from 'zod'
-import { optionalId, requestBody } from './json-api.ts'
+import { requestBody } from './json-api.ts'
 import { type Written, linkedResource } from './responses.ts'
 
 /** Maximum length of a private key, in characters: an RSA key of 16384 bits has about 13,000. */
 const MAX_KEY_CHARACTERS = 32_768
 
 const PRIVATE_KEY = /^-----BEGIN (?:[A-Z0-9]+ )?PRIVATE KEY-----\n[\s\S]+\n-----END (?:[A-Z0-9]+ )?PRIVATE KEY-----\n$/
+/** A key in OpenSSH format begins with `openssh-key-v1`, and the name of its cipher, here in base64: `none` without a passphrase. */
+const LOCKED = /-----b3BlbnNzaC1rZXktdjEA(?!AAAABG5vbmUA)/
 
 /**
  * A private key in PEM or OpenSSH format, without a passphrase; `attribute` begins the message about any other text, which never has the text.
@@ -18,8 +20,9 @@ export function privateKey(attribute: string) {
 function problemOfKey(text: string, attribute: string) {
   if (!PRIVATE_KEY.test(text))
     return `${attribute} is invalid: it must be a private key, from -----BEGIN … PRIVATE KEY----- to -----END … PRIVATE KEY-----`
-  return text.includes('ENCRYPTED')
-    ? `${attribute} is invalid: it has a passphrase: create a key without one`
+  const isLocked = text.includes('ENCRYPTED') || LOCKED.test(text.replaceAll(/\s/g, ''))
+  return isLocked
+    ? `${attribute} is invalid: it has a passphrase: remove it with ssh-keygen -p, or create a key without one`
     : undefined
 }
 
@@ -56,5 +59,7 @@ export type UpdateSshKey = z.infer<typeof updateSshKeyBody>['data']
 export const sshKeySchema = linkedResource('ssh-keys', { attributes: { name: z.string() } })
 export type SshKeyResource = Written<typeof sshKeySchema>
 
+const assigned = z.string('it must be the id of an SSH key, or null to remove it').max(255).nullable()
+
 /** Assigns a key to a workspace by its id, or removes it: null, or the empty id that clients send. */
-export const assignSshKeyBody = requestBody('workspaces', z.object({ id: optionalId }))
+export const assignSshKeyBody = requestBody('workspaces', z.object({ id: assigned }))

@@ -105,7 +105,10 @@ function hasPresetMessage({ message }: z.core.$ZodIssue) {
 const UNITS: Record<string, string> = { string: 'character', array: 'item', set: 'item', file: 'byte' }
 
 function shown(input: unknown) {
-  if (typeof input === 'string') return JSON.stringify(input.length > 58 ? `${input.slice(0, 57)}…` : input)
+  if (typeof input === 'string') {
+    const text = input.replace(/:\/\/[^/]*@/, '://…@')
+    return JSON.stringify(text.length > 58 ? `${text.slice(0, 57)}…` : text)
+  }
   const text = JSON.stringify(input, (name, inner: unknown) => (SECRET_NAMES.test(name) ? '…' : inner)) ?? String(input)
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }

@@ -144,13 +144,19 @@ export function createOutbound(options: OutboundOptions) {
     post: async (request: OutboundRequest) =>
       exchange(request, { method: 'POST', maxBytes: MAX_BODY_BYTES, trust: TASK_TRUST }),
 
-    /** As the global `fetch`, for documents. Follows no redirects, and throws an `OutboundError` for the user. */
+    /**
+     * As the global `fetch`, for documents. Follows no redirects, and throws an `OutboundError` for the user, or the `TimeoutError` of the
+     * caller's signal.
+     */
     async fetch(
       url: string,
       { method, headers, body: sent = null, signal, ...limits }: FetchOptions,
     ): Promise<Response> {
       const { maxBytes = MAX_DOCUMENT_BYTES, timeoutMs = FETCH_TIMEOUT_MS } = limits
       const { response, error } = await exchange({ url, headers, body: sent, timeoutMs, signal }, { method, maxBytes })
+      // Other signals are those of a server that stops.
+      const reason: unknown = response ? undefined : signal?.reason
+      if (reason instanceof DOMException && reason.name === 'TimeoutError') throw reason
       if (!response) throw new OutboundError(error)
       return wholeResponse(response, maxBytes)
     },

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
-import { HostError, type Sender, type WebhookRequest } from './host.ts'
+import { HostError, type HostWebhooks, type Sender, type WebhookRequest } from './host.ts'
 
 /* What the bodies of webhooks and responses of several hosts have in common. */
 
@@ -59,6 +59,17 @@ export function isSame(actual: string | undefined, expected: string): boolean {
   return timingSafeEqual(digests[0] as Buffer, digests[1] as Buffer)
 }
 
+/** In `signedBy` of a host whose signature `isSignedBody` checks. */
+export const BODY_HMAC = '<HMAC-SHA256 of the body in hexadecimal>'
+
+/** Why a host's `verify` refuses a request, for those who set up the webhook. */
+export function signatureProblem({ signedBy }: HostWebhooks, request: WebhookRequest): string {
+  const sent = signedBy.find((line) => headerOf(request, line.slice(0, line.indexOf(':')).toLowerCase()) !== undefined)
+  return sent === undefined
+    ? `the webhook has no signature: it must have the header ${signedBy.join(' or ')}`
+    : `the signature of the webhook does not match its secret: it must be ${sent}`
+}
+
 /** Whether the signature is `prefix` and the HMAC-SHA256 of the body in hexadecimal. */
 export function isSignedBody(
   { body }: WebhookRequest,
@@ -78,16 +89,17 @@ export function storableJson(text: string): string {
     : text
 }
 
-const json = z.string().transform((text, context): unknown => {
+function parseJson(request: WebhookRequest): unknown {
   try {
-    return JSON.parse(storableJson(text))
+    return JSON.parse(storableJson(request.body.toString()))
   } catch {
-    context.addIssue({ code: 'custom', message: 'it is not JSON: choose the content type application/json' })
-    return z.NEVER
+    const claimsJson = headerOf(request, 'content-type')?.includes('json') === true
+    const message = claimsJson ? 'it is not JSON' : 'it is not JSON: choose the content type application/json'
+    throw new z.ZodError([{ code: 'custom', message, path: [], input: undefined }])
   }
-})
+}
 
 /** The body by its schema. Throws a `ZodError`. */
 export function parseBody<T>(schema: z.ZodType<T>, request: WebhookRequest): T {
-  return schema.parse(json.parse(request.body.toString()))
+  return schema.parse(parseJson(request))
 }

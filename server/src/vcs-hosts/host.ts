@@ -50,6 +50,8 @@ export type HostConnection = {
   token: string
   username: string | null
   fetch: typeof fetch
+  /** Time limit for a request to the API, in ms; 30 s by default. */
+  timeoutMs?: number
 }
 
 /** Requests of the host's API. All throw a `HostError`. */
@@ -145,6 +147,8 @@ export class HostError extends Error {
 export type WebhookRequest = { headers: IncomingHttpHeaders; body: Buffer }
 
 export type HostWebhooks = {
+  /** Headers that prove the secret, one of which a request must have, with their form; for messages. */
+  signedBy: readonly string[]
   /** Whether the request was signed with the secret, compared in constant time. */
   verify(request: WebhookRequest, secret: string): boolean
   /** Id of the delivery, which its repetitions share; undefined if the host has none: then the digest of the body serves. */

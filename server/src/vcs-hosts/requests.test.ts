@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { createOutbound } from '../outbound/outbound.ts'
 import { bitbucketCloud } from './bitbucket-cloud/api.ts'
 import { gitea } from './gitea/api.ts'
 import { github } from './github/api.ts'
@@ -8,6 +9,7 @@ import { HostError } from './host.ts'
 import { type ApiHost, nextPage, readPages, request, requestJson, undefinedIfMissing } from './requests.ts'
 import { type HostReply, startFakeHost } from './testing/fake-host.ts'
 
+const FETCH = { method: 'GET', headers: {}, timeoutMs: 5000 } as const
 const NOW = 'Fri, 20 Nov 2026 09:00:00 GMT'
 const inFiveMinutes = String(Date.parse(NOW) / 1000 + 300)
 
@@ -149,8 +151,12 @@ test('messages of the host never show the token or the secret of a webhook', asy
 
 test('a host that does not respond is unavailable', async () => {
   const { host, input } = await setUp(() => undefined)
+  await using outbound = createOutbound({ allowPrivate: true })
+  const send: typeof fetch = async (url, init) =>
+    outbound.fetch(url as string, { ...FETCH, signal: init?.signal ?? undefined })
 
-  await expect(requestJson({ ...host, timeoutMs: 50 }, input)).rejects.toMatchObject({
+  const connection = { ...host.connection, fetch: send, timeoutMs: 50 }
+  await expect(requestJson({ ...host, connection }, input)).rejects.toMatchObject({
     kind: 'unavailable',
     message: expect.stringContaining('no response within 0.05 s'),
   })

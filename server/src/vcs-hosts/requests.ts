@@ -18,13 +18,12 @@ const MAX_DETAIL_LENGTH = 300
 
 export type ApiHost = {
   name: string
-  connection: Pick<HostConnection, 'apiUrl' | 'fetch'> & { token?: string }
+  connection: Pick<HostConnection, 'apiUrl' | 'fetch' | 'timeoutMs'> & { token?: string }
   headers?: Record<string, string>
   /** Recognises a refusal that the status does not show. */
   refusesToken?: (response: Response) => boolean
   /** Recognises a 401 that is about a permission: the host accepted the token. */
   acceptsToken?: (response: Response) => boolean
-  timeoutMs?: number
 }
 
 /** The subject of a request, for error messages. */
@@ -154,7 +153,7 @@ async function send(
   const fail = failures(host, task)
   // An identifier such as `../user` would change the address.
   if (/\/\.{1,2}(?:[/?]|$)/.test(url)) throw fail('not-found', 'has no names that consist of dots')
-  const { timeoutMs = TIMEOUT_MS } = host
+  const { timeoutMs = TIMEOUT_MS } = host.connection
   const reasonOf = (error: unknown) =>
     error instanceof Error && error.name === 'TimeoutError'
       ? `no response within ${timeoutMs / 1000} s`

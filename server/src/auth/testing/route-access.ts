@@ -52,6 +52,8 @@ const ACCESS: Record<string, string> = {
   'organization vcs-settings:manage': 'owner org | member+',
   'organization vcs-settings:manage or organization workspaces:create or project workspaces:create or workspace workspace:update':
     'owner org',
+  // Of a delivery of a repository that no workspace uses.
+  'organization vcs-settings:manage or workspace workspace:read': 'owner org',
   'organization variable-sets:read': 'member+ org',
   'organization variable-sets:read or project variable-sets:read': 'member+ org',
   'organization variable-sets:manage or project variable-sets:manage': 'owner org | member+',
@@ -155,6 +157,8 @@ const EXCEPTIONS: Record<string, string> = {
   'GET /runs/:runId/reviewed-plan': 'nobody',
   // No host has the repository of the test.
   'GET /organizations/:organization/vcs/tree': 'nobody',
+  // No workspace uses the repository.
+  'POST /vcs-deliveries/:id/actions/replay': 'owner org',
   // There is no sample yet.
   'GET /organizations/:organization/sample': 'nobody',
   'DELETE /organizations/:organization/sample': 'nobody',

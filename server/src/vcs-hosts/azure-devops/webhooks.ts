@@ -21,6 +21,7 @@ export const EVENTS = [
 ]
 
 export const azureDevopsWebhooks: HostWebhooks = {
+  signedBy: ['Authorization: Basic <groundstate:secret in base64>'],
   verify(request, secret) {
     const credential = Buffer.from(`${WEBHOOK_USER}:${secret}`).toString('base64')
     return isSame(headerOf(request, 'authorization'), `Basic ${credential}`)

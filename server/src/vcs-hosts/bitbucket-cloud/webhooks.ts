@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { headerOf, isSignedBody, NOBODY, parseBody } from '../bodies.ts'
+import { BODY_HMAC, headerOf, isSignedBody, NOBODY, parseBody } from '../bodies.ts'
 import type { HostEvent, HostWebhooks, PullRequest, PullRequestEvent, Sender, WebhookRequest } from '../host.ts'
 import {
   anyHookSchema,
@@ -19,6 +19,7 @@ const PULL_REQUEST_ACTIONS: ReadonlyMap<string, PullRequestEvent['action']> = ne
 export const EVENTS = ['repo:push', ...PULL_REQUEST_ACTIONS.keys()]
 
 export const bitbucketCloudWebhooks: HostWebhooks = {
+  signedBy: [`X-Hub-Signature: sha256=${BODY_HMAC}`],
   verify: (request, secret) => isSignedBody(request, secret, { signature: headerOf(request, 'x-hub-signature') }),
   // Repetitions have the same id, and another `X-Attempt-Number`.
   deliveryId: (request) => headerOf(request, 'x-request-uuid'),

@@ -1,4 +1,4 @@
-import { headerOf, isSignedBody, isNoCommit, parseBody } from '../bodies.ts'
+import { BODY_HMAC, headerOf, isSignedBody, isNoCommit, parseBody } from '../bodies.ts'
 import type { HostEvent, HostWebhooks, PullRequest, PullRequestEvent, Sender, WebhookRequest } from '../host.ts'
 import {
   anyHookSchema,
@@ -22,6 +22,7 @@ const PULL_REQUEST_ACTIONS: ReadonlyMap<string, PullRequestEvent['action']> = ne
 export const EVENTS = ['repo:refs_changed', ...PULL_REQUEST_ACTIONS.keys()]
 
 export const bitbucketDataCenterWebhooks: HostWebhooks = {
+  signedBy: [`X-Hub-Signature: sha256=${BODY_HMAC}`],
   verify: (request, secret) => isSignedBody(request, secret, { signature: headerOf(request, 'x-hub-signature') }),
   deliveryId: (request) => headerOf(request, 'x-request-id'),
   parse(request) {

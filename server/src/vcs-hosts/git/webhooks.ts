@@ -1,8 +1,9 @@
-import { headerOf, isNoCommit, isSignedBody, NOBODY, parseBody, parseRef } from '../bodies.ts'
+import { BODY_HMAC, headerOf, isNoCommit, isSignedBody, NOBODY, parseBody, parseRef } from '../bodies.ts'
 import type { HostWebhooks } from '../host.ts'
 import { pushSchema } from './schemas.ts'
 
 export const gitWebhooks: HostWebhooks = {
+  signedBy: [`X-Groundstate-Signature: sha256=${BODY_HMAC}`],
   verify: (request, secret) =>
     isSignedBody(request, secret, { signature: headerOf(request, 'x-groundstate-signature') }),
   deliveryId: (request) => headerOf(request, 'x-groundstate-delivery'),

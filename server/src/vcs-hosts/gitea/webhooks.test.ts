@@ -215,7 +215,7 @@ test('other events are ignored by name', () => {
 })
 
 test.each([
-  ['not JSON', 'payload=%7B%7D', 'content type application/json'],
+  ['not JSON', 'payload=%7B%7D', 'it is not JSON'],
   ['a list', '[]', 'expected object'],
   ['without a ref', JSON.stringify(push({ ref: undefined })), 'ref'],
   ['with an option in place of a commit', JSON.stringify(push({ after: '--upload-pack=x' })), 'commit id'],

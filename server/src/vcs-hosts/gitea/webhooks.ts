@@ -1,4 +1,4 @@
-import { headerOf, isNoCommit, isSignedBody, parseBody, parseRef } from '../bodies.ts'
+import { BODY_HMAC, headerOf, isNoCommit, isSignedBody, parseBody, parseRef } from '../bodies.ts'
 import type { HostWebhooks, ParsedWebhook, PullRequest, PullRequestEvent, Sender, WebhookRequest } from '../host.ts'
 import {
   anyHookSchema,
@@ -27,6 +27,7 @@ const PULL_REQUEST_ACTIONS: ReadonlyMap<string, PullRequestEvent['action']> = ne
 ])
 
 export const giteaWebhooks: HostWebhooks = {
+  signedBy: [`X-Gitea-Signature: ${BODY_HMAC}`, `X-Forgejo-Signature: ${BODY_HMAC}`],
   verify: (request, secret) =>
     isSignedBody(request, secret, { signature: eitherHeader(request, 'signature'), prefix: '' }),
 

@@ -232,7 +232,7 @@ test('other events are ignored by name', () => {
 })
 
 test.each([
-  ['not JSON', 'payload=%7B%7D', 'content type application/json'],
+  ['not JSON', 'payload=%7B%7D', 'it is not JSON'],
   ['a list', '[]', 'expected object'],
   ['empty', '', 'not JSON'],
   ['without a ref', JSON.stringify(push({ ref: undefined })), 'ref'],

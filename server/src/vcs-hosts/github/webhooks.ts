@@ -1,4 +1,4 @@
-import { headerOf, isNoCommit, isSignedBody, parseBody, parseRef } from '../bodies.ts'
+import { BODY_HMAC, headerOf, isNoCommit, isSignedBody, parseBody, parseRef } from '../bodies.ts'
 import type { HostWebhooks, ParsedWebhook, PullRequest, PullRequestEvent, Sender, WebhookRequest } from '../host.ts'
 import {
   anyHookSchema,
@@ -26,6 +26,7 @@ const PULL_REQUEST_ACTIONS: ReadonlyMap<string, PullRequestEvent['action']> = ne
 ])
 
 export const githubWebhooks: HostWebhooks = {
+  signedBy: [`X-Hub-Signature-256: sha256=${BODY_HMAC}`],
   verify: (request, secret) => isSignedBody(request, secret, { signature: headerOf(request, 'x-hub-signature-256') }),
 
   deliveryId: (request) => headerOf(request, 'x-github-delivery'),

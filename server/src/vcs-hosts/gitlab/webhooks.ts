@@ -20,6 +20,7 @@ const PULL_REQUEST_ACTIONS: ReadonlyMap<string, PullRequestEvent['action']> = ne
 export const EVENTS = { pushEvents: true, tagPushEvents: true, mergeRequestsEvents: true }
 
 export const gitlabWebhooks: HostWebhooks = {
+  signedBy: ['X-Gitlab-Token: <secret>', 'Webhook-Signature: v1,<HMAC-SHA256 by the signing token, in base64>'],
   verify(request, secret) {
     const signature = headerOf(request, 'webhook-signature')
     const token = headerOf(request, 'x-gitlab-token')

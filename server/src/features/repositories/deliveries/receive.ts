@@ -4,6 +4,7 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { announce } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
 import { invalid, notFound, unauthorized } from '../../../errors.ts'
+import { signatureProblem } from '../../../vcs-hosts/bodies.ts'
 import { parseAppWebhook } from '../../../vcs-hosts/github/webhooks.ts'
 import type { HostEvent, HostWebhooks, ParsedWebhook, WebhookRequest } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
@@ -32,7 +33,7 @@ export async function receiveWebhook(ctx: Ctx, path: string, read: ReadWebhook) 
   const request = await read()
   const { webhooks } = hostOf(repository.service_provider)
   const secret = ctx.secrets.openText(repository.webhook_secret, webhookContext(repository.id))
-  if (!webhooks.verify(request, secret)) throw unauthorized('the signature of the webhook does not match its secret')
+  if (!webhooks.verify(request, secret)) throw unauthorized(signatureProblem(webhooks, request))
   const parsed = parse(webhooks, request)
   const problem = problemOf(repository, parsed)
   const key = keyOf(webhooks, request)
@@ -50,8 +51,7 @@ export async function receiveAppWebhook(ctx: Ctx, read: ReadWebhook) {
   const request = await read()
   const { httpUrl, webhookSecret } = settings
   const { webhooks } = hostOf(settings.provider)
-  if (!webhooks.verify(request, webhookSecret))
-    throw unauthorized('the signature of the webhook does not match its secret')
+  if (!webhooks.verify(request, webhookSecret)) throw unauthorized(signatureProblem(webhooks, request))
   const { installationId, change } = parsedOrInvalid(() => parseAppWebhook(request))
   if (installationId === undefined) return
   if (change !== undefined) return recordInstallation(ctx, installationId, change)

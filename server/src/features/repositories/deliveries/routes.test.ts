@@ -3,9 +3,9 @@ import http from 'node:http'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { transact } from '../../../db/db.ts'
+import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
-import { createUser } from '../../../testing/factories.ts'
-import { addMember } from '../../../testing/teams.ts'
+import { createUser, createWorkspace } from '../../../testing/factories.ts'
 import { connectRepository, findWebhook } from '../testing/connected-repository.ts'
 import { decideLater } from './decide-delivery.ts'
 import { expireCommits, expireVcsDeliveries } from './service.ts'
@@ -234,7 +234,7 @@ test('a delivery is replayed by those who manage connections', async () => {
   const { organization, organizationId, addWorkspace, request, deliver, push, runsOf, decisionsOf } = connected
   const { id } = await addWorkspace()
   const member = await createUser(app)
-  await addMember(app, organizationId, member)
+  await createTeamWithAccess(app, { organizationId, members: [member], workspaces: { [id]: 'read' } })
   await deliver('push', push({ 'main.tf': '' }))
   await app.runJobs()
   const [delivery] = (await request('GET', `organizations/${organization}/vcs-deliveries`)).json().data
@@ -294,4 +294,32 @@ test('a webhook of a repository that was left is not found', async () => {
   const response = await deliver('push', push({ 'main.tf': '' }), { webhook })
 
   expect(response.status).toBe(404)
+})
+
+test('members who do not manage connections see the deliveries of repositories that their workspaces use', async () => {
+  const { id, organization, organizationId, request, deliver, push } = await followed()
+  await deliver('push', push({ 'main.tf': '# second' }))
+  await app.runJobs()
+  const outside = await createWorkspace(app, { organization, actor: owner.actor })
+  const [insider, outsider, manager] = [await createUser(app), await createUser(app), await createUser(app)]
+  await createTeamWithAccess(app, { organizationId, members: [insider], workspaces: { [id]: 'read' } })
+  await createTeamWithAccess(app, { organizationId, members: [outsider], workspaces: { [outside.id]: 'admin' } })
+  await createTeamWithAccess(app, { organizationId, members: [manager], organization: { manage_vcs_settings: true } })
+  const [delivery] = (await request('GET', `organizations/${organization}/vcs-deliveries`)).json().data
+  const paths = [`vcs-deliveries/${delivery.id}`, `vcs-deliveries/${delivery.id}/decisions`]
+  const seenBy = async ({ token }: { token: string }) => {
+    const read = async (path: string) => app.request({ url: `/api/v2/${path}`, token })
+    const list = await read(`organizations/${organization}/vcs-deliveries`)
+    const { data, meta } = list.json()
+    return [
+      list.status,
+      data.length,
+      meta.pagination['total-count'],
+      ...(await Promise.all(paths.map(read))).map(({ status }) => status),
+    ]
+  }
+
+  expect(await seenBy(insider)).toEqual([200, 1, 1, 200, 200])
+  expect(await seenBy(manager)).toEqual([200, 1, 1, 200, 200])
+  expect(await seenBy(outsider)).toEqual([200, 0, 0, 404, 404])
 })

@@ -38,6 +38,7 @@ async function webhookOf({ headers, body }: FastifyRequest) {
 }
 
 const READ = { access: { organization: 'vcs-settings:read' } } as const
+const READ_ONE = { access: [{ organization: 'vcs-settings:manage' }, { workspace: 'workspace:read' }] } as const
 const LIST_QUERY = {
   'filter[status]': oneOf(DELIVERY_STATUSES),
   'filter[oauth-client]': text().describe('id of a connection'),
@@ -65,13 +66,13 @@ export const vcsDeliveryRoutes: Routes = (http) => {
   )
   http.get(
     '/vcs-deliveries/:id',
-    { ...READ, summary: 'Show a delivery', responses: { 200: documentOf(vcsDeliverySchema) } },
+    { ...READ_ONE, summary: 'Show a delivery', responses: { 200: documentOf(vcsDeliverySchema) } },
     async (req) => ok(deliveryResource(await service.requireDelivery(req.ctx, req.params.id, 'vcs-settings:read'))),
   )
   http.get(
     '/vcs-deliveries/:id/decisions',
     {
-      ...READ,
+      ...READ_ONE,
       summary: 'List what a delivery did in each workspace, and why',
       responses: { 200: pageOf(vcsDecisionSchema) },
       include: vcsDecisionIncludes,

@@ -14,26 +14,31 @@ import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { insertEvents } from './receive.ts'
 import * as store from './store.ts'
 
+/** Those who do not manage connections see the deliveries of repositories that workspaces visible to them use. */
 export async function listDeliveries(
   ctx: Ctx,
   organizationName: string,
   { filter, page }: { filter: store.DeliveryFilter; page: Page },
 ) {
-  const { id: organizationId } = await requireOrganization(ctx, organizationName, 'vcs-settings:read')
-  return store.listDeliveries(ctx.db, { organizationId, filter, page })
+  const { id: organizationId, can } = await requireOrganization(ctx, organizationName, 'vcs-settings:read')
+  const seenBy = can.has('vcs-settings:manage') ? undefined : ctx.actor
+  return store.listDeliveries(ctx.db, { organizationId, seenBy, filter, page })
 }
 
+const readPermission = (delivery: { is_visible: boolean } | undefined) =>
+  delivery?.is_visible === true ? 'vcs-settings:read' : 'vcs-settings:manage'
+
 export async function requireDelivery(ctx: Ctx, id: string, permission: OrganizationPermission) {
-  const access = { noun: 'delivery', read: 'vcs-settings:read', permission } as const
-  return requirePart(ctx, await store.findDelivery(ctx.db, id), access)
+  const [delivery] = await store.findDeliveries(ctx.db, ctx.actor, [id])
+  return requirePart(ctx, delivery, { noun: 'delivery', read: readPermission(delivery), permission })
 }
 
 /** The deliveries that the actor may see, for includes. */
 export async function listReadableDeliveries(ctx: Ctx, ids: readonly string[]) {
-  const deliveries = await store.findDeliveries(ctx.db, ids)
+  const deliveries = await store.findDeliveries(ctx.db, ctx.actor, ids)
   const organizations = await listReadableOrganizations(ctx, [...new Set(deliveries.map((row) => row.organization_id))])
-  const readable = new Set(organizations.flatMap(({ id, can }) => (can.has('vcs-settings:read') ? id : [])))
-  return deliveries.filter((row) => readable.has(row.organization_id))
+  const permissions = new Map(organizations.map(({ id, can }) => [id, can]))
+  return deliveries.filter((row) => permissions.get(row.organization_id)?.has(readPermission(row)))
 }
 
 export async function listDecisions(ctx: Ctx, deliveryId: string, page: Page) {

@@ -221,9 +221,16 @@ export async function findDelivery(db: Db, id: string): Promise<DeliveryRow | un
   return selectDeliveries(db).where('d.id', '=', id).executeTakeFirst()
 }
 
-export async function findDeliveries(db: Db, ids: readonly string[]): Promise<DeliveryRow[]> {
+/** SQL condition: a workspace that the actor may see uses the repository of the delivery `d`. */
+function isUsedVisibly(actor: Actor) {
+  return sql<boolean>`exists (select from workspaces w where w.repository_id = d.repository_id and ${visibleWorkspace(actor)})`
+}
+
+export async function findDeliveries(db: Db, actor: Actor, ids: readonly string[]) {
   if (ids.length === 0) return []
   return selectDeliveries(db)
+    .select(isUsedVisibly(actor).as('is_visible'))
+    .$castTo<DeliveryRow & { is_visible: boolean }>()
     .where(sql<boolean>`d.id = any(${ids})`)
     .orderBy('d.id')
     .execute()
@@ -235,11 +242,17 @@ export type DeliveryFilter = {
   identifier: string | undefined
 }
 
-export async function listDeliveries(
-  db: Db,
-  { organizationId, filter, page }: { organizationId: string; filter: DeliveryFilter; page: Page },
-) {
+type ListDeliveries = {
+  organizationId: string
+  /** Only what this actor may see by its workspaces; undefined for all. */
+  seenBy: Actor | undefined
+  filter: DeliveryFilter
+  page: Page
+}
+
+export async function listDeliveries(db: Db, { organizationId, seenBy, filter, page }: ListDeliveries) {
   const conditions = [sql<boolean>`d.organization_id = ${organizationId}`]
+  if (seenBy) conditions.push(isUsedVisibly(seenBy))
   if (filter.status !== undefined) conditions.push(sql`d.status = ${filter.status}`)
   if (filter.clientId !== undefined) {
     conditions.push(sql`d.repository_id in (select x.id from repositories x join oauth_tokens y on y.id = x.oauth_token_id

@@ -1,5 +1,5 @@
 import { makeRepository, serveGit, USER } from '@groundstate/agent/testing/git-server'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createProject, createUser, createWorkspace } from '../../../testing/factories.ts'
@@ -138,6 +138,18 @@ test.each([
 
   expect(refused.status).toBe(expected)
   expect(refused.json().errors[0].detail).toMatch(words)
+})
+
+test('a host that does not answer is given up after ten seconds', async () => {
+  const { tokenId } = await connect({ [SEARCH]: () => () => {} })
+  const timeout = AbortSignal.timeout.bind(AbortSignal)
+  const spy = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms === 10_000 ? 50 : ms))
+  onTestFinished(() => spy.mockRestore())
+
+  const refused = await get(`oauth-tokens/${tokenId}/authorized-repos`)
+
+  expect(refused.status).toBe(503)
+  expect(refused.json().errors[0].detail).toContain('did not respond (no response within 10 s)')
 })
 
 test('a host without a list says so', async () => {

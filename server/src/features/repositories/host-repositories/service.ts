@@ -91,8 +91,15 @@ async function ofGit<Kind extends 'refs' | 'directories'>(
   })
 }
 
-async function open(ctx: Ctx, chooser: Chooser) {
-  return openConnectionOf(ctx, chooser).catch((error: unknown) => translateHostError(error))
+/** Time limit for a request to the host, in ms: a person waits. */
+const TIMEOUT_MS = 10_000
+
+async function open(ctx: Ctx, chooser: Chooser): Promise<Connection> {
+  const connection = await openConnectionOf(ctx, chooser).catch((error: unknown) => translateHostError(error))
+  const { host, access, row } = connection
+  // That of the GitHub App has tokens of its own.
+  if (row.oauth_client_id === null) return connection
+  return { ...connection, api: host.api?.({ ...access, timeoutMs: TIMEOUT_MS }) ?? null }
 }
 
 async function ask<T>(ctx: Ctx, connection: Connection, work: (api: HostApi) => Promise<T>) {

@@ -82,6 +82,38 @@ test('a new secret is shown once, and signs webhooks from then on', async () => 
   ])
 })
 
+test('a refused webhook says which header is missing, which form it has, and what is not JSON', async () => {
+  const { list } = await followGit()
+  const [{ id }] = await list()
+  const hook = (await send('POST', `vcs-repositories/${id}/actions/rotate-webhook-secret`)).json().data.attributes
+  const refusal = async (headers: Record<string, string>, body: Buffer) => {
+    const response = await app.request({ method: 'POST', url: new URL(hook['webhook-url']).pathname, headers, body })
+    return `${response.status} ${response.json().errors[0].detail}`
+  }
+  const { body, headers } = signedWebhook('ref=main', hook.secret, 'x-groundstate-signature')
+  const signature = String(headers['x-groundstate-signature'])
+  const signed = { 'x-groundstate-signature': signature }
+  const form = 'X-Groundstate-Signature: sha256=<HMAC-SHA256 of the body in hexadecimal>'
+
+  const mismatch = `401 the signature of the webhook does not match its secret: it must be ${form}`
+  expect(await refusal({}, body)).toBe(`401 the webhook has no signature: it must have the header ${form}`)
+  expect(await refusal({ 'x-groundstate-signature': signature.replace('sha256=', '') }, body)).toBe(mismatch)
+  expect(await refusal(signed, Buffer.from('other'))).toBe(mismatch)
+  expect(await refusal({ ...signed, 'content-type': 'application/json' }, body)).toMatch(/it is not JSON$/)
+  const asForm = { ...signed, 'content-type': 'application/x-www-form-urlencoded' }
+  expect(await refusal(asForm, body)).toMatch(/choose the content type application\/json$/)
+})
+
+test('a webhook that users create is not created by the server, which says how to', async () => {
+  const { list } = await followGit()
+  const [{ id }] = await list()
+
+  const refused = await send('POST', `vcs-repositories/${id}/actions/register-webhook`)
+
+  expect(refused.status).toBe(409)
+  expect(refused.json().errors[0].detail).toMatch(/webhook-url and a secret of actions\/rotate-webhook-secret$/)
+})
+
 test('a member sees the repositories without the address of the webhook, and changes nothing', async () => {
   const { list, organizationId } = await followGit()
   const member = await createUser(app)

@@ -5,6 +5,7 @@ import { type AuditEvent, audited } from '../../../audit/record.ts'
 import type { Page } from '../../../db/db.ts'
 import { conflict } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
+import { hostOf } from '../../../vcs-hosts/list.ts'
 import { listReadableOrganizations, requirePart } from '../../organizations/organizations/access.ts'
 import { requireOAuthClient } from '../../vcs/oauth-clients/access.ts'
 import { repositoryAdded, webhookContext } from '../../vcs/repositories/service.ts'
@@ -31,9 +32,14 @@ async function requireUsedRepository(ctx: Ctx, id: string) {
   return requirePart(ctx, await findRepository(ctx.db, id), access)
 }
 
-/** Has the host asked again, after somebody has corrected what it refused. */
+/** Has the host asked again, after somebody has corrected what it refused. Throws `conflict` for a host whose webhooks users create. */
 export async function registerAgain(ctx: Ctx, id: string) {
   const repository = await requireUsedRepository(ctx, id)
+  const { name, capabilities } = hostOf(repository.service_provider)
+  if (!capabilities.createsWebhooks)
+    throw conflict(
+      `${name} has no API to create webhooks: create it there with the repository's webhook-url and a secret of actions/rotate-webhook-secret`,
+    )
   await audited(ctx, repositoryAudit(repository, 'register_webhook'), async (ctx) => {
     await store.updateRepository(ctx.db, id, { webhook_error: null })
     await raise(ctx, repositoryAdded, { repositoryId: id })

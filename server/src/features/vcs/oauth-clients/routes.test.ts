@@ -88,6 +88,14 @@ test.each<[string, object, string, RegExp]>([
   ],
   ['no credentials', { 'service-provider': 'github' }, 'key', /can't be blank/],
   ['no address', { 'service-provider': 'gitea', 'oauth-token-string': 'x' }, 'http-url', /can't be blank/],
+  [
+    'a password in an address',
+    { ...GITHUB, 'http-url': 'https://ada:p4ss@git.example' },
+    'http-url',
+    /must not contain/,
+  ],
+  ['a password in no address', { ...GITHUB, 'api-url': 'ftp://ada:p4ss@git.example' }, 'api-url', /http or https URL/],
+  ['a wrong port', { ...GITHUB, 'http-url': 'https://git.example:99999' }, 'http-url', /port must be at most 65535/],
   ['a relative address', { ...GITHUB, 'http-url': 'github.com' }, 'http-url', /http/],
   [
     'no user of the token',
@@ -101,6 +109,45 @@ test.each<[string, object, string, RegExp]>([
   expect(refused.status).toBe(422)
   expect(refused.json().errors[0].source.pointer).toBe(`/data/attributes/${name}`)
   expect(refused.json().errors[0].detail).toMatch(detail)
+  expect(refused.text).not.toContain('p4ss')
+})
+
+test('a pool does not make a password in an address acceptable', async () => {
+  const pool = await send('POST', `organizations/${acme.name}/agent-pools`, {
+    type: 'agent-pools',
+    attributes: { name: 'private' },
+  })
+  const agentPool = { data: { type: 'agent-pools', id: pool.json().data.id } }
+
+  const refused = await post({ ...GITHUB, 'http-url': 'https://p4ss@git.example' }, { 'agent-pool': agentPool })
+
+  expect(refused.status).toBe(422)
+  expect(refused.text).not.toContain('p4ss')
+})
+
+test('the host of a connection cannot be changed, but named again', async () => {
+  const { id, attributes: before } = await createClient()
+  const names = ['service-provider', 'http-url', 'api-url'] as const
+  const update = async (attributes: object) =>
+    send('PATCH', `oauth-clients/${id}`, { type: 'oauth-clients', attributes })
+
+  const same = Object.fromEntries(names.map((name) => [name, before[name]]))
+  const repeated = await update({ ...same, 'http-url': `${before['http-url']}/` })
+  const other = {
+    'service-provider': 'gitea',
+    'http-url': 'https://u:p4ss@git.example',
+    'api-url': 'https://git.example',
+  }
+  const refused = await Promise.all(names.map(async (name) => update({ [name]: other[name] })))
+
+  expect(repeated.status).toBe(200)
+  expect(refused.map(({ status }) => status)).toEqual([422, 422, 422])
+  expect(refused.map((response) => response.json().errors[0])).toMatchObject(
+    names.map((name) => ({
+      detail: `${name} cannot be changed: create another connection`,
+      source: { pointer: `/data/attributes/${name}` },
+    })),
+  )
 })
 
 test('clients send empty texts instead of nothing', async () => {

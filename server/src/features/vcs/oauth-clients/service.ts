@@ -79,6 +79,7 @@ export async function updateOAuthClient(
   client: OAuthClient,
   { attributes, relationships }: UpdateOAuthClient,
 ) {
+  checkHostUnchanged(client, attributes)
   const host = hostOf(client.service_provider)
   const pool = relationships['agent-pool']
   if (pool?.data) await requirePool(ctx, client.organization_id, pool.data.id)
@@ -100,6 +101,19 @@ export async function updateOAuthClient(
     await recordAudit(ctx, { ...clientAudit(client, 'update', meta), settings: { before: client, columns } })
     return requireOAuthClient(ctx, client.id, 'vcs-settings:read')
   })
+}
+
+function checkHostUnchanged(client: OAuthClient, attributes: Changes) {
+  const current = {
+    'service-provider': client.service_provider,
+    'http-url': client.http_url,
+    'api-url': client.api_url,
+  } as const
+  for (const name of ['service-provider', 'http-url', 'api-url'] as const) {
+    // Clients send an empty text instead of nothing.
+    if (attributes[name] && attributes[name] !== current[name])
+      throw invalid(`${name} cannot be changed: create another connection`, `/data/attributes/${name}`)
+  }
 }
 
 /** Workspaces keep their configuration and lose the repository, as in the public API. */

@@ -13,8 +13,8 @@ function newPrivateKey() {
 }
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
-async function send(method: Method, path: string, attributes?: object, token = owner.token) {
-  const body = attributes && { data: { type: 'ssh-keys', attributes } }
+async function send(method: Method, path: string, attributes?: object, token = owner.token, type = 'ssh-keys') {
+  const body = attributes && { data: { type, attributes } }
   return app.request({ method, url: `/api/v2/${path}`, token, ...(body && { body }) })
 }
 
@@ -69,6 +69,48 @@ test('a key with a passphrase is rejected, since nobody could type it', async ()
   expect(refused.json().errors[0].detail).toContain('passphrase')
 })
 
+/** A key as `ssh-keygen` writes it: the name of its cipher comes first, which is `none` without a passphrase. */
+function openSshKey(cipher: string) {
+  const length = Buffer.from([0, 0, 0, cipher.length])
+  const content = Buffer.concat([Buffer.from('openssh-key-v1\0'), length, Buffer.from(cipher), Buffer.alloc(200)])
+  const lines = content.toString('base64').replaceAll(/.{18}/g, '$&\n')
+  return `-----BEGIN OPENSSH PRIVATE KEY-----\n${lines}\n-----END OPENSSH PRIVATE KEY-----\n`
+}
+
+test('a key of OpenSSH with a passphrase is rejected everywhere, with the way to remove it', async () => {
+  const [locked, open] = [openSshKey('aes256-ctr'), openSshKey('none')]
+  const { id } = await createKey('openssh', open)
+  const host = { 'service-provider': 'git', 'http-url': 'ssh://git@git.example.com' }
+  const connect = async (key: string) =>
+    send(
+      'POST',
+      `organizations/${acme.name}/oauth-clients`,
+      { ...host, 'private-key': key },
+      owner.token,
+      'oauth-clients',
+    )
+  const connected = await connect(open)
+  expect(connected.status).toBe(201)
+  const token = connected.json().data.relationships['oauth-tokens'].data[0].id
+
+  const refused = [
+    await send('POST', `organizations/${acme.name}/ssh-keys`, { name: 'locked', value: locked }),
+    await send('PATCH', `ssh-keys/${id}`, { value: locked }),
+    await send('PATCH', `oauth-tokens/${token}`, { 'ssh-key': locked }, owner.token, 'oauth-tokens'),
+    await connect(locked),
+  ]
+
+  expect(refused.map(({ status }) => status)).toEqual([422, 422, 422, 422])
+  const errors = refused.map((response) => response.json().errors[0])
+  for (const { detail } of errors) expect(detail).toMatch(/it has a passphrase: remove it with ssh-keygen -p/)
+  expect(errors.map(({ source }) => source.pointer.split('/').at(-1))).toEqual([
+    'value',
+    'value',
+    'ssh-key',
+    'private-key',
+  ])
+})
+
 test('names are unique in an organization', async () => {
   await createKey('twice')
 
@@ -94,7 +136,7 @@ test('members see names but change nothing, and strangers see nothing', async ()
 test('a key is assigned to a workspace and removed, also by its deletion', async () => {
   const [first, second] = [await createKey('first'), await createKey('second')]
   const workspace = await createWorkspace(app, { organization: acme.name, actor: owner.actor })
-  const assign = async (id: string | null) => {
+  const assign = async (id: string | null | undefined) => {
     const body = { data: { type: 'workspaces', attributes: { id } } }
     const url = `/api/v2/workspaces/${workspace.id}/relationships/ssh-key`
     return app.request({ method: 'PATCH', url, token: owner.token, body })
@@ -105,6 +147,7 @@ test('a key is assigned to a workspace and removed, also by its deletion', async
   await send('DELETE', `ssh-keys/${second.id}`)
   const after = await send('GET', `workspaces/${workspace.id}`)
   const unknown = await assign('sshkey-nothing')
+  const missing = await assign(undefined)
 
   expect(assigned).toEqual({ data: { type: 'ssh-keys', id: first.id } })
   expect(removed).toEqual({ data: null })
@@ -112,6 +155,11 @@ test('a key is assigned to a workspace and removed, also by its deletion', async
   expect(unknown.status).toBe(422)
   expect(unknown.json().errors[0]).toMatchObject({
     detail: 'the organization has no SSH key sshkey-nothing',
+    source: { pointer: '/data/attributes/id' },
+  })
+  expect(missing.status).toBe(422)
+  expect(missing.json().errors[0]).toMatchObject({
+    detail: 'id is missing: it must be the id of an SSH key, or null to remove it',
     source: { pointer: '/data/attributes/id' },
   })
 })
