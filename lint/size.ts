@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
  */
 
 const LIMITS = {
-  'source lines of contract, server, agent and web': 115_500,
+  'source lines of contract, server, agent and web': 115_900,
   'source files in server/src/features': 365,
   'of them with 20 lines or fewer': 15,
   'source files with more than 400 lines': 0,
