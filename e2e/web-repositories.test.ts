@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { USER } from '../agent/src/testing/git-server.ts'
-import { SHA, push } from '../server/src/vcs-hosts/gitea/testing/bodies.ts'
+import { SHA, push, repository } from '../server/src/vcs-hosts/gitea/testing/bodies.ts'
+import { startFakeHost } from '../server/src/vcs-hosts/testing/fake-host.ts'
 import { hasBrowser } from './browser.ts'
 import { startFakeGitea } from './fake-gitea.ts'
 import { IDENTIFIER, startGitea } from './gitea.ts'
@@ -29,7 +31,7 @@ beforeAll(async () => {
   if (!hasBrowser) return
   server = await bootWebServer()
   page = await openAdminPage(server, '/app/main/connections')
-  faults = watchFaults(page, ['422 '])
+  faults = watchFaults(page, ['422 ', /^503 .*authorized-repos/])
 })
 
 async function open(path: string, title: string) {
@@ -155,8 +157,12 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await button(page, 'Delete connection').click()
     await page.getByRole('heading', { name: 'No connections yet' }).waitFor()
     const { data } = await server.api('GET', '/organizations/main/workspaces/network')
+    await openTab(page, server, 'network', '/deliveries')
+    await page.getByText('the workspace follows the branch stable').waitFor()
+    const replays = await button(page, 'Replay').count()
 
     expect(data.attributes['vcs-repo']).toBeNull()
+    expect(replays).toBe(0)
     expect(found).toEqual([])
     expect(faults).toEqual([])
   })
@@ -164,10 +170,15 @@ describe.skipIf(!hasBrowser)('repositories', () => {
   test('the webhook of a git server is set up by hand, with a secret that is shown once', async () => {
     await open('/connections/new?host=git', 'New connection')
     await page.getByLabel('Address').fill('https://git.example.com/srv')
-    await page.getByLabel('Username').fill('deploy')
-    await page.getByLabel('Token', { exact: true }).fill('a password')
+    await page.getByLabel('Username (optional)').fill('deploy')
+    await page.getByLabel('Token (optional)').fill('a password')
     await button(page, 'Connect a git server').click()
     await page.getByRole('heading', { name: 'Git server at git.example.com/srv', level: 1 }).waitFor()
+    await page.getByText('Not tested').waitFor()
+    await page.getByRole('navigation', { name: 'Connection' }).getByRole('link', { name: 'Events' }).click()
+    await page.getByText('in the last 30 days').waitFor()
+    await page.getByRole('navigation', { name: 'Connection' }).getByRole('link', { name: 'Settings' }).click()
+    await page.getByText('If empty, the stored one is kept.').waitFor()
     await openTab(page, server, 'network', '/settings/repository')
     await page.getByLabel('Connection').selectOption({ label: 'Git server at git.example.com/srv' })
     await page.getByRole('textbox', { name: 'Repository' }).fill('acme/network.git')
@@ -193,6 +204,70 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     expect(secret).toMatch(/^[0-9a-f]{64}$/)
     expect(response.status).toBe(202)
     expect(found).toEqual([])
+    expect(faults).toEqual([])
+  })
+
+  test('a host that does not answer is named, and asked again only by the user', async () => {
+    const host = await startFakeGitea()
+    const searches: ServerResponse[] = []
+    const search = 'GET /api/v1/repos/search'
+    host.reply(search, () => (response) => void searches.push(response))
+    await createConnection({
+      name: 'Slow Gitea',
+      'service-provider': 'gitea',
+      'http-url': host.url,
+      'oauth-token-string': 'gta_secret',
+    })
+
+    await open('/workspaces?new=true', 'Workspaces')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Connection').selectOption({ label: 'Slow Gitea' })
+    await button(page, 'Select repository').click()
+    await page.getByText(`${new URL(host.url).host} has not answered yet`).waitFor()
+    const waiting = await accessFaults(page)
+    for (const response of searches) response.writeHead(500).end()
+    const refusal = await page.getByRole('alert').textContent()
+    const problem = await dialog.getByText('could not be reached since').textContent()
+    const asked = host.asked().filter((route) => route === search).length
+    const failed = await accessFaults(page)
+    host.reply(search, { body: { ok: true, data: [repository()] } })
+    await button(page, 'Try again').focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('option', { name: 'acme/network' }).waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.getByLabel('Connection').waitFor()
+
+    expect(refusal).toContain(new URL(host.url).host)
+    expect(problem).not.toMatch(/\d{4}-\d\d-\d\dT/)
+    expect(asked).toBe(1)
+    expect([waiting, failed].flat()).toEqual([])
+    expect(faults).toEqual([])
+  })
+
+  test('a repository that cannot be read is a problem on the pages of its workspace', async () => {
+    const host = await startFakeHost()
+    await createConnection({ name: 'Empty host', 'service-provider': 'git', 'http-url': host.url })
+
+    await open('/workspaces?new=true', 'Workspaces')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Connection').selectOption({ label: 'Empty host' })
+    await dialog.getByRole('textbox', { name: 'Repository' }).fill('acme/missing.git')
+    await dialog.getByRole('button', { name: 'Create workspace' }).click()
+    await page.getByRole('dialog', { name: 'missing was created' }).waitFor()
+    await dialog.getByText('errored').waitFor()
+    await dialog.getByRole('link', { name: 'Settings › Repository' }).waitFor()
+    const created = await layoutFaults()
+    await dialog.getByRole('link', { name: 'Open missing' }).click()
+    await page.getByRole('link', { name: 'Settings › Repository' }).waitFor()
+    const overview = await layoutFaults()
+    await openTab(page, server, 'missing', '/deliveries')
+    await page.getByRole('heading', { name: 'No deliveries yet' }).waitFor()
+    const hints = await page.getByText('Push a commit').count()
+    await page.getByRole('link', { name: 'Settings › Repository' }).click()
+    await page.getByRole('region', { name: 'In use' }).waitFor()
+
+    expect(hints).toBe(0)
+    expect([created, overview].flat()).toEqual([])
     expect(faults).toEqual([])
   })
 
@@ -256,20 +331,15 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     async () => {
       const gitea = await startGitea()
       const first = gitea.repository.commit(
-        { 'main.tf': 'resource "terraform_data" "network" {}\n' },
+        { 'main.tf': 'resource "terraform_data" "network" {}\n', 'modules/README.md': '' },
         'Add the network',
       )
-      await server.api('POST', '/organizations/main/oauth-clients', {
-        data: {
-          type: 'oauth-clients',
-          attributes: {
-            name: 'Team Gitea',
-            'service-provider': 'gitea',
-            'http-url': gitea.url,
-            'oauth-token-username': USER.username,
-            'oauth-token-string': USER.password,
-          },
-        },
+      await createConnection({
+        name: 'Team Gitea',
+        'service-provider': 'gitea',
+        'http-url': gitea.url,
+        'oauth-token-username': USER.username,
+        'oauth-token-string': USER.password,
       })
 
       await open('/workspaces?new=true', 'Workspaces')
@@ -279,10 +349,13 @@ describe.skipIf(!hasBrowser)('repositories', () => {
       await page.getByPlaceholder('acme/network').fill(IDENTIFIER)
       await page.getByRole('option', { name: IDENTIFIER }).click()
       await dialog.getByLabel('Working directory').focus()
+      await dialog.locator('option[value=modules]').waitFor({ state: 'attached' })
+      await page.keyboard.press('Escape')
+      await dialog.getByText(IDENTIFIER, { exact: true }).waitFor()
       const form = await layoutFaults()
       await dialog.getByLabel('Name', { exact: true }).fill('reviewed')
       await dialog.getByRole('button', { name: 'Create workspace' }).click()
-      await dialog.getByText(`It follows ${IDENTIFIER}`).waitFor()
+      await dialog.getByText(`It follows ${IDENTIFIER}. Its first run was started`).waitFor()
       const id = await idOf('reviewed')
       /** The only plan of a pull request, or the latest other run, once it has the status. */
       const runOf = async (kind: 'plan' | 'run', status: string) =>
@@ -326,6 +399,10 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     300_000,
   )
 })
+
+async function createConnection(attributes: object) {
+  await server.api('POST', '/organizations/main/oauth-clients', { data: { type: 'oauth-clients', attributes } })
+}
 
 async function idOf(name: string): Promise<string> {
   return (await server.api('GET', `/organizations/main/workspaces/${name}`)).data.id

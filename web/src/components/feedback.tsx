@@ -6,6 +6,7 @@ import { Button } from './button.tsx'
 import { ListLink, type ListName } from './links.tsx'
 import { capitalized } from './numbers.ts'
 import { Page } from './page.tsx'
+import { withLocalTimes } from './time.tsx'
 
 const NOTICES = {
   bad: { look: 'border-bad/30 bg-bad-soft text-bad', icon: CircleAlert },
@@ -31,7 +32,7 @@ export function ErrorNote({ error, onRetry }: { error: Error; onRetry?: (() => v
   return (
     <Notice tone="bad" role="alert" actions={onRetry && <Button size="small" label="Try again" onClick={onRetry} />}>
       {error instanceof ApiError
-        ? error.message
+        ? withLocalTimes(error.message)
         : `The server can’t be reached: ${error.message}. Check the connection and try again.`}
     </Notice>
   )

@@ -8,6 +8,8 @@ export type Choice = { value: string; text: string; about?: string | undefined }
 export type PickerPopupProps = {
   label: string
   placeholder?: string
+  /** Says whose answer is missing when a search takes long. */
+  slowText?: string
   /** Type and scope of the options, for the query key. */
   about: readonly unknown[]
   load: (text: string, signal: AbortSignal) => Promise<readonly Choice[]> | readonly Choice[]

@@ -70,6 +70,11 @@ export function exactTime(at: string) {
   return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 }
 
+/** A text of the server with its times in the user's time zone. */
+export function withLocalTimes(text: string) {
+  return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => exactTime(at))
+}
+
 const neverTick = () => () => {}
 type ElapsedProps = { from: string; to?: string | null | undefined; className?: string }
 

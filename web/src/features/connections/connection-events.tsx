@@ -2,7 +2,7 @@ import { CircleX, Info, ListChecks } from 'lucide-react'
 import { EmptyState, loaded } from '../../components/feedback.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { StatusText } from '../../components/status.tsx'
-import { RelativeTime } from '../../components/time.tsx'
+import { RelativeTime, withLocalTimes } from '../../components/time.tsx'
 import { connectionRoute, useVcsEvents } from './connections.ts'
 
 /** Recent events of the connection, with what to do. */
@@ -16,7 +16,7 @@ export function ConnectionEvents({ organization, connectionId }: { organization:
       <EmptyState
         icon={ListChecks}
         title="No events"
-        text="Refused tokens, webhooks that could not be created and limits of the host in the last 10 days are listed here."
+        text="Refused tokens, webhooks that could not be created and limits of the host in the last 30 days are listed here."
       />
     )
   return (
@@ -30,7 +30,7 @@ export function ConnectionEvents({ organization, connectionId }: { organization:
               text={attributes.level === 'error' ? 'Error' : 'Info'}
             />
             <div className="min-w-0 flex-1 basis-64">
-              <p className="break-words">{attributes.message}</p>
+              <p className="break-words">{withLocalTimes(attributes.message)}</p>
               {attributes['suggested-action'] !== null && <p className="text-dim">{attributes['suggested-action']}</p>}
             </div>
             <RelativeTime at={attributes['created-at']} className="text-dim" />

@@ -56,20 +56,22 @@ export function AccessFields({ provider, httpUrl, draft, isReplacement = false }
 }
 
 function TokenFields({ provider, httpUrl, draft, isReplacement }: Required<AccessFieldsProps>) {
-  const { token, username } = PROVIDERS[provider]
+  const { token, username, hasApi } = PROVIDERS[provider]
+  // Anyone may read public repositories; an API needs a token.
+  const optional = hasApi ? '' : ' (optional)'
   const page = hostPage(provider, httpUrl, token.path)
   return (
     <>
       {username !== undefined && (
         <TextField
-          label={username}
-          placeholder={isReplacement ? 'Unchanged' : undefined}
+          label={isReplacement ? username : username + optional}
+          hint={isReplacement ? 'If empty, the stored one is kept.' : undefined}
           {...draft.text('username', 'oauth-token-username')}
           {...CODE_INPUT}
         />
       )}
       <TextField
-        label={isReplacement ? 'New token' : 'Token'}
+        label={isReplacement ? 'New token' : `Token${optional}`}
         type="password"
         hint={
           <>

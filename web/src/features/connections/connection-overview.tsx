@@ -6,7 +6,7 @@ import { CodeBlock } from '../../components/copy.tsx'
 import { ErrorNote, Notice } from '../../components/feedback.tsx'
 import { TargetLink } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
-import { RelativeTime, exactTime } from '../../components/time.tsx'
+import { RelativeTime, exactTime, withLocalTimes } from '../../components/time.tsx'
 import { useAgentPools } from '../workspaces/new-workspace.ts'
 import { ConnectionRepositories } from './connection-repositories.tsx'
 import { useIsLimited } from './connection-status.tsx'
@@ -69,9 +69,9 @@ function Problem({ organization, shown, mayManage }: OverviewProps) {
   return null
 }
 
-/** Messages of the server are sentences without a full stop, or with one. */
+/** A message of the server as a sentence: it has a full stop or not. */
 function withFullStop(text: string) {
-  return /[.!?]$/.test(text) ? text : `${text}.`
+  return withLocalTimes(/[.!?]$/.test(text) ? text : `${text}.`)
 }
 
 function Access({ organization, shown, mayManage }: OverviewProps) {

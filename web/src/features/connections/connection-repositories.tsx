@@ -12,7 +12,7 @@ import { Pager } from '../../components/pager.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
 import { Secret } from '../../components/secret.tsx'
 import { Badge, type StatusStyle } from '../../components/status.tsx'
-import { RelativeTime } from '../../components/time.tsx'
+import { RelativeTime, withLocalTimes } from '../../components/time.tsx'
 import {
   type Connection,
   type VcsRepository,
@@ -24,12 +24,21 @@ import { PROVIDERS } from './providers.ts'
 
 type WebhookStatus = VcsRepository['attributes']['webhook-status']
 
-export const WEBHOOKS: Readonly<Record<WebhookStatus, StatusStyle & { text: string }>> = {
+const WEBHOOKS: Readonly<Record<WebhookStatus, StatusStyle & { text: string }>> = {
   created: { text: 'webhook created', tone: 'good', icon: CircleCheck },
   pending: { text: 'webhook pending', tone: 'quiet', icon: CircleDashed },
   failed: { text: 'webhook failed', tone: 'bad', icon: CircleX },
   'by-hand': { text: 'webhook by hand', tone: 'quiet', icon: Hand },
   app: { text: 'webhook of the app', tone: 'good', icon: CircleCheck },
+}
+
+type Reported = Pick<VcsRepository['attributes'], 'webhook-status' | 'default-branch'>
+
+/** Whether the host reports changes. No webhook is tried before the repository has been read, and with it its default branch. */
+export function WebhookBadge({ repository }: { repository: Reported }) {
+  const { 'webhook-status': status, 'default-branch': branch } = repository
+  const isUnread = status === 'failed' && branch === null
+  return <Badge {...WEBHOOKS[status]} {...(isUnread && { text: 'repository not readable' })} />
 }
 
 type RepositoriesProps = { connection: Connection; mayManage: boolean }
@@ -77,7 +86,7 @@ function RepositoryRow({ connection, repository, mayManage }: RowProps) {
         <span className="min-w-0 flex-1 basis-48 font-medium break-words">
           {attributes['page-url'] === null ? name : <ExternalLink href={attributes['page-url']}>{name}</ExternalLink>}
         </span>
-        <Badge {...WEBHOOKS[status]} />
+        <WebhookBadge repository={attributes} />
         <span className="text-dim">{counted(attributes['workspace-count'], 'workspace')}</span>
         <span className="text-dim">
           {attributes['last-delivery-at'] === null ? (
@@ -116,7 +125,9 @@ function RepositoryRow({ connection, repository, mayManage }: RowProps) {
           />
         )}
       </div>
-      {attributes['webhook-error'] !== null && <p className="text-bad">{attributes['webhook-error']}</p>}
+      {attributes['webhook-error'] !== null && (
+        <p className="text-bad">{withLocalTimes(attributes['webhook-error'])}</p>
+      )}
       {needsHand && url !== null && <CodeBlock label={`the webhook URL of ${name}`} code={url} />}
       {secret !== undefined && (
         <Secret

@@ -2,6 +2,7 @@ import { CircleCheck, CircleDashed, CircleX, Hourglass, Unplug } from 'lucide-re
 import { Badge, type StatusStyle, StatusText } from '../../components/status.tsx'
 import { useNow } from '../../components/time.tsx'
 import type { Connection } from './connections.ts'
+import { PROVIDERS } from './providers.ts'
 
 type Status = StatusStyle & { text: string }
 
@@ -10,6 +11,7 @@ const STATUSES: Readonly<Record<Connection['attributes']['status'], Status>> = {
   failed: { text: 'Refused', tone: 'bad', icon: CircleX },
   pending: { text: 'Not connected', tone: 'warn', icon: CircleDashed },
 }
+const UNTESTED: Status = { text: 'Not tested', tone: 'quiet', icon: CircleDashed }
 const UNREACHABLE: Status = { text: 'Unreachable', tone: 'warn', icon: Unplug }
 const LIMITED: Status = { text: 'Limited by the host', tone: 'warn', icon: Hourglass }
 
@@ -22,8 +24,11 @@ export function useIsLimited({ attributes }: Connection) {
 
 export function ConnectionStatus({ connection, isBadge = false }: { connection: Connection; isBadge?: boolean }) {
   const isLimited = useIsLimited(connection)
-  const { status, 'status-message': message } = connection.attributes
-  const connected = message !== null ? UNREACHABLE : isLimited ? LIMITED : STATUSES.connected
+  const { status, 'status-message': message, 'affected-workspaces-count': uses } = connection.attributes
+  // Without an API, only the repositories of workspaces show whether it works.
+  const isUntested = uses === 0 && !PROVIDERS[connection.attributes['service-provider']].hasApi
+  const works = isUntested ? UNTESTED : STATUSES.connected
+  const connected = message !== null ? UNREACHABLE : isLimited ? LIMITED : works
   const style = status === 'connected' ? connected : STATUSES[status]
   return isBadge ? <Badge {...style} /> : <StatusText {...style} />
 }

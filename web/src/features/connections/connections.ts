@@ -16,6 +16,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { get, getData, queryString, request } from '../../api/client.ts'
 import { includedOf, invalidate, keepWithin, useChange } from '../../api/queries.ts'
 import type { Choice } from '../../components/picker.tsx'
+import { withLocalTimes } from '../../components/time.tsx'
 import { connectionName } from './providers.ts'
 
 export type Connection = Wire<typeof oauthClientSchema>
@@ -218,7 +219,16 @@ function useTokenConnections(organization: string, projectId: string | undefined
         const { status, 'status-message': message, 'service-provider': provider } = connection.attributes
         const problem = status === 'failed' ? (message ?? 'The host refuses the token of the connection.') : message
         const address = (connection.attributes['http-url'] ?? '').replace(/^\w+:\/\//, '')
-        return [{ id: tokenId, clientId: connection.id, name: connectionName(connection), address, provider, problem }]
+        return [
+          {
+            id: tokenId,
+            clientId: connection.id,
+            name: connectionName(connection),
+            address,
+            provider,
+            problem: problem && withLocalTimes(problem),
+          },
+        ]
       }),
   })
 }

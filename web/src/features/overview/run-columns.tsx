@@ -6,12 +6,12 @@ import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { ListLink } from '../../components/links.tsx'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { Badge, TONE_TEXT, type Tone } from '../../components/status.tsx'
-import { Elapsed, RelativeTime } from '../../components/time.tsx'
+import { Elapsed, RelativeTime, withLocalTimes } from '../../components/time.tsx'
 import type { ListedRun } from '../runs/list/runs-query.ts'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { RunAuthorName } from '../runs/run-origin.tsx'
 import { RunBadges, RunStatus, runEndedAt, runState } from '../runs/run-status.tsx'
-import { runTitle, waitingReason } from '../runs/run-text.ts'
+import { runTitle } from '../runs/run-text.ts'
 import type { ActiveRun, ColumnRuns, FailedRun, Overview } from './overview.ts'
 import { agentLoad, useActiveRuns, useFailedRuns, useFailureReason, useRunsToApprove } from './overview.ts'
 
@@ -231,7 +231,7 @@ function Active({ run }: { run: ActiveRun }) {
           {position !== undefined && (
             <Badge tone="warn" text={position === 1 ? 'next in queue' : `#${position.toLocaleString('en')} in queue`} />
           )}{' '}
-          {reason !== null && waitingReason(reason)}
+          {reason !== null && withLocalTimes(reason)}
         </p>
       )}
     </RunRow>

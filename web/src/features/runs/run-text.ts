@@ -1,5 +1,4 @@
 import type { Stage } from '@groundstate/contract/run-tasks'
-import { exactTime } from '../../components/time.tsx'
 import type { Run } from './run.ts'
 
 /** Default message of the API, which names another product. */
@@ -60,11 +59,4 @@ export function textSegments(text: string): { kind: 'text' | 'run' | 'time'; tex
       text: segment,
     }))
     .filter((segment) => segment.text !== '')
-}
-
-/** A run's waiting reason with its times in the user's time zone. */
-export function waitingReason(reason: string) {
-  return textSegments(reason)
-    .map(({ kind, text }) => (kind === 'time' ? exactTime(text) : text))
-    .join('')
 }

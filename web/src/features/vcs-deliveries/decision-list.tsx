@@ -1,6 +1,7 @@
 import { CircleDashed, GitPullRequest, Play } from 'lucide-react'
 import { WorkspaceLink } from '../../components/links.tsx'
 import { Badge, type StatusStyle } from '../../components/status.tsx'
+import { withLocalTimes } from '../../components/time.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { RunStatus } from '../runs/run-status.tsx'
 import type { DecisionAttributes, ShownDecision } from './vcs-deliveries.ts'
@@ -17,7 +18,7 @@ export function DecisionLine({ decision, workspace }: { decision: ShownDecision;
   return (
     <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
       <Badge {...DECISIONS[attributes.decision]} />
-      <span className="min-w-0 flex-1 basis-48 break-words">{attributes.description}</span>
+      <span className="min-w-0 flex-1 basis-48 break-words">{withLocalTimes(attributes.description)}</span>
       {run && workspace !== undefined && (
         <RunLink workspace={workspace} run={run} className="hover:underline">
           <RunStatus run={run.attributes} />

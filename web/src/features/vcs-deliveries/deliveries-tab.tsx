@@ -8,6 +8,7 @@ import { TargetLink, WorkspaceLink } from '../../components/links.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
+import { RepositoryProblem } from '../workspace-repository/repository-problem.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { DecisionLine } from './decision-list.tsx'
 import { DeliveryCommit, ReplayButton, SOURCES } from './delivery-item.tsx'
@@ -46,21 +47,33 @@ export function DeliveriesTab(): ReactNode {
         </p>
       </EmptyState>
     ) : (
-      <EmptyState icon={Webhook} title="No deliveries yet">
-        <p>
-          {repository['display-identifier']} has reported nothing yet. Push a commit, and it appears here with what it
-          started and why.
-        </p>
-      </EmptyState>
+      <div className="space-y-4">
+        <RepositoryProblem workspace={workspace.attributes} />
+        <EmptyState icon={Webhook} title="No deliveries yet">
+          <p>
+            {repository['display-identifier']} has reported nothing yet.
+            {workspace.attributes['vcs-repo-problem'] === null &&
+              ' Push a commit, and it appears here with what it started and why.'}
+          </p>
+        </EmptyState>
+      </div>
     )
   return (
-    <section aria-label="Deliveries">
-      <p className="mb-3 max-w-3xl text-dim">
+    <section aria-label="Deliveries" className="space-y-3">
+      <RepositoryProblem workspace={workspace.attributes} />
+      <p className="max-w-3xl text-dim">
         Each push, tag and pull request of the repository, and why it started a run here or not.
       </p>
       <ol className="divide-y divide-line rounded-lg border border-line bg-paper">
         {data.rows.map((decision) => (
-          <DecisionItem key={decision.id} {...{ organization, workspace: name, decision, mayManage }} />
+          <DecisionItem
+            key={decision.id}
+            {...{ organization, workspace: name, decision }}
+            // Events of an earlier repository are not decided for this workspace any more.
+            isReplayable={
+              mayManage && decision.delivery?.attributes['repository-identifier'] === repository?.identifier
+            }
+          />
         ))}
       </ol>
       <Pager
@@ -71,9 +84,9 @@ export function DeliveriesTab(): ReactNode {
   )
 }
 
-type DecisionItemProps = { organization: string; workspace: string; decision: ShownDecision; mayManage: boolean }
+type DecisionItemProps = { organization: string; workspace: string; decision: ShownDecision; isReplayable: boolean }
 
-function DecisionItem({ organization, workspace, decision, mayManage }: DecisionItemProps) {
+function DecisionItem({ organization, workspace, decision, isReplayable }: DecisionItemProps) {
   const { delivery } = decision
   const connection = delivery?.relationships['oauth-client'].data?.id
   const source = delivery && SOURCES[delivery.attributes.source]
@@ -106,8 +119,8 @@ function DecisionItem({ organization, workspace, decision, mayManage }: Decision
         </div>
       )}
       <DecisionLine decision={decision} workspace={workspace} />
-      {delivery && mayManage && decision.attributes.decision === 'skip' && (
-        <ReplayButton {...{ organization, delivery, mayManage }} />
+      {delivery && isReplayable && decision.attributes.decision === 'skip' && (
+        <ReplayButton {...{ organization, delivery }} mayManage />
       )}
     </li>
   )

@@ -7,7 +7,7 @@ import { counted } from '../../components/numbers.ts'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { Badge, type StatusStyle } from '../../components/status.tsx'
-import { RelativeTime } from '../../components/time.tsx'
+import { RelativeTime, withLocalTimes } from '../../components/time.tsx'
 import { shortSha } from '../runs/run-commit.tsx'
 import { DecisionList } from './decision-list.tsx'
 import { type Delivery, useDecisions, useReplay } from './vcs-deliveries.ts'
@@ -91,7 +91,7 @@ function OpenDelivery({
   const { data, fallback } = loaded(useDecisions(organization, delivery.id, page), { rows: 2 })
   return (
     <div className="space-y-3">
-      {attributes.message !== null && <p className="break-words">{attributes.message}</p>}
+      {attributes.message !== null && <p className="break-words">{withLocalTimes(attributes.message)}</p>}
       {!data && fallback}
       {data && data.rows.length > 0 && <DecisionList decisions={data.rows} />}
       {data?.rows.length === 0 && attributes.status === 'decided' && (

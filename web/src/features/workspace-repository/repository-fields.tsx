@@ -68,6 +68,7 @@ export function RepositoryChoice({ draft, connections, workspaceId, hasBranch = 
               key={tokenId}
               label={identifier === '' ? 'Select repository' : 'Change repository'}
               placeholder={provider.identifier}
+              slowText={`${chosen?.address || chosen?.name} has not answered yet…`}
               about={['authorized-repos', tokenId]}
               load={findHostRepositories(tokenId, workspaceId)}
               freeText={(text) => (text.includes('/') ? { value: text, text, about: 'Use as entered' } : undefined)}
@@ -143,6 +144,10 @@ export function DirectoryField({ organization, draft, workspaceId, label, hint }
         hint={hint}
         list={id}
         onFocus={() => setIsNear(true)}
+        onKeyDown={(event) => {
+          // The key closes the suggestions, whose state only the browser knows, and not the dialog with all that was entered.
+          if (event.key === 'Escape' && directories.length > 0) event.stopPropagation()
+        }}
         {...draft.text('directory', 'working-directory')}
         {...CODE_INPUT}
       />

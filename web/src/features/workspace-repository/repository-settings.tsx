@@ -8,9 +8,8 @@ import { Notice, loaded } from '../../components/feedback.tsx'
 import { SelectField } from '../../components/form.tsx'
 import { ExternalLink, ListLink, TargetLink, WorkspaceLink } from '../../components/links.tsx'
 import { SettingsForm, errorAt, useDraft } from '../../components/settings-form.tsx'
-import { Badge } from '../../components/status.tsx'
-import { RelativeTime } from '../../components/time.tsx'
-import { WEBHOOKS } from '../connections/connection-repositories.tsx'
+import { RelativeTime, withLocalTimes } from '../../components/time.tsx'
+import { WebhookBadge } from '../connections/connection-repositories.tsx'
 import { useUsableConnections, useUsedRepository } from '../connections/connections.ts'
 import { PROVIDERS } from '../connections/providers.ts'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
@@ -104,13 +103,13 @@ function Connected({ repository }: { repository: VcsRepo }) {
               ? 'any: tags start runs'
               : repository.branch || ['the default branch', used?.['default-branch']].filter(Boolean).join(', '),
           ],
-          ['Webhook', used && <Badge key="webhook" {...WEBHOOKS[used['webhook-status']]} />],
+          ['Webhook', used && <WebhookBadge key="webhook" repository={used} />],
           ['Last poll', polledAt === null ? undefined : <RelativeTime key="polled" at={polledAt} />],
         ]}
       />
       {problem !== null && (
         <div className="mt-3">
-          <Notice tone="bad">{problem}</Notice>
+          <Notice tone="bad">{withLocalTimes(problem)}</Notice>
         </div>
       )}
       {url !== null && !provider.hasApi && (

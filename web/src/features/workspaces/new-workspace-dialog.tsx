@@ -1,4 +1,5 @@
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
+import { includedOf } from '../../api/queries.ts'
 import { Button, buttonClass } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Skeleton } from '../../components/feedback.tsx'
@@ -13,11 +14,14 @@ import {
 } from '../../components/form.tsx'
 import { useLeaveDialog, WorkspaceLink } from '../../components/links.tsx'
 import { useDraft } from '../../components/settings-form.tsx'
+import { RunStatus } from '../runs/run-status.tsx'
 import { useNewRepository, NewRepositoryFields } from '../workspace-repository/new-repository.tsx'
 import { REPOSITORY_POINTER } from '../workspace-repository/repository-fields.tsx'
+import { RepositoryProblem } from '../workspace-repository/repository-problem.tsx'
 import { ConnectCli } from './connect-cli.tsx'
 import { ExecutionFields, MODES } from './execution-fields.tsx'
 import { type NewWorkspace, nameProblem, useCreatableProjects, useCreateWorkspace } from './new-workspace.ts'
+import { useWorkspace } from './workspace.ts'
 
 type NewWorkspaceDialogProps = { organization: string; projectId: string | undefined; onClose: () => void }
 
@@ -164,15 +168,18 @@ type CreatedDialogProps = {
 
 function CreatedDialog({ organization, name, isLocal, repository, onClose }: CreatedDialogProps) {
   const leave = useLeaveDialog(onClose)
+  const document = useWorkspace(organization, name).data
+  const workspace = document?.data
+  const run = document && includedOf(document).one('runs', document.data.relationships['latest-run'])
   return (
     <Dialog
-      title={`${name} is ready`}
+      title={repository === undefined ? `${name} is ready` : `${name} was created`}
       about={
         repository === undefined
           ? 'Create the first run from the CLI, or upload a configuration.'
           : isLocal
             ? `It follows ${repository}. Its execution mode is local, so pushes start no runs.`
-            : `It follows ${repository}. The first run starts now, and further ones with each push.`
+            : `It follows ${repository}. Its first run was started, and each push starts another.`
       }
       isOpen
       onClose={onClose}
@@ -196,14 +203,22 @@ function CreatedDialog({ organization, name, isLocal, repository, onClose }: Cre
       {repository === undefined ? (
         <ConnectCli organization={organization} workspace={name} isLocal={isLocal} />
       ) : (
-        <p>
-          If the configuration needs variables, set them and start another run. What starts runs, and what happens with
-          pull requests, is in its{' '}
-          <WorkspaceLink workspace={name} tab="settings/repository" onClick={leave} className="text-accent underline">
-            settings
-          </WorkspaceLink>
-          .
-        </p>
+        <div className="space-y-3">
+          {workspace && <RepositoryProblem workspace={workspace.attributes} onLeave={leave} />}
+          {run && (
+            <p className="flex gap-2">
+              First run: <RunStatus run={run.attributes} />
+            </p>
+          )}
+          <p>
+            If the configuration needs variables, set them and start another run. What starts runs, and what happens
+            with pull requests, is in its{' '}
+            <WorkspaceLink workspace={name} tab="settings/repository" onClick={leave} className="text-accent underline">
+              settings
+            </WorkspaceLink>
+            .
+          </p>
+        </div>
       )}
     </Dialog>
   )

@@ -18,6 +18,7 @@ import { CommitCode } from '../runs/run-commit.tsx'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { RunAuthorName, originText } from '../runs/run-origin.tsx'
 import { RunBadges, RunStatus, runState } from '../runs/run-status.tsx'
+import { RepositoryProblem } from '../workspace-repository/repository-problem.tsx'
 import { ConnectCli } from './connect-cli.tsx'
 import { MODES } from './execution-fields.tsx'
 import { OutputsCard } from './outputs-card.tsx'
@@ -35,6 +36,7 @@ export function OverviewTab() {
   return (
     <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_23rem]">
       <div className="min-w-0 space-y-4">
+        <RepositoryProblem workspace={workspace.attributes} />
         {hasRun ? <LatestRunCard /> : permissions['can-read-run'] && <FirstRun />}
         {hasState && permissions['can-read-state-outputs'] && <OutputsCard workspaceId={workspace.id} />}
         {hasState && permissions['can-read-state-versions'] && <ResourcesCard workspaceId={workspace.id} />}
@@ -93,14 +95,13 @@ type VcsRepo = NonNullable<WorkspaceResource['attributes']['vcs-repo']>
 /** What starts the first run of a workspace with a repository. */
 function FollowedRepository({ repository }: { repository: VcsRepo }) {
   const { workspace } = useOpenWorkspace()
-  const { 'execution-mode': mode, 'queue-all-runs': queuesAllRuns, 'vcs-repo-problem': problem } = workspace.attributes
+  const { 'execution-mode': mode, 'queue-all-runs': queuesAllRuns } = workspace.attributes
   const event = repository.tags ? 'tag that matches' : 'push'
   return (
     <>
       <p>
         The workspace follows <RepositoryLink repository={repository} />, {branchText(repository)}.
       </p>
-      {problem !== null && <Notice tone="bad">{problem}</Notice>}
       <p>
         {mode === 'local'
           ? 'Its execution mode is local, so pushes start no runs: the CLI plans and applies on your machine.'

@@ -11,12 +11,11 @@ import { InlineForm, useInlineForm } from '../../components/inline-form.tsx'
 import { ListLink, TargetLink } from '../../components/links.tsx'
 import { Page, usePageTitle } from '../../components/page.tsx'
 import { Tabs } from '../../components/tabs.tsx'
-import { RelativeTime } from '../../components/time.tsx'
+import { RelativeTime, withLocalTimes } from '../../components/time.tsx'
 import { closestPages, organizationPages } from '../organizations/organization-pages.ts'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { RunLink } from '../runs/run-navigation.tsx'
 import { NoRun, RunBadges, RunStatus, runState } from '../runs/run-status.tsx'
-import { waitingReason } from '../runs/run-text.ts'
 import { useSession } from '../session/session.ts'
 import { holderText, lockHolder, lockReason } from './lock-holder.ts'
 import { WORKSPACE_SETTINGS, WORKSPACE_TABS, shownTabs, workspaceRequest } from './workspace-sections.ts'
@@ -129,7 +128,7 @@ function Layout() {
     >
       <div className="-mt-3 mb-4 space-y-3">
         <LockLine />
-        {waiting && <Notice tone="warn">{waitingReason(waiting)}</Notice>}
+        {waiting && <Notice tone="warn">{withLocalTimes(waiting)}</Notice>}
       </div>
       <Tabs label="Workspace" tabs={tabs} />
       <div className="mt-4">

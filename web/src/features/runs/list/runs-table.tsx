@@ -3,12 +3,11 @@ import { WorkspaceLink } from '../../../components/links.tsx'
 import { PlanCounts } from '../../../components/plan-counts.tsx'
 import { Badge } from '../../../components/status.tsx'
 import { type Column, Table } from '../../../components/table.tsx'
-import { RelativeTime, Elapsed } from '../../../components/time.tsx'
+import { RelativeTime, Elapsed, withLocalTimes } from '../../../components/time.tsx'
 import { CommitCode } from '../run-commit.tsx'
 import { RunLink } from '../run-navigation.tsx'
 import { originText, RunAuthorName } from '../run-origin.tsx'
 import { RunBadges, runEndedAt, RunStatus, runState } from '../run-status.tsx'
-import { waitingReason } from '../run-text.ts'
 import type { ListedRun } from './runs-query.ts'
 
 type Positions = ReadonlyMap<string, number | undefined>
@@ -103,7 +102,7 @@ function RunCell({ workspace, hasWorkspace, run, position }: RunCellProps) {
         <RunBadges run={attributes} />
         {position !== undefined && <Badge tone="warn" text={`#${position} in queue`} />}
       </span>
-      {reason !== null && <span className="block text-dim">{waitingReason(reason)}</span>}
+      {reason !== null && <span className="block text-dim">{withLocalTimes(reason)}</span>}
       <span className="flex flex-wrap gap-x-2 text-dim sm:hidden">
         {hasWorkspace && <span>{workspace}</span>}
         {plan && <PlanCounts plan={plan} />}

@@ -29,7 +29,7 @@ const RESULTS: Readonly<Record<ReviewResult, StatusStyle & { text: string; about
     text: 'Not as reviewed',
     tone: 'warn',
     icon: TriangleAlert,
-    about: 'Since the review, the changes have become others.',
+    about: 'The plan has changed since the review.',
   },
   unreviewed: {
     text: 'Not reviewed',
