@@ -24,9 +24,11 @@ export async function listWorkspaces(
     actor.kind === 'user' && !seesEveryWorkspace(organization.access)
       ? await listGranted(ctx, { ...query, grants: await readGrants(ctx, actor, organization) }, window)
       : await listEvery(ctx, query, window)
-  const present = ({ grants, ...row }: (typeof rows)[number]): Workspace => {
-    const access = listedAccess(organization.access, grants)
-    return { ...row, access, can: workspacePermissions(access), webhook_url: webhookUrl(ctx, row) }
+  const present = (row: (typeof rows)[number]): Workspace => {
+    const access = listedAccess(organization.access, row.grants)
+    const additions = { access, can: workspacePermissions(access), webhook_url: webhookUrl(ctx, row) }
+    // Copying rows with so many columns takes a tenth of the time of a request.
+    return Object.assign(row, additions)
   }
   return { rows: rows.map(present), total }
 }
