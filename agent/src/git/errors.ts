@@ -28,6 +28,11 @@ export class GitError extends Error {
     super(message, options)
     this.kind = kind
   }
+
+  /** Whether another attempt may succeed, without anybody changing anything. */
+  get mayPass() {
+    return this.kind === 'unreachable' || this.kind === 'timed-out'
+  }
 }
 
 type Where = { url: string; host: string }

@@ -142,6 +142,11 @@ export class HostError extends Error {
     this.kind = kind
     this.retryAfterMs = options.retryAfterMs
   }
+
+  /** Whether the host may answer later, without anybody changing anything. */
+  get mayPass() {
+    return this.kind === 'unavailable' || this.kind === 'rate-limited'
+  }
 }
 
 export type WebhookRequest = { headers: IncomingHttpHeaders; body: Buffer }

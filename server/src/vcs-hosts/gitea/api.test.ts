@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type HostRoutes, linkToNext, startFakeHost } from '../testing/fake-host.ts'
+import { type HostRoutes, commentPages, linkToNext, startFakeHost } from '../testing/fake-host.ts'
 import { gitea } from './api.ts'
 import { SHA, mona, pullRequest, repository } from './testing/bodies.ts'
 
@@ -192,18 +192,7 @@ describe('pull requests', () => {
   })
 
   test('have comments, which are searched on all pages but no more than 300', async () => {
-    const path = '/api/v1/repos/acme/network/issues/7/comments'
-    const { host, api } = await connect({
-      [`GET ${path}`]: ({ query }) => {
-        const page = Number(query['page'])
-        const size = Number(query['limit'])
-        const body = Array.from({ length: size }, (_, index) => ({
-          id: page * 1000 + index,
-          body: `comment ${page}.${index}.`,
-        }))
-        return { body, headers: linkToNext(path, page, 10) }
-      },
-    })
+    const { host, api } = await connect(commentPages('/api/v1/repos/acme/network/issues/7/comments', 'limit'))
 
     expect(await api.findComment('acme/network', 7, 'comment 2.3.')).toBe('2003')
     expect(host.requests).toHaveLength(2)

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { linkToNext, startFakeHost } from '../testing/fake-host.ts'
+import { commentPages, linkToNext, startFakeHost } from '../testing/fake-host.ts'
 import { github, githubEnterprise } from './api.ts'
 import { SHA, mona, monaSender, pullRequest, repository } from './testing/bodies.ts'
 
@@ -253,18 +253,7 @@ describe('pull requests', () => {
   })
 
   test('have comments, which are searched on all pages but no more than 300', async () => {
-    const path = '/repos/acme/network/issues/7/comments'
-    const { host, api } = await connect({
-      [`GET ${path}`]: ({ query }) => {
-        const page = Number(query['page'])
-        const size = Number(query['per_page'])
-        const body = Array.from({ length: size }, (_, index) => ({
-          id: page * 1000 + index,
-          body: `comment ${page}.${index}.`,
-        }))
-        return { body, headers: linkToNext(path, page, 10) }
-      },
-    })
+    const { host, api } = await connect(commentPages('/repos/acme/network/issues/7/comments', 'per_page'))
 
     expect(await api.findComment('acme/network', 7, 'comment 2.3.')).toBe('2003')
     expect(host.requests).toHaveLength(2)

@@ -75,6 +75,20 @@ export function linkToNext(url: string, page: number, pages: number): Record<str
   return { link: `<${url}?page=${page + 1}&per_page=2>; rel="next", <${url}?page=${pages}&per_page=2>; rel="last"` }
 }
 
+/** Ten pages of comments with the texts `comment <page>.<index>.` and the ids 1000 · page + index; `size` names the query's page size. */
+export function commentPages(path: string, size: string): HostRoutes {
+  return {
+    [`GET ${path}`]: ({ query }) => {
+      const page = Number(query['page'])
+      const body = Array.from({ length: Number(query[size]) }, (_, index) => ({
+        id: page * 1000 + index,
+        body: `comment ${page}.${index}.`,
+      }))
+      return { body, headers: linkToNext(path, page, 10) }
+    },
+  }
+}
+
 /** A webhook as the server receives it. Node has header names in lower case. */
 export const webhook = (body: unknown, headers: IncomingHttpHeaders = {}): WebhookRequest => ({
   headers,

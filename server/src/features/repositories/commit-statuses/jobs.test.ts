@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { transact } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { countLockWaits } from '../../../testing/lock-waits.ts'
 import { actOnRun } from '../../../testing/runs.ts'
 import { advanceRun } from '../../runs/runs/advance.ts'
 import { sendOverdue } from './jobs.ts'
@@ -288,10 +289,7 @@ test('a host that refuses a status is not asked again while a transaction change
   await app.db.transaction().execute(async (tx) => {
     await tx.selectFrom('commit_statuses').select('version').where('workspace_id', '=', id).forUpdate().execute()
     resolve(sendReports(app.as(), tokenId, new AbortController().signal))
-    const isWaiting = sql<{ waits: boolean }>`select exists (select from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock') as waits`
-    const hasEnded = async () =>
-      sentTo(host, SHA.head).length > 1 || (await isWaiting.execute(app.db)).rows[0]?.waits === true
+    const hasEnded = async () => sentTo(host, SHA.head).length > 1 || (await countLockWaits(app.db)) > 0
     await expect.poll(hasEnded).toBe(true)
   })
   await sent

@@ -44,7 +44,7 @@ async function sendComment(ctx: Ctx, key: store.PullRequestKey) {
   // Read before the content: what changes in between stays due.
   const versions = await store.listCommentVersions(ctx.db, key)
   try {
-    await renderComment(ctx, key, opened)
+    await bringUpToDate(ctx, key, opened)
   } catch (error) {
     const problem = lastingProblem(ctx, error)
     if (problem === undefined) throw error
@@ -53,7 +53,7 @@ async function sendComment(ctx: Ctx, key: store.PullRequestKey) {
   await store.finishComment(ctx.db, versions)
 }
 
-async function renderComment(ctx: Ctx, key: store.PullRequestKey, opened: Opened) {
+async function bringUpToDate(ctx: Ctx, key: store.PullRequestKey, opened: Opened) {
   const { comments: format } = opened.connection.host.capabilities
   const reports = format ? await readReports(ctx, key) : []
   const [first] = reports
@@ -97,9 +97,10 @@ async function putComment(ctx: Ctx, key: store.PullRequestKey, comment: NewComme
     await store.updateComment(ctx.db, key, { id, digest, error: null, now: ctx.now() })
     await recordAcceptance(ctx, repository.id, 'comment')
   } catch (error) {
-    if (!(error instanceof HostError) || (error.kind !== 'forbidden' && error.kind !== 'not-found')) throw error
-    await recordRefusal(ctx, connection, { repository, what: 'comment', message: error.message })
-    await store.updateComment(ctx.db, key, { digest, error: error.message, now: ctx.now() })
+    const problem = error instanceof HostError ? lastingProblem(ctx, error) : undefined
+    if (problem === undefined) throw error
+    await recordRefusal(ctx, connection, { repository, what: 'comment', message: problem })
+    await store.updateComment(ctx.db, key, { digest, error: problem, now: ctx.now() })
   }
 }
 

@@ -218,7 +218,7 @@ function announceConnection(ctx: Ctx, { id, organization_id: organization, oauth
 /** For requests of users: what the host said, as an error about `pointer` in the body, or about the whole request. */
 export function translateHostError(error: unknown, pointer?: string): never {
   if (!(error instanceof HostError)) throw error
-  if (error.kind === 'unavailable' || error.kind === 'rate-limited')
+  if (error.mayPass)
     throw new AppError('unavailable', [{ detail: error.message }], {
       cause: error,
       retryAfterMs: error.retryAfterMs ?? 5000,

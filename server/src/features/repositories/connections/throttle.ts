@@ -40,7 +40,7 @@ export async function throttled<Result>(
     pauses.delete(key)
     return { result }
   } catch (error) {
-    if (isFailureOfHost(error)) pause(key, ctx.now().getTime())
+    if ((error instanceof GitError || error instanceof HostError) && error.mayPass) pause(key, ctx.now().getTime())
     throw error
   } finally {
     const rest = (busy.get(key) ?? 1) - 1
@@ -55,11 +55,6 @@ function pause(key: string, now: number) {
   if (now < until) return
   for (const [other, { until: end }] of pauses) if (now > end + 2 * MAX_PAUSE_MS) pauses.delete(other)
   pauses.set(key, { count: count + 1, until: now + Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** count) })
-}
-
-function isFailureOfHost(error: unknown) {
-  if (error instanceof GitError) return error.kind === 'unreachable' || error.kind === 'timed-out'
-  return error instanceof HostError && (error.kind === 'unavailable' || error.kind === 'rate-limited')
 }
 
 /** When to try again what others are busy with. */

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
+import { countLockWaits } from '../../../testing/lock-waits.ts'
 import { ZEROS } from '../../../vcs-hosts/gitea/testing/bodies.ts'
 import { archiveOf, connectRepository } from '../testing/connected-repository.ts'
 import { resumeDeliveries } from './decide-delivery.ts'
@@ -171,18 +172,12 @@ test('a delivery is decided, although the transaction that ended the earlier one
     await deliver('push', push({ 'b/main.tf': '2' }))
     jobs = app.runJobs()
     const ended = jobs.then(() => true)
-    while (!(await Promise.race([ended, doesStatementWait()])));
+    while (!(await Promise.race([ended, countLockWaits(app.db)])));
   })
   await jobs
 
   expect(await deliveries()).toMatchObject([{ status: 'decided' }, { status: 'decided' }])
 })
-
-async function doesStatementWait() {
-  const { rows } = await sql`select from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db)
-  return rows.length > 0
-}
 
 test('a commit that git cannot fetch yet is waited for', async () => {
   const { repository, deliver, openPullRequest, reasons } = await followed()

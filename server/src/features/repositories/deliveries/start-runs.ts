@@ -50,7 +50,7 @@ export async function startRuns(ctx: Ctx, happened: Happened, decided: readonly 
   await settled(batches.map(async (batch) => limit(async () => startBatch(ctx, happened, batch))))
 }
 
-/** What prevents the run in a workspace becomes the decision there, and prevents no other run. */
+/** Starts the runs of a batch. An error in one workspace is recorded as its decision; the others get their runs. */
 async function startBatch(ctx: Ctx, happened: Happened, batch: readonly Start[]): Promise<void> {
   try {
     await transact(ctx, async (ctx) => insertRuns(ctx, happened, batch))

@@ -104,21 +104,12 @@ type Expected = { message: string; patienceMs: number }
 
 /** Undefined for an error of another kind. */
 function expectedFailure(error: unknown, isReported: boolean): Expected | undefined {
-  if (error instanceof GitError) {
-    const appears = error.kind === 'not-found' && isReported
-    return { message: error.message, patienceMs: appears ? APPEARANCE_MS : (PATIENCE[error.kind] ?? 0) }
-  }
-  if (error instanceof HostError) {
-    const mayPass = error.kind === 'unavailable' || error.kind === 'rate-limited'
-    return { message: error.message, patienceMs: mayPass ? HOUR_MS : 0 }
+  if (error instanceof GitError || error instanceof HostError) {
+    const appears = error instanceof GitError && error.kind === 'not-found' && isReported
+    return { message: error.message, patienceMs: error.mayPass ? HOUR_MS : appears ? APPEARANCE_MS : 0 }
   }
   // The connection was deleted.
   return error instanceof AppError && error.kind === 'not-found' ? { message: error.message, patienceMs: 0 } : undefined
 }
 
 const UNEXPECTED = { message: 'an internal error occurred, which the log of the server describes', patienceMs: HOUR_MS }
-
-const PATIENCE: Partial<Record<GitError['kind'], number>> = {
-  unreachable: HOUR_MS,
-  'timed-out': HOUR_MS,
-}

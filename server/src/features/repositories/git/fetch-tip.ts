@@ -86,13 +86,11 @@ async function readTip(
     const { message, author } = await runGit(ctx, repository, { kind: 'commit', commit }, { signal })
     return { ...commit, branch: name, isDefault: name === defaultBranch, message, author: author.name }
   } catch (error) {
-    if (!(error instanceof GitError) || CONCERNS_REPOSITORY.has(error.kind)) throw error
+    // Other branches would share these failures.
+    if (!(error instanceof GitError) || error.mayPass || error.kind === 'unauthorised') throw error
     return { problem: error.message }
   }
 }
-
-/** Failures that other branches would share. */
-const CONCERNS_REPOSITORY: ReadonlySet<GitError['kind']> = new Set(['unauthorised', 'unreachable', 'timed-out'])
 
 type Found = { repository: store.RepositoryRow; tip: Tip; versions: readonly store.UnresolvedVersion[] }
 

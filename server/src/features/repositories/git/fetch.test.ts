@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { countLockWaits } from '../../../testing/lock-waits.ts'
 import { archiveOf, connectRepository } from '../testing/connected-repository.ts'
 import { endLostFetches } from './fetch-commit.ts'
 
@@ -192,7 +193,7 @@ test('a commit that another server has set in the meantime stays', async () => {
     await tx.selectFrom('workspaces').select('id').where('id', '=', id).forUpdate().execute()
     jobs = app.runJobs()
     const ended = jobs.then(() => true)
-    while (!(await Promise.race([ended, doesStatementWait()])));
+    while (!(await Promise.race([ended, countLockWaits(app.db)])));
     const commit = { ingress_attributes_id: other.id }
     await tx.updateTable('configuration_versions').set(commit).where('workspace_id', '=', id).execute()
   })
@@ -247,12 +248,6 @@ test('a run that is created while a host is down has its own hour', async () => 
 
   expect([earlier.attributes.status, later.attributes.status]).toEqual(['errored', 'fetching'])
 })
-
-async function doesStatementWait() {
-  const { rows } = await sql`select from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db)
-  return rows.length > 0
-}
 
 test('all workspaces of a push share one archive', async () => {
   const { addWorkspace, repository, deliver, push, runsOf } = await connectRepository(app, owner)

@@ -80,7 +80,7 @@ async function checkBranch(ctx: Ctx, workspace: Workspace, { attempts, signal }:
   }
 }
 
-/** What is known of the connection or the repository, or of no use after their end. */
+/** Whether the connection or the repository shows the error already, or has been deleted. */
 function isRecorded(error: unknown, { read_error: known }: RepositoryRow) {
   if (error instanceof GitError) return error.kind === 'unauthorised' || error.message === known
   return error instanceof HostError || (error instanceof AppError && error.kind === 'not-found')

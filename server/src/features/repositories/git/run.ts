@@ -99,7 +99,7 @@ async function through<Result>(ctx: Ctx, repository: RepositoryRow, work: (conne
     if (!(error instanceof GitError)) throw error
     const { kind, message } = error
     if (kind === 'unauthorised') await recordRefused(ctx, connection, message)
-    if (kind === 'unreachable' || kind === 'timed-out') await recordUnreachable(ctx, connection.row, message)
+    if (error.mayPass) await recordUnreachable(ctx, connection.row, message)
     throw error
   }
 }

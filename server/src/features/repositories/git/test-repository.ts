@@ -19,8 +19,6 @@ export async function testWithRepository(ctx: Ctx, tokenId: string): Promise<Tes
     return answer('accepted', `git can read ${repository.identifier}`)
   } catch (error) {
     if (!(error instanceof GitError)) throw error
-    return answer(UNREACHABLE.has(error.kind) ? 'unreachable' : 'refused', error.message)
+    return answer(error.mayPass ? 'unreachable' : 'refused', error.message)
   }
 }
-
-const UNREACHABLE: ReadonlySet<GitError['kind']> = new Set(['unreachable', 'timed-out'])

@@ -85,8 +85,7 @@ async function ofGit<Kind extends 'refs' | 'directories'>(
   return runGit<Kind>(ctx, { id: '', ...repository }, operation).catch((error: unknown) => {
     if (!(error instanceof GitError)) return translateHostError(error)
     const { kind, message } = error
-    const errorKind =
-      kind === 'not-found' ? kind : kind === 'unreachable' || kind === 'timed-out' ? 'unavailable' : 'invalid'
+    const errorKind = kind === 'not-found' ? kind : error.mayPass ? 'unavailable' : 'invalid'
     throw new AppError(errorKind, [{ detail: message }], { cause: error, retryAfterMs: 5000 })
   })
 }
@@ -97,7 +96,7 @@ const TIMEOUT_MS = 10_000
 async function open(ctx: Ctx, chooser: Chooser): Promise<Connection> {
   const connection = await openConnectionOf(ctx, chooser).catch((error: unknown) => translateHostError(error))
   const { host, access, row } = connection
-  // That of the GitHub App has tokens of its own.
+  // The client of the GitHub App manages its tokens itself.
   if (row.oauth_client_id === null) return connection
   return { ...connection, api: host.api?.({ ...access, timeoutMs: TIMEOUT_MS }) ?? null }
 }

@@ -97,8 +97,7 @@ async function askHost(ctx: Ctx, run: PushedRun, number: number) {
     return await callHost(ctx, connection, async (api) => api.findPullRequest(repository.identifier, number))
   } catch (error) {
     if (!(error instanceof HostError)) throw error
-    const isOut = error.kind === 'unavailable' || error.kind === 'rate-limited'
-    if (isOut && ctx.now().getTime() - (run.planned_at?.getTime() ?? 0) < MAX_OUTAGE_MS) throw error
+    if (error.mayPass && ctx.now().getTime() - (run.planned_at?.getTime() ?? 0) < MAX_OUTAGE_MS) throw error
     return 'refused'
   }
 }

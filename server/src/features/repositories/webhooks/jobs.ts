@@ -97,7 +97,7 @@ async function register(ctx: Ctx, repository: RepositoryRow, signal: AbortSignal
     if (!(error instanceof HostError)) throw error
     await save(ctx, repository, { webhook_error: error.message })
     await recordProblem(ctx, repository, error.message)
-    if (error.kind === 'unavailable' || error.kind === 'rate-limited') throw error
+    if (error.mayPass) throw error
   }
 }
 
@@ -118,7 +118,7 @@ async function readDefaultBranch(ctx: Ctx, repository: RepositoryRow, signal: Ab
   } catch (error) {
     if (!(error instanceof GitError)) throw error
     await recordProblem(ctx, repository, error.message)
-    if (error.kind === 'unreachable' || error.kind === 'timed-out') throw error
+    if (error.mayPass) throw error
   }
 }
 
@@ -195,7 +195,7 @@ async function refreshTokenOf(ctx: Ctx, repository: RepositoryRow) {
   try {
     await existing(openConnectionOf(ctx, repository))
   } catch (error) {
-    if (!(error instanceof HostError) || error.kind === 'unavailable' || error.kind === 'rate-limited') throw error
+    if (!(error instanceof HostError) || error.mayPass) throw error
   }
 }
 
@@ -235,8 +235,7 @@ async function removeWebhook(ctx: Ctx, { provider, identifier, webhookId, pool, 
     await api?.deleteWebhook(identifier, webhookId)
   } catch (error) {
     // A token that was revoked before the connection was deleted cannot remove anything.
-    const isLasting = error instanceof HostError && error.kind !== 'unavailable' && error.kind !== 'rate-limited'
-    if (!isLasting) throw error
+    if (!(error instanceof HostError) || error.mayPass) throw error
     ctx.log.warn({ repository: identifier, reason: error.message }, 'a webhook stays on its host')
   }
 }

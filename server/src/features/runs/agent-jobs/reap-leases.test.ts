@@ -5,6 +5,7 @@ import { claimsTopic } from '../../../claims/claims.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { allowIdle } from '../../../testing/database.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { countLockWaits } from '../../../testing/lock-waits.ts'
 import {
   actOnRun,
   addWorkspace,
@@ -172,7 +173,7 @@ describe('a job that agents return', () => {
       await allowIdle(tx)
       await tx.selectFrom('runs').select('id').where('id', '=', run).forUpdate().execute()
       const claim = fetch(url, { method: 'POST', headers, body: '{"waitMs":60000}', signal: controller.signal })
-      await expect.poll(statementsThatWait).toBe(1)
+      await expect.poll(async () => countLockWaits(app.db)).toBe(1)
       controller.abort()
       await expect(claim).rejects.toThrow('aborted')
       await expect.poll(connections).toBe(0)
@@ -362,9 +363,3 @@ test.each([
   expect(await reason()).toBeNull()
   await job.finish({ hasChanges: false })
 })
-
-async function statementsThatWait() {
-  const { rows } = await sql`select from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db)
-  return rows.length
-}

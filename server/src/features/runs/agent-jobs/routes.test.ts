@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Db } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { allowIdle } from '../../../testing/database.ts'
 import { createFakeAgent, type FakeJob } from '../../../testing/fake-agent.ts'
+import { countLockWaits } from '../../../testing/lock-waits.ts'
 import { actOnRun, createRun, createRunSetting, readRun, type RunSetting, runStatus } from '../../../testing/runs.ts'
 import { reapLostLeases } from './reap-leases.ts'
 import { openLog, startPlan } from './testing/jobs.ts'
@@ -77,7 +77,7 @@ test('a forced cancel at the moment of a heartbeat is reported', async () => {
   })
   await locked.promise
   const beat = apply.heartbeat({ waitMs: 2000, seen: 'cancel' })
-  await expect.poll(async () => waitsForLock(app.db)).toBe(true)
+  await expect.poll(async () => countLockWaits(app.db)).toBeGreaterThan(0)
 
   held.resolve()
   await cancel
@@ -188,11 +188,7 @@ describe('output that arrives as its job ends', () => {
     await sql`drop trigger held on agent_jobs`.execute(app.db)
   })
 
-  async function waiters() {
-    const { rows } = await sql`select from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db)
-    return rows.length
-  }
+  const waiters = async () => countLockWaits(app.db)
 
   /** Sends output during that delay; returns the status of both. */
   async function withOutput(job: FakeJob, end: Promise<{ status: number }>, release: () => Promise<void>) {
@@ -255,10 +251,3 @@ describe('the message of an agent about a phase', () => {
     expect(String(await read(0, 10_000))).toContain(message)
   })
 })
-
-/** Whether a statement waits for a lock of a transaction. */
-async function waitsForLock(db: Db) {
-  const { rows } = await sql`select from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
-  return rows.length > 0
-}

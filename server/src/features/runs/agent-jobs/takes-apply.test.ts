@@ -6,6 +6,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import { allowIdle } from '../../../testing/database.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent, receivedJob } from '../../../testing/fake-agent.ts'
+import { countLockWaits } from '../../../testing/lock-waits.ts'
 import { readRun, runStatus } from '../../../testing/runs.ts'
 import { reapLostLeases } from './reap-leases.ts'
 import { startPlan } from './testing/jobs.ts'
@@ -87,7 +88,7 @@ describe('an agent that claims the apply of its plan', () => {
       ),
       signal: leaving.signal,
     })
-    await expect.poll(countWaiters).toBe(1)
+    await expect.poll(async () => countLockWaits(app.db)).toBe(1)
 
     leaving.abort()
     await expect(response).rejects.toThrow('aborted')
@@ -157,9 +158,3 @@ describe('the apply of a plan is queued', () => {
     expect(await runStatus(app, setting, run)).toBe(status)
   })
 })
-
-async function countWaiters() {
-  const { rows } = await sql`select from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db)
-  return rows.length
-}

@@ -5,6 +5,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import { allowIdle } from '../../../testing/database.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { countLockWaits } from '../../../testing/lock-waits.ts'
 import { addWorkspace, type RunSetting } from '../../../testing/runs.ts'
 import { rawState, stateClient } from '../../../testing/state-versions.ts'
 import { applyRun, connect, endJobs, fire, listTriggered } from '../run-triggers/testing/triggers.ts'
@@ -143,6 +144,5 @@ async function lockRow(tx: Tx, { workspaceId }: RunSetting) {
 
 /** Resolves when a statement in the database waits for another transaction. */
 async function untilWaiting() {
-  const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  await expect.poll(async () => (await waiting.execute(app.db)).rows.length).toBeGreaterThan(0)
+  await expect.poll(async () => countLockWaits(app.db)).toBeGreaterThan(0)
 }

@@ -5,6 +5,7 @@ import { createTestApp } from '../../../testing/app.ts'
 import { allowIdle } from '../../../testing/database.ts'
 import { createUser, createWorkspace } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { countLockWaits } from '../../../testing/lock-waits.ts'
 import { addWorkspace } from '../../../testing/runs.ts'
 import { rawState, stateClient } from '../../../testing/state-versions.ts'
 import { addMember } from '../../../testing/teams.ts'
@@ -98,9 +99,7 @@ describe('the removal of a sample', () => {
         sql`select from workspaces where id = ${workspaceId} for update nowait`.execute(holder)
       await lock(other)
       const sent = removeSample(owner)
-      const waiting = sql`select from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'`
-      await expect.poll(async () => (await waiting.execute(app.db)).rows.length).toBeGreaterThan(0)
+      await expect.poll(async () => countLockWaits(app.db)).toBeGreaterThan(0)
       for (const part of ['app', 'network']) await lock({ workspaceId: idOf(sample, part) })
       return { sent }
     })

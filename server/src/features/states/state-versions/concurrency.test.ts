@@ -1,8 +1,8 @@
-import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { transact } from '../../../db/db.ts'
 import { allowIdle } from '../../../testing/database.ts'
 import { createWorkspace } from '../../../testing/factories.ts'
+import { countLockWaits } from '../../../testing/lock-waits.ts'
 import {
   type StateClient,
   createStateSetting,
@@ -184,10 +184,5 @@ test('a snapshot that becomes current during its extraction updates the resource
 
 /** Resolves when a statement in the database waits for another transaction. */
 async function untilSomethingWaits() {
-  for (;;) {
-    const { rows } = await sql<{ count: number }>`
-      select count(*)::int as count from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db)
-    if (rows[0] && rows[0].count > 0) return
-  }
+  while ((await countLockWaits(app.db)) === 0);
 }

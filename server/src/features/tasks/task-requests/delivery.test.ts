@@ -6,6 +6,7 @@ import { createServer } from '../../../http/server.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { allowIdle } from '../../../testing/database.ts'
 import type { FakeAgent } from '../../../testing/fake-agent.ts'
+import { countLockWaits } from '../../../testing/lock-waits.ts'
 import { hmac } from '../../../testing/receiver.ts'
 import { actOnRun, readRun } from '../../../testing/runs.ts'
 import { callBack, eventually, readResult, runReaches, startDeliveries } from '../../../testing/task-runs.ts'
@@ -193,11 +194,11 @@ test('a claim that disconnects during authentication gets no request', async () 
     await tx.selectFrom('agents').select('id').where('id', '=', agent.id).forUpdate().execute()
     const { closed, disconnect } = claimOnSocket(url, agent)
     const [request] = await arrived
-    await eventually(async () => (await statementsThatWait()) === 1)
+    await eventually(async () => (await countLockWaits(app.db)) === 1)
     disconnect()
     await Promise.all([closed, once(request.socket, 'close')])
   })
-  await eventually(async () => (await statementsThatWait()) === 0)
+  await eventually(async () => (await countLockWaits(app.db)) === 0)
   const { id } = await createPoolRun(app, setting, { agent: await createPoolAgent(app, setting, 'spare') })
 
   expect((await takeTask(await createPoolAgent(app, setting, 'other'))).payload.task_result_id).toBe(id)
@@ -213,12 +214,6 @@ function claimOnSocket(url: string, agent: FakeAgent) {
     signal: controller.signal,
   }).catch(() => 'gone')
   return { closed, disconnect: () => controller.abort() }
-}
-
-async function statementsThatWait() {
-  const { rows } = await sql<{ count: number }>`select count(*) from pg_stat_activity
-     where datname = current_database() and wait_event_type = 'Lock'`.execute(app.db)
-  return rows[0]?.count ?? 0
 }
 
 test('an organization is deleted with its pool, its task and the pending request', async () => {
