@@ -104,6 +104,7 @@ const MACHINERY: readonly string[] = [
   'installation',
   'handlers',
   'mail',
+  'deliveries',
   'audit',
   'claims',
   'http',

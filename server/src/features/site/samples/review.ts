@@ -2,9 +2,10 @@ import { timingSafeEqual } from 'node:crypto'
 import { type TaskOutcome, stage } from '@groundstate/contract/run-tasks'
 import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
+import { bodySignature } from '../../../deliveries/attempts.ts'
 import { badRequest, unauthorized } from '../../../errors.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
-import { TEST_TOKEN, taskSignature } from '../../tasks/run-tasks/request.ts'
+import { TEST_TOKEN } from '../../tasks/run-tasks/request.ts'
 import { sampleReceiver } from './parts.ts'
 import { counted } from './service.ts'
 import * as store from './store.ts'
@@ -261,6 +262,6 @@ export async function receiveSampleRequest(ctx: Ctx, { body, signature }: { body
 
 function isSigned({ body, signature }: { body: Buffer; signature: string }, hmacKey: string) {
   const actual = Buffer.from(signature)
-  const expected = Buffer.from(taskSignature(body, hmacKey))
+  const expected = Buffer.from(bodySignature(body, hmacKey))
   return actual.length === expected.length && timingSafeEqual(actual, expected)
 }

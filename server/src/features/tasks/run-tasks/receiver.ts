@@ -1,6 +1,4 @@
-import type { TaskTestResource } from '@groundstate/contract/run-tasks'
-import type { App, Ctx } from '../../../app.ts'
-import { isSiteAdmin } from '../../../auth/actor.ts'
+import type { App } from '../../../app.ts'
 import type { Exchange } from '../../../outbound/outbound.ts'
 import type { TaskPool } from '../task-requests/task-request.ts'
 import type { TaskRow } from './store.ts'
@@ -40,26 +38,4 @@ export function sealKey({ secrets }: Pick<App, 'secrets'>, taskId: string, hmacK
 
 function keyContext(taskId: string) {
   return `tasks/${taskId}/hmac-key`
-}
-
-/** The result of a request in one line. Of a hidden response it has only the status. */
-export function describeExchange({ response, error }: Exchange, { isHidden }: { isHidden: boolean }) {
-  if (!response) return error
-  if (isHidden) return `the response was ${response.status}`
-  const text = response.body.toString('utf8').replaceAll(/\s+/g, ' ').trim()
-  const start = text.length > 200 ? `${text.slice(0, 200)}…` : text
-  return start === '' ? `the response was ${response.status}` : `the response was ${response.status}: ${start}`
-}
-
-type ReceivedResponse = NonNullable<TaskTestResource['attributes']['response']>
-
-/** The response of a receiver as shown to the actor. Of a hidden response only the status remains. */
-export function shownResponse(response: Omit<ReceivedResponse, 'is-withheld'>, { isHidden }: { isHidden: boolean }) {
-  const shown = isHidden ? { status: response.status, headers: {}, body: '', 'is-truncated': false } : response
-  return { ...shown, 'is-withheld': isHidden }
-}
-
-/** Whether the response is hidden because it comes from a private address. Otherwise managers of run tasks could probe the server's network. */
-export function isWithheld({ actor }: Pick<Ctx, 'actor'>, { isPrivate }: { isPrivate: boolean }) {
-  return isPrivate && !isSiteAdmin(actor)
 }

@@ -1,5 +1,5 @@
-import { createHmac } from 'node:crypto'
 import type { Stage } from '@groundstate/contract/run-tasks'
+import { userAgent } from '../../../deliveries/attempts.ts'
 
 /** The subject of a request: a run at one of its stages. */
 export type TaskSubject = {
@@ -94,16 +94,11 @@ export function verificationRequest(baseUrl: string, organizationName: string, n
   return taskPayload(baseUrl, subject, TEST_TOKEN)
 }
 
-/** Lower-case hex HMAC-SHA512 of the body's bytes (public documentation: run-tasks-integration); empty without a key. */
-export function taskSignature(body: Buffer, hmacKey: string | undefined) {
-  return hmacKey === undefined ? '' : createHmac('sha512', hmacKey).update(body).digest('hex')
-}
-
 /** The headers of a request. The signature is also sent in the header that existing receivers read. */
 export function taskHeaders(baseUrl: string, signature: string): Record<string, string> {
   return {
     'content-type': 'application/json',
-    'user-agent': `Groundstate/1.0 (+${baseUrl}; Groundstate)`,
+    'user-agent': userAgent(baseUrl),
     accept: '*/*',
     'X-SVC-Task-Signature': signature,
     'X-TFC-Task-Signature': signature,

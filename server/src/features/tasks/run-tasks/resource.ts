@@ -1,5 +1,6 @@
 import type { Stage, TaskResource, TaskTestResource } from '@groundstate/contract/run-tasks'
-import { type Verification, describeExchange, shownResponse } from './receiver.ts'
+import { describeExchange, shownResponse } from '../../../deliveries/attempts.ts'
+import type { Verification } from './receiver.ts'
 import type { TaskRow } from './store.ts'
 
 /** `attachments` are the workspace tasks that the caller may see. */

@@ -1,10 +1,11 @@
 import type { Ctx } from '../../../app.ts'
+import { bodySignature, describeExchange, isWithheld } from '../../../deliveries/attempts.ts'
 import { invalid } from '../../../errors.ts'
 import { urlProblem } from '../../../outbound/addresses.ts'
 import { hasAgent, sendThroughPool } from '../task-requests/send.ts'
 import { requireTask } from './access.ts'
-import { type Receiver, type Verification, describeExchange, isWithheld, taskReceiver } from './receiver.ts'
-import { taskHeaders, taskSignature, verificationRequest } from './request.ts'
+import { type Receiver, type Verification, taskReceiver } from './receiver.ts'
+import { taskHeaders, verificationRequest } from './request.ts'
 
 /** Timeout of the verification request, in ms. */
 const TIMEOUT_MS = 15_000
@@ -47,7 +48,7 @@ export async function checkReceiver(
 
 async function verifyReceiver(ctx: Ctx, organizationName: string, receiver: Receiver): Promise<Verification> {
   const body = Buffer.from(JSON.stringify(verificationRequest(ctx.baseUrl, organizationName, ctx.now())))
-  const signature = taskSignature(body, receiver.hmacKey)
+  const signature = bodySignature(body, receiver.hmacKey)
   const headers = taskHeaders(ctx.baseUrl, signature)
   const { url, ca, pool } = receiver
   const request = { url, headers, body, timeoutMs: TIMEOUT_MS, ca }

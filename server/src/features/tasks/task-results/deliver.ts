@@ -1,9 +1,10 @@
 import type { Ctx } from '../../../app.ts'
 import { announce } from '../../../changes/announce.ts'
 import { isForeignKeyViolation, transact } from '../../../db/db.ts'
+import { attemptColumns, backoff, bodySignature } from '../../../deliveries/attempts.ts'
 import type { Exchange } from '../../../outbound/outbound.ts'
 import { taskReceiver } from '../run-tasks/receiver.ts'
-import { taskHeaders, taskPayload, taskSignature } from '../run-tasks/request.ts'
+import { taskHeaders, taskPayload } from '../run-tasks/request.ts'
 import { type PoolExchange, sendThroughPool } from '../task-requests/send.ts'
 import { endResults } from './deadlines.ts'
 import * as store from './deliveries-store.ts'
@@ -30,7 +31,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
   const { url, hmacKey, ca, pool } = taskReceiver(ctx, { ...claim, id: task_id, url: taskUrl })
   // Serialised once: these exact bytes are signed and sent.
   const body = Buffer.from(JSON.stringify(taskPayload(ctx.baseUrl, claim, token)))
-  const headers = taskHeaders(ctx.baseUrl, taskSignature(body, hmacKey))
+  const headers = taskHeaders(ctx.baseUrl, bodySignature(body, hmacKey))
   const left = claim.deadline_at.getTime() - ctx.now().getTime()
   const timeoutMs = Math.max(1, Math.min(RESPONSE_TIMEOUT_MS, left))
   const request = { url, headers, body, timeoutMs, ca, signal }
@@ -56,18 +57,9 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
     row: {
       id: ctx.newId('taskdel'),
       task_id,
-      sent_at: new Date(ctx.now().getTime() - (Date.now() - exchange.startedAt)),
-      duration_ms: exchange.durationMs,
-      url,
-      request_headers: headers,
-      request_body: redactText(body.toString(), token),
-      response_status: response?.status ?? null,
-      response_headers: response ? redactHeaders(response.headers, token) : null,
-      response_body: response ? redactBytes(response.body, token) : null,
-      response_truncated: response?.truncated ?? false,
+      ...attemptColumns(ctx, { request, exchange, secrets: [token] }),
       error: deliveryError(exchange),
       agent_name: exchange.agentName ?? null,
-      is_private: exchange.isPrivate,
       next_attempt_at: next,
     },
   })
@@ -111,38 +103,6 @@ function nextAttempt(
   const isImmediate = (isStopped && !exchange.response) || exchange.fate === 'untaken'
   const next = new Date(ctx.now().getTime() + (isImmediate ? 0 : backoff(attempt, Math.random())))
   return next < deadline ? next : null
-}
-
-const FIRST_MS = 1000
-const MAX_MS = 60_000
-
-/** Exponential backoff after attempt `attempt` (from 1), in ms: up to a second at first and a minute at most. `random` in [0, 1) is the jitter. */
-export function backoff(attempt: number, random: number) {
-  const longest = Math.min(MAX_MS, FIRST_MS * 2 ** Math.min(attempt - 1, 16))
-  return Math.round(longest * (0.5 + random / 2))
-}
-
-const HIDDEN = '[redacted]'
-const SECRET_HEADERS = new Set(['set-cookie', 'authorization', 'proxy-authorization', 'www-authenticate', 'cookie'])
-
-function redactText(text: string, secret: string) {
-  return text.replaceAll(secret, HIDDEN)
-}
-
-function redactHeaders(headers: Record<string, string | string[]>, secret: string) {
-  const redacted = (value: string | string[]) =>
-    Array.isArray(value) ? value.map((text) => redactText(text, secret)) : redactText(value, secret)
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      SECRET_HEADERS.has(name.toLowerCase()) ? HIDDEN : redacted(value),
-    ]),
-  )
-}
-
-/** As `redactText`, for bytes that may not be text. */
-function redactBytes(bytes: Buffer, secret: string) {
-  return bytes.includes(secret) ? Buffer.from(redactText(bytes.toString('latin1'), secret), 'latin1') : bytes
 }
 
 export function tokenContext(resultId: string) {

@@ -6,13 +6,12 @@ import type { Actor } from '../../../auth/actor.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import type { AttemptColumns } from '../../../deliveries/attempts.ts'
+import { type Claim, type ClaimOptions, type QueueTable, dueRows } from '../../../deliveries/queue.ts'
 import type { TaskSubject } from '../run-tasks/request.ts'
 import type { TaskRow } from '../run-tasks/store.ts'
 
 export type TaskDeliveryRow = Selectable<Schema['task_deliveries']>
-/** A delivery attempt leased to this process. A process that takes over the lease has a higher `attempt`. */
-export type Claim = { id: string; attempt: number }
-
 /** The content and destination of a request; `task_id` and `url` are null if the task was deleted. */
 export type ClaimedRequest = Claim &
   TaskSubject &
@@ -26,65 +25,17 @@ export type ClaimedRequest = Claim &
     agent_pool_name: string | null
   }
 
-/** Maximum connections of a process. The last `reserved` ones are for organizations without a connection: their first requests have turn 1. */
-export type Connections = { all: number; reserved: number; perOrganization: number; perTask: number }
-export type Busy = { taskId: string; organizationId: string; count: number }
+/** The requests of results; requests of an agent pool need no connection of the server. */
+export const QUEUE: QueueTable = {
+  table: 'task_results',
+  receiver: 'task_id',
+  receivers: 'tasks',
+  connects: sql<boolean>`t.agent_pool_id is null`,
+}
 
-/** Number of examined requests per free connection if many tasks have due requests. */
-const SPARE = 4
-
-type Claims = { now: Date; leaseUntil: Date; connections: Connections; busy: readonly Busy[] }
-
-/**
- * Leases due requests, so that each is sent by one process, and loads everything required to send them. Organizations take turns, and so do the
- * tasks of an organization. Requests beyond a share of connections wait; requests sent by agents need no connection. When a process dies, its
- * leases expire. Only the first due requests of each task are read, as an index range over task and time. Rows are matched by arrays of ids,
- * since PostgreSQL would otherwise join all results.
- */
-export async function claimDeliveries(db: Db, { now, leaseUntil, connections, busy }: Claims) {
-  const { all, reserved, perOrganization, perTask } = connections
-  const free = busy.reduce((left, { count }) => left - count, all)
-  const column = <K extends keyof Busy>(name: K) => busy.map((receiver) => receiver[name])
-  const isDue = sql`r.delivery_due_at <= ${now} and r.deadline_at > ${now}
-    and (r.lease_expires_at is null or r.lease_expires_at <= ${now})`
-  const connects = sql`(t.id is not null and t.agent_pool_id is null)`
-  const { rows } = await sql<ClaimedRequest>`with recursive busy as (
-      select * from unnest(${column('taskId')}::text[], ${column('organizationId')}::text[], ${column('count')}::integer[])
-                      as busy (task_id, organization_id, count)),
-    busy_organizations as (select organization_id, sum(count) as count from busy group by organization_id),
-    queued_tasks as (
-      (select task_id from task_results where delivery_due_at is not null order by task_id limit 1)
-      union all
-      select (select r.task_id from task_results r
-               where r.delivery_due_at is not null and r.task_id > queued_tasks.task_id order by r.task_id limit 1)
-        from queued_tasks where queued_tasks.task_id is not null),
-    waiting as (
-      select r.id, r.delivery_due_at, t.organization_id, ${connects} as connects,
-             row_number() over (partition by queued_tasks.task_id order by r.delivery_due_at) + coalesce(busy.count, 0) as task_turn
-        from queued_tasks
-        left join tasks t on t.id = queued_tasks.task_id
-        left join busy on busy.task_id = t.id and t.agent_pool_id is null
-       cross join lateral (
-         select r.id, r.delivery_due_at from task_results r
-          where (r.task_id, r.delivery_due_at) >= (queued_tasks.task_id, '-infinity'::timestamptz)
-            and (r.task_id, r.delivery_due_at) <= (queued_tasks.task_id, ${now}::timestamptz) and ${isDue}
-          order by r.task_id, r.delivery_due_at
-          limit least(case when ${connects} then ${perTask}::integer else ${perOrganization}::integer end,
-                      1 + ${SPARE * all}::integer / (select count(*) from queued_tasks))) r),
-    turns as (
-      select waiting.*, row_number() over (partition by organization_id, connects order by task_turn, delivery_due_at)
-                          + case when connects then coalesce(busy.count, 0) else 0 end as turn
-        from waiting left join busy_organizations as busy using (organization_id)
-       where task_turn <= ${perTask} or not connects),
-    places as (
-      select turns.*, row_number() over (partition by connects order by turn, delivery_due_at) as place
-        from turns where turn <= ${perOrganization}),
-    selected as (
-      select id from places
-       where not connects or place <= ${free}::integer - case turn when 1 then 0 else ${reserved}::integer end),
-    due as (
-      select r.id from task_results r where r.id = any(array(select id from selected)) and ${isDue}
-         for update of r skip locked),
+/** Leases due requests, so that each is sent by one process, and loads everything required to send them. When a process dies, its leases expire. */
+export async function claimDeliveries(db: Db, { leaseUntil, ...options }: ClaimOptions) {
+  const { rows } = await sql<ClaimedRequest>`with recursive ${dueRows(QUEUE, options)},
     claimed as (
       update task_results r set lease_expires_at = ${leaseUntil}, attempts = r.attempts + 1
        where r.id = any(array(select id from due))
@@ -111,15 +62,7 @@ export async function claimDeliveries(db: Db, { now, leaseUntil, connections, bu
   return rows
 }
 
-export async function renewLeases(db: Db, ids: readonly string[], leaseUntil: Date) {
-  await sql`update task_results set lease_expires_at = ${leaseUntil}
-     where id = any(${ids}) and lease_expires_at is not null`.execute(db)
-}
-
-type NewDelivery = Omit<TaskDeliveryRow, 'request_headers' | 'response_headers' | 'task_result_id' | 'attempt'> & {
-  request_headers: Record<string, string>
-  response_headers: Record<string, string | string[]> | null
-}
+type NewDelivery = Omit<TaskDeliveryRow, keyof AttemptColumns | 'task_result_id' | 'attempt'> & AttemptColumns
 
 type Recorded = { row: NewDelivery; deliveredAt: Date | null }
 

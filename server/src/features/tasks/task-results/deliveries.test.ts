@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { describe, expect, test } from 'vitest'
+import { backoff } from '../../../deliveries/attempts.ts'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
@@ -13,7 +14,6 @@ import {
   startDeliveries,
 } from '../../../testing/task-runs.ts'
 import { addMember } from '../../../testing/teams.ts'
-import { backoff } from './deliver.ts'
 import { loggedDeliveries, readDeliveries, redeliver, requestedRun } from './testing/deliveries.ts'
 
 const app = await createTestApp()

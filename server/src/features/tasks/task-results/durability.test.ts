@@ -51,7 +51,7 @@ test('a request of a dead process is sent by another after its lease expires', a
   await claimDeliveries(app.db, {
     now,
     leaseUntil: new Date(now.getTime() + 10_000),
-    connections: { all: 10, reserved: 0, perOrganization: 10, perTask: 10 },
+    connections: { all: 10, reserved: 0, perOrganization: 10, perReceiver: 10 },
     busy: [],
   })
 

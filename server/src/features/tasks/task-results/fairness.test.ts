@@ -19,7 +19,7 @@ import { createPoolAgent, createPoolSetting, createPoolTask, takeTask } from '..
 import { startTaskDeliveries } from './delivery-loop.ts'
 import { multiplyRequest } from './testing/many-requests.ts'
 
-const PLENTY = { all: 100, reserved: 0, perOrganization: 100, perTask: 100 }
+const PLENTY = { all: 100, reserved: 0, perOrganization: 100, perReceiver: 100 }
 
 async function createApp(connections: Partial<typeof PLENTY> = {}) {
   const app = await createTestApp()
@@ -87,7 +87,7 @@ test('unresponsive receivers do not delay other organizations, and their own req
 })
 
 test('an unresponsive receiver does not delay other tasks of its organization, and its own requests are sent in turn', async () => {
-  const app = await createApp({ perOrganization: 3, perTask: 2 })
+  const app = await createApp({ perOrganization: 3, perReceiver: 2 })
   const hanging = await createHangingSetting(app, { runs: 5 })
   await hanging.receives(2)
   const receiver = await startReceiver()

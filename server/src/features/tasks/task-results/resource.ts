@@ -1,7 +1,7 @@
 import { type Stage, TAG_LEVELS, type TaskHealthResource } from '@groundstate/contract/run-tasks'
 import type * as contract from '@groundstate/contract/task-results'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
-import { shownResponse } from '../run-tasks/receiver.ts'
+import { attemptAttributes } from '../../../deliveries/attempts.ts'
 import type { TaskDeliveryRow, TaskHealthRow } from './deliveries-store.ts'
 import type { TaskOutcomeRow } from './outcomes-store.ts'
 import type { TaskResultRow } from './store.ts'
@@ -126,26 +126,7 @@ export function taskDeliveryResource(row: ShownDelivery): contract.TaskDeliveryR
     type: 'task-deliveries',
     attributes: {
       attempt: row.attempt,
-      'sent-at': row.sent_at,
-      'duration-ms': row.duration_ms,
-      request: {
-        method: 'POST',
-        url: row.url,
-        headers: row.request_headers as Record<string, string>,
-        body: row.request_body,
-      },
-      response:
-        row.response_status === null
-          ? null
-          : shownResponse(
-              {
-                status: row.response_status,
-                headers: row.response_headers as Record<string, string | string[]>,
-                body: row.response_body?.toString('utf8') ?? '',
-                'is-truncated': row.response_truncated,
-              },
-              row,
-            ),
+      ...attemptAttributes(row),
       error: row.error,
       'agent-name': row.agent_name,
       'next-attempt-at': row.next_attempt_at,

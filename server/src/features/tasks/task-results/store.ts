@@ -1,4 +1,4 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { shareAccess } from '../../../auth/access-context.ts'
 import { sharedAccessColumn, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
@@ -228,31 +228,9 @@ export async function listOverdue(db: Db, now: Date, limit: number) {
     .execute()
 }
 
-/** SQL expression: due time of the first delivery. */
-export const FIRST_DELIVERY = sql<Date | null>`(select delivery_due_at from task_results
-    where delivery_due_at is not null order by delivery_due_at limit 1)`
-
 /** SQL expression: earliest deadline of an open result. */
 export const FIRST_DEADLINE = sql<Date | null>`(select deadline_at from task_results
     where status = 'running' order by deadline_at limit 1)`
-
-/** The time selected by `FIRST_DELIVERY` or `FIRST_DEADLINE`; undefined for none. */
-export async function findFirst(db: Db, first: RawBuilder<Date | null>) {
-  const { rows } = await sql<{ due: Date | null }>`select ${first} as due`.execute(db)
-  return rows[0]?.due ?? undefined
-}
-
-/** Due time of the next delivery after `now`; undefined for none. */
-export async function findNextDelivery(db: Db, now: Date) {
-  const row = await db
-    .selectFrom('task_results')
-    .select('delivery_due_at')
-    .where('delivery_due_at', '>', now)
-    .orderBy('delivery_due_at')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.delivery_due_at ?? undefined
-}
 
 /** A JSON object with one status and its time, as SQL. */
 function stamp(status: TaskResultStatus, now: Date) {

@@ -1,0 +1,201 @@
+import type { RawBuilder } from 'kysely'
+import type { Ctx } from '../app.ts'
+import type { Db } from '../db/db.ts'
+import { POLL_MS } from '../polls.ts'
+import { type Busy, type Claim, type ClaimOptions, type Connections, findTime } from './queue.ts'
+
+/** Lease of a claimed request, in ms: other processes take over after it expires. */
+const LEASE_MS = 10_000
+const RENEW_MS = 3000
+/** Maximum pause of an idle loop, in ms. Signals and polls end it early. */
+const MAX_PAUSE_MS = 30_000
+/** Claims of at least this size are repeated at once, since a claim reads only the first requests of each receiver. */
+const FULL_CLAIM = 100
+/** Delay of a loop after a failure, in ms. */
+const RETRY_DELAY_MS = 1000
+
+/** The receiver that a request holds a connection to. */
+export type Receiver = Pick<Busy, 'receiverId' | 'organizationId'>
+
+/** Requests of one kind, and how they are sent. */
+export type Queue<Claimed extends Claim> = {
+  /** For the log: `run task`. */
+  name: string
+  /** The signal that wakes the processes that send requests. */
+  topic: string
+  /** SQL expressions: when the first request is due, and when the next one after a time is. */
+  firstDue: RawBuilder<Date | null>
+  nextDue: (now: Date) => RawBuilder<Date | null>
+  /** Leases due requests, each to one process, and loads everything required to send them. */
+  claim: (ctx: Ctx, options: ClaimOptions) => Promise<Claimed[]>
+  renew: (db: Db, leases: { ids: readonly string[]; until: Date }) => Promise<void>
+  /** Undefined for a request that needs no connection of this process. */
+  receiverOf: (claim: Claimed) => Receiver | undefined
+  /**
+   * Sends a request once and records the attempt, unless another process has taken over the lease. Returns whether this may have made
+   * another request due. No transaction is open during the request.
+   */
+  deliver: (ctx: Ctx, claim: Claimed, signal: AbortSignal) => Promise<boolean>
+}
+
+/** Delivers the requests of a queue until disposed. All state is in the database, so processes can run it concurrently. */
+export function startDeliveries<Claimed extends Claim>(
+  ctx: Ctx,
+  queue: Queue<Claimed>,
+  connections: Connections,
+): AsyncDisposable {
+  const abort = new AbortController()
+  const done = sendDue(ctx, queue, { connections, signal: abort.signal })
+  return {
+    async [Symbol.asyncDispose]() {
+      abort.abort()
+      await done
+    },
+  }
+}
+
+async function sendDue<Claimed extends Claim>(
+  ctx: Ctx,
+  queue: Queue<Claimed>,
+  { connections, signal }: Pick<Sending, 'connections' | 'signal'>,
+) {
+  using topic = ctx.signals.subscribe(queue.topic)
+  const inFlight: InFlight = new Map()
+  const sending = { inFlight, connections, freed: new AbortController(), signal }
+  using _ = wakeWhenDue(ctx, queue.firstDue, () => sending.freed.abort())
+  const renewal = setInterval(() => {
+    if (inFlight.size === 0) return
+    queue.renew(ctx.db, { ids: [...inFlight.keys()], until: leaseEnd(ctx) }).catch((error: unknown) => {
+      ctx.log.error({ err: error }, `renewing leases of ${queue.name} requests`)
+    })
+  }, RENEW_MS)
+
+  try {
+    while (!signal.aborted) {
+      sending.freed = new AbortController()
+      const timeoutMs = await claimDue(ctx, queue, sending).catch((error: unknown) => {
+        ctx.log.error({ err: error }, `claiming ${queue.name} requests`)
+        return RETRY_DELAY_MS
+      })
+      await topic.next({ timeoutMs, signal: AbortSignal.any([signal, sending.freed.signal]) })
+    }
+    await Promise.all([...inFlight.values()].map(({ sent }) => sent))
+  } finally {
+    clearInterval(renewal)
+  }
+}
+
+/** Requests of this process in flight, by id; without `receiver` if they need no connection. */
+type InFlight = Map<string, { sent: Promise<unknown>; receiver: Receiver | undefined }>
+
+/** `freed` aborts the pause when a contended connection ends, and when a request is or will soon be due. */
+type Sending = { inFlight: InFlight; connections: Connections; freed: AbortController; signal: AbortSignal }
+
+/** Claims due requests and starts sending them; returns the time to wait for more, in ms. */
+async function claimDue<Claimed extends Claim>(ctx: Ctx, queue: Queue<Claimed>, sending: Sending) {
+  const { inFlight, connections } = sending
+  const now = ctx.now()
+  const first = await findTime(ctx.db, queue.firstDue)
+  if (!first || first > now) return untilDue(ctx, first)
+  const claims = await queue.claim(ctx, { now, leaseUntil: leaseEnd(ctx), connections, busy: busyOf(inFlight) })
+  for (const claim of claims) {
+    const receiver = queue.receiverOf(claim)
+    const sent = queue
+      .deliver(ctx, claim, sending.signal)
+      .then((hasMore) => hasMore && sending.freed.abort())
+      .catch((error: unknown) => {
+        // The request is claimed again once its lease expires.
+        ctx.log.error({ err: error, request: claim.id }, `sending a ${queue.name} request`)
+      })
+      .finally(() => {
+        if (receiver && isContended(sending, receiver)) sending.freed.abort()
+        // A later attempt may have replaced this one after it lost its lease.
+        if (inFlight.get(claim.id)?.sent === sent) inFlight.delete(claim.id)
+      })
+    inFlight.set(claim.id, { sent, receiver })
+  }
+  if (claims.length >= FULL_CLAIM) return 0
+  return untilDue(ctx, await findTime(ctx.db, queue.nextDue(now)))
+}
+
+/** Whether other requests may be waiting for the receiver's connection. */
+function isContended({ inFlight, connections }: Sending, { receiverId, organizationId }: Receiver) {
+  const busy = busyOf(inFlight)
+  return (
+    sum(busy) >= connections.all - connections.reserved ||
+    sum(busy.filter((receiver) => receiver.organizationId === organizationId)) >= connections.perOrganization ||
+    sum(busy.filter((receiver) => receiver.receiverId === receiverId)) >= connections.perReceiver
+  )
+}
+
+function busyOf(inFlight: InFlight): Busy[] {
+  const busy = new Map<string, Busy>()
+  for (const { receiver } of inFlight.values()) {
+    if (receiver) busy.set(receiver.receiverId, { ...receiver, count: (busy.get(receiver.receiverId)?.count ?? 0) + 1 })
+  }
+  return [...busy.values()]
+}
+
+function sum(busy: readonly Busy[]) {
+  return busy.reduce((total, { count }) => total + count, 0)
+}
+
+type Deadlines = {
+  name: string
+  topic: string
+  /** SQL expression: the first deadline. */
+  first: RawBuilder<Date | null>
+  /** Handles deadlines that have passed. */
+  pass: (ctx: Ctx) => Promise<void>
+}
+
+/** Handles deadlines when they pass, until disposed. Apart from deliveries, since it may wait for locks. */
+export function startDeadlines(ctx: Ctx, deadlines: Deadlines): AsyncDisposable {
+  const abort = new AbortController()
+  const done = passDeadlines(ctx, deadlines, abort.signal)
+  return {
+    async [Symbol.asyncDispose]() {
+      abort.abort()
+      await done
+    },
+  }
+}
+
+async function passDeadlines(ctx: Ctx, { name, topic, first, pass }: Deadlines, signal: AbortSignal) {
+  using signals = ctx.signals.subscribe(topic)
+  let due = new AbortController()
+  using _ = wakeWhenDue(ctx, first, () => due.abort())
+  const passDue = async () => {
+    const deadline = await findTime(ctx.db, first)
+    if (!deadline || deadline > ctx.now()) return untilDue(ctx, deadline)
+    await pass(ctx)
+    return untilDue(ctx, await findTime(ctx.db, first))
+  }
+  while (!signal.aborted) {
+    due = new AbortController()
+    const timeoutMs = await passDue().catch((error: unknown) => {
+      ctx.log.error({ err: error }, `deadlines of ${name} requests`)
+      return RETRY_DELAY_MS
+    })
+    await signals.next({ timeoutMs, signal: AbortSignal.any([signal, due.signal]) })
+  }
+}
+
+/** Ends a pause when the poll finds that the first row is due, or will be before the next poll. */
+function wakeWhenDue(ctx: Ctx, first: RawBuilder<Date | null>, wake: () => void) {
+  return ctx.polls.add({
+    query: () => first,
+    onValue: (due) => {
+      if (due && due.getTime() < ctx.now().getTime() + POLL_MS) wake()
+    },
+  })
+}
+
+/** Time until `due`, bounded, in ms. */
+function untilDue(ctx: Ctx, due: Date | undefined) {
+  return due ? Math.min(MAX_PAUSE_MS, Math.max(10, due.getTime() - ctx.now().getTime())) : MAX_PAUSE_MS
+}
+
+function leaseEnd(ctx: Ctx) {
+  return new Date(ctx.now().getTime() + LEASE_MS)
+}
