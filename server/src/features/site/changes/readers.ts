@@ -31,6 +31,8 @@ const READERS = {
   'github-app-installations': { organization: ['vcs-settings:read'] },
   'ssh-keys': { organization: ['vcs-settings:read'] },
   'vcs-deliveries': { organization: ['vcs-settings:read'] },
+  /** Those of projects and teams name the teams that see them. */
+  'notification-configurations': { workspace: 'workspace:read' },
   varsets: { organization: ['variable-sets:read'], ofTeams: { project: ['variable-sets:read'] } },
   projects: { organization: [], ofTeams: { project: ['project:read'] } },
   organizations: { organization: ['organization:read'] },
