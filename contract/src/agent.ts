@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { boundedList, resourceId } from './json-api.ts'
+import { identityToken } from './workload-identity.ts'
 
 /**
  * The protocol between the server and its run agents: plain JSON over HTTP under `/api/agent/v1`. It is our own, since the public API
@@ -41,6 +42,9 @@ import { boundedList, resourceId } from './json-api.ts'
  * An envelope (`envelope.ts`) has at most `MAX_ENVELOPE_BYTES`. Longer content is uploaded before it, with the requests for the log and for
  * artifacts. The plan of an auto-apply run may be reported before its JSON is ready (`owesDocuments`). For a day after the job's end the
  * server then accepts `plan-json` and `plan-json-redacted`; clients that request them wait.
+ *
+ * A job whose variables configure workload identity (`workload-identity.ts`) brings tokens of the run, valid until its time limit. The agent gives
+ * them only to the run, and removes them at the end of the phase. The job of a fork has none.
  *
  * The response to the result of a plan with `takesApply` may be the job of the run's apply, leased as by a claim with `sendsReceipt`. It is
  * not repeated: if it is lost, the job is requeued when its acknowledgement is overdue.
@@ -175,6 +179,8 @@ export const agentJob = z.object({
   withholdsSecrets: z.boolean().default(false),
   /** Private key with which git fetches modules; absent without one. The agent must remove it after the phase. */
   sshKey: z.string().optional(),
+  /** Tokens by which the run proves its identity, one per audience of the workspace's variables. Earlier versions of the server send none. */
+  identityTokens: z.array(identityToken).default([]),
   /** The phase is interrupted after this time, and killed `graceMs` later, in ms. */
   timeLimitMs: z.int(),
   graceMs: z.int(),
