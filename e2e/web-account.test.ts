@@ -144,6 +144,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
 
     await own.getByRole('button', { name: 'New token' }).click()
     await own.getByLabel('Description').fill('my laptop')
+    const lifetimes = await own.getByLabel('Expires after').getByRole('option').allTextContents()
     await own.getByLabel('Expires after').selectOption('30 days')
     await own.getByRole('button', { name: 'Create token' }).click()
     await own.getByRole('button', { name: 'Copy the token' }).click()
@@ -159,6 +160,7 @@ describe.skipIf(!hasBrowser)('the account', async () => {
     await row.getByRole('button', { name: 'Revoke token' }).click()
     await row.waitFor({ state: 'detached' })
 
+    expect(lifetimes).toEqual(['30 days', '90 days', '1 year', '2 years (default)'])
     expect(account.attributes.username).toBe('rosalind')
     expect(expiry).toContain('in 30 days')
     expect(shownLater).toBe(0)

@@ -24,6 +24,9 @@ export const accountSchema = linkedResource('users', {
     'is-sso-login': z.boolean(),
     'is-confirmed': z.boolean().describe('always true'),
     'two-factor': twoFactorState,
+    'default-token-ttl': nullable.string.describe(
+      'our own: lifetime of API tokens that are created without `expired-at`, such as `90d` or `2y`; null if they do not expire',
+    ),
     permissions: userPermissions.extend({
       'can-create-organization': z.boolean().describe('the same as can-create-organizations'),
       'can-change-password': z.boolean(),

@@ -26,7 +26,9 @@ export const tokenSchema = linkedResource('authentication-tokens', {
   attributes: {
     'created-at': timestamp,
     'last-used-at': nullable.time,
-    'expired-at': nullable.time.describe('when it expires; null if it never does'),
+    'expired-at': nullable.time.describe(
+      'when it expires: as requested or, except for agent tokens, after the default time of the server; null if it never does',
+    ),
     description: nullable.string,
     token: nullable.string.describe('the secret; shown only in the response to the creation'),
   },

@@ -21,6 +21,12 @@ function retention(days: number, what: string, pronoun = 'them') {
   return { schema: wholeNumber(0, 36_500).default(days), doc }
 }
 
+const tokenTtl = z
+  .string()
+  .toLowerCase()
+  .regex(/^(never|[1-9]\d{0,4}d|[1-9]\d?y)$/, 'it must be a number of days or years, such as 90d or 2y, or never')
+  .transform((text) => (text === 'never' ? undefined : text))
+
 function proxySetting(scheme: 'http' | 'https') {
   const shown = `${scheme.toUpperCase()}_PROXY`
   const schema = z.url({ error: 'it must be an address such as http://proxy.example:3128' }).optional()
@@ -125,6 +131,10 @@ export const SETTINGS = {
   adminEmail: {
     schema: z.email({ error: 'it must be an e-mail address' }).max(254).default('admin@localhost.localdomain'),
     doc: 'e-mail address of the first administrator and of the first organization; an existing address is kept',
+  },
+  defaultTokenTtl: {
+    schema: tokenTtl.prefault('2y'),
+    doc: 'lifetime of API tokens of organizations, teams and users that are created without `expired-at`, in days or years; `never` for tokens that do not expire',
   },
   secret: {
     schema: z

@@ -2,17 +2,20 @@ import { CircleX, TriangleAlert } from 'lucide-react'
 import { SelectField } from '../../components/form.tsx'
 import { Badge } from '../../components/status.tsx'
 import { exactTime, RelativeTime, relativeTime, useNow } from '../../components/time.tsx'
-import { expiryState } from './tokens.ts'
+import { useSession } from '../session/session.ts'
+import { expiryState, ttlText } from './tokens.ts'
 
 const LIFETIMES = [
   ['30', '30 days'],
   ['90', '90 days'],
   ['365', '1 year'],
-  ['', 'No expiry'],
 ] as const
 
+/** The empty value is the server's default. */
 export function ExpiryField() {
-  return <SelectField label="Expires after" name="days" defaultValue="90" options={LIFETIMES} />
+  const ttl = useSession().data?.attributes['default-token-ttl'] ?? null
+  const preset = ['', ttl === null ? 'No expiry' : `${ttlText(ttl)} (default)`] as const
+  return <SelectField label="Expires after" name="days" defaultValue="90" options={[...LIFETIMES, preset]} />
 }
 
 export function Expiry({ at }: { at: string | null }) {

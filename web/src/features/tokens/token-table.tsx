@@ -19,7 +19,7 @@ export function TokenTable({ label, rows, team, onRotate }: TokenTableProps) {
     () => [
       {
         header: 'Description',
-        cell: ({ id, attributes }) => <span className="font-medium wrap-anywhere">{attributes.description ?? id}</span>,
+        cell: ({ id, attributes }) => <span className="font-medium wrap-anywhere">{attributes.description || id}</span>,
       },
       ...(team ? [team] : []),
       {
@@ -43,7 +43,7 @@ export function TokenTable({ label, rows, team, onRotate }: TokenTableProps) {
         isHeaderHidden: true,
         className: 'text-right',
         cell: (token) => {
-          const name = token.attributes.description ?? token.id
+          const name = token.attributes.description || token.id
           return (
             <RowMenu
               label={`Actions for ${name}`}

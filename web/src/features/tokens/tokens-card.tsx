@@ -133,7 +133,7 @@ function useRotation(owner: ListOwner) {
     setFormer(undefined)
     create.reset()
   }
-  const name = former?.attributes.description ?? former?.id
+  const name = former?.attributes.description || former?.id
   const secret = create.data?.data.attributes.token
   const note = (
     <>

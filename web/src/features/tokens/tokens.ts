@@ -104,9 +104,15 @@ export async function revokeToken(id: string) {
   await sendAndRefetch('DELETE', `/authentication-tokens/${id}`, ['tokens'])
 }
 
+/** `2y` → `2 years`. */
+export function ttlText(ttl: string) {
+  const count = Number.parseInt(ttl, 10)
+  return `${count} ${ttl.endsWith('y') ? 'year' : 'day'}${count === 1 ? '' : 's'}`
+}
+
 const DAY_MS = 86_400_000
 
-/** The attribute of a token that expires after a number of days; never for an empty text. */
+/** The attribute of a token that expires after a number of days, or by the server's default for an empty text. */
 export function expiryAfter(days: string) {
   return days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString()
 }
@@ -115,7 +121,7 @@ export function expiryAfter(days: string) {
 export function rotated({ id, attributes }: Token, kind: ListOwner['kind'], now = Date.now()): NewToken {
   const { description, 'created-at': start, 'expired-at': end } = attributes
   const lifetime = end === null ? undefined : Date.parse(end) - Date.parse(start)
-  const base = (description ?? id).replace(ROTATION, '')
+  const base = (description || id).replace(ROTATION, '')
   return {
     // Only a team's tokens need different descriptions.
     description: kind === 'team' ? `${base} (rotated ${new Date(now).toISOString().slice(0, 19)}Z)` : base,

@@ -21,7 +21,12 @@ describe('agent tokens', () => {
       expect(token).toMatchObject({
         id: expect.stringMatching(/^at-/),
         type: 'authentication-tokens',
-        attributes: { description: 'for the rack', 'last-used-at': null, token: expect.any(String) },
+        attributes: {
+          description: 'for the rack',
+          'last-used-at': null,
+          'expired-at': null,
+          token: expect.any(String),
+        },
         relationships: { 'created-by': { data: { id: setting.user.id, type: 'users' } } },
       })
       const list = (await send(setting.user.token, 'GET', `/agent-pools/${pool.id}/authentication-tokens`)).json()

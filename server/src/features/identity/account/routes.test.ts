@@ -36,6 +36,7 @@ describe('account details', () => {
         email: 'ada@example.com',
         'is-site-admin': false,
         'two-factor': { enabled: false, verified: false },
+        'default-token-ttl': '2y',
         permissions: { 'can-change-password': true, 'can-manage-user-tokens': true },
       },
     })

@@ -86,6 +86,7 @@ function account(ctx: Ctx, { user, hasTwoFactor }: service.Account) {
       'is-sso-login': user.auth_method === 'sso',
       'is-confirmed': true,
       'two-factor': { enabled: hasTwoFactor, verified: hasTwoFactor },
+      'default-token-ttl': ctx.config.defaultTokenTtl ?? null,
       permissions: {
         ...attributes.permissions,
         'can-create-organization': attributes.permissions['can-create-organizations'],

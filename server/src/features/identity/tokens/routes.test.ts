@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
 import { type TestUser, createOrganization, createUser } from '../../../testing/factories.ts'
 import { createLegacyTeamToken } from '../../organizations/authentication-tokens/service.ts'
@@ -27,7 +27,7 @@ test('the secret is shown once, and works immediately', async () => {
   expect(response.status).toBe(201)
   const { id, type, attributes, relationships } = response.json().data
   expect({ id, type }).toEqual({ id: expect.stringMatching(/^at-/), type: 'authentication-tokens' })
-  expect(attributes).toMatchObject({ description: 'laptop', 'last-used-at': null, 'expired-at': null })
+  expect(attributes).toMatchObject({ description: 'laptop', 'last-used-at': null })
   expect(relationships['created-by'].data).toEqual({ id: ada.id, type: 'users' })
   expect(await works(attributes.token)).toBe(true)
   const listed = (await app.request({ url: url(ada), token: ada.token })).json()
@@ -72,6 +72,40 @@ test('a token expires', async () => {
   expect(await works(token)).toBe(true)
   app.clock.advance(60_001)
   expect(await works(token)).toBe(false)
+})
+
+describe('a token without an expiry', () => {
+  /** The times of a new token, in the zone UTC. */
+  async function times(subject: TestApp, attributes: object) {
+    const user = await createUser(subject)
+    const body = { data: { type: 'authentication-tokens', attributes } }
+    const response = await subject.request({ method: 'POST', url: url(user), token: user.token, body })
+    const { 'created-at': created, 'expired-at': expired } = response.json().data.attributes
+    return { created: new Date(created), expired: expired === null ? null : new Date(expired) }
+  }
+
+  test.each([[{}], [{ 'expired-at': null }]])('expires after two years: %j', async (attributes) => {
+    const { created, expired } = await times(app, attributes)
+
+    created.setUTCFullYear(created.getUTCFullYear() + 2)
+    expect(expired).toEqual(created)
+  })
+
+  test('expires after the time that the site sets', async () => {
+    const { created, expired } = await times(await createTestApp({ GROUNDSTATE_DEFAULT_TOKEN_TTL: '90d' }), {})
+
+    expect(Number(expired) - Number(created)).toBe(90 * 86_400_000)
+  })
+
+  test('never expires where the site sets no time', async () => {
+    const { expired } = await times(await createTestApp({ GROUNDSTATE_DEFAULT_TOKEN_TTL: 'never' }), {})
+
+    expect(expired).toBeNull()
+  })
+})
+
+test.each(['0d', '2', '100y', '2 years', '-1d'])('a site cannot set the time %s', async (text) => {
+  await expect(createTestApp({ GROUNDSTATE_DEFAULT_TOKEN_TTL: text })).rejects.toThrow('such as 90d or 2y, or never')
 })
 
 test('tokens of other users do not exist, except for site administrators, who are recorded as their creators', async () => {

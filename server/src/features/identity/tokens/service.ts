@@ -25,7 +25,7 @@ export async function issueToken(ctx: Ctx, subject: Subject, input: CreateToken)
     hash: tokenHash(text),
     description: input.description ?? null,
     created_at: ctx.now(),
-    expires_at: expiry(ctx, input['expired-at']),
+    expires_at: expiry(ctx, subject.kind, input['expired-at']),
   }
   const token = await audited(ctx, store.tokenAudit('create', row), async ({ db }) => store.insertToken(db, row))
   return { token, text }
@@ -46,11 +46,23 @@ export async function deleteSingleToken(ctx: Ctx, owner: store.SingleToken) {
   })
 }
 
-function expiry(ctx: Ctx, text: string | null | undefined) {
-  if (text === null || text === undefined) return null
+function expiry(ctx: Ctx, kind: Subject['kind'], text: string | null | undefined) {
+  // An agent that lost its token by default would stop all runs of its pool.
+  if (text === null || text === undefined) return kind === 'agent' ? null : defaultExpiry(ctx)
   const moment = new Date(text)
   if (moment <= ctx.now())
     throw invalid(`expired-at is ${text}; it must be in the future`, '/data/attributes/expired-at')
+  return moment
+}
+
+/** The public API treats null like a missing `expired-at`: the token has a default lifetime. */
+function defaultExpiry(ctx: Ctx) {
+  const { defaultTokenTtl: ttl } = ctx.config
+  if (ttl === undefined) return null
+  const count = Number.parseInt(ttl, 10)
+  const moment = ctx.now()
+  if (ttl.endsWith('y')) moment.setUTCFullYear(moment.getUTCFullYear() + count)
+  else moment.setUTCDate(moment.getUTCDate() + count)
   return moment
 }
 

@@ -37,6 +37,14 @@ describe.each([
     })
   })
 
+  test('expires after two years by default', async () => {
+    const { attributes } = (await post(owner.token, query)).json().data
+
+    const created = new Date(attributes['created-at'])
+    created.setUTCFullYear(created.getUTCFullYear() + 2)
+    expect(attributes['expired-at']).toBe(created.toISOString())
+  })
+
   test('stays single after concurrent requests', async () => {
     const responses = await Promise.all([post(owner.token, query), post(owner.token, query)])
 

@@ -115,7 +115,7 @@ function checkNoTeamToken({ actor }: Ctx) {
 /** Creates a named token of a team; its name is the description, unique in the team. */
 export async function createTeamToken(ctx: Ctx, teamId: string, input: CreateToken) {
   const team = await requireTeamForNewToken(ctx, teamId)
-  if (!input.description) throw invalid("description can't be blank", '/data/attributes/description')
+  if (input.description == null) throw invalid("description can't be blank", '/data/attributes/description')
   const detail = 'Description has already been taken'
   return rejectTakenName({ constraint: 'tokens_team_description_key', attribute: 'description', detail }, async () =>
     issueToken(ctx, tokenSubject(team), input),

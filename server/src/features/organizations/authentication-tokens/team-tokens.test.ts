@@ -68,9 +68,11 @@ describe('named tokens', () => {
     const first = await post(named(), owner.token, { description: 'ci' })
     const second = await post(named(), owner.token, { description: 'nightly' })
     const double = await post(named(), owner.token, { description: 'ci' })
+    const empty = await post(named(), owner.token, { description: '' })
     const nameless = await post(named(), owner.token, {})
 
-    expect([first.status, second.status, double.status, nameless.status]).toEqual([201, 201, 422, 422])
+    expect([first, second, empty].map((response) => response.status)).toEqual([201, 201, 201])
+    expect([double.status, nameless.status]).toEqual([422, 422])
     expect(double.json().errors[0].source.pointer).toBe('/data/attributes/description')
     expect(await status(first.json().data.attributes.token)).toBe(200)
     expect(await status(second.json().data.attributes.token)).toBe(200)
@@ -85,6 +87,17 @@ describe('named tokens', () => {
     expect(data.map((token: any) => [token.attributes.description, token.attributes.token])).toEqual([['only', null]])
     expect(meta.pagination['total-count']).toBe(1)
   })
+})
+
+test.each([
+  ['without a name', legacy],
+  ['with a name', named],
+])('a token %s expires after two years by default', async (_, url) => {
+  const { attributes } = (await post(url(), owner.token, { description: 'unlimited' })).json().data
+
+  const created = new Date(attributes['created-at'])
+  created.setUTCFullYear(created.getUTCFullYear() + 2)
+  expect(attributes['expired-at']).toBe(created.toISOString())
 })
 
 describe('permission to manage team tokens', () => {
