@@ -39,6 +39,8 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'run-deciders',
     'plans',
     'run-triggers',
+    'identity-keys',
+    'workload-identity',
     'agent-jobs',
     'workspace-deletion',
     'organization-overviews',

@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url'
  */
 
 const LIMITS = {
-  'source lines of contract, server, agent and web': 115_900,
-  'source files in server/src/features': 365,
+  'source lines of contract, server, agent and web': 117_600,
+  'source files in server/src/features': 380,
   'of them with 20 lines or fewer': 15,
   'source files with more than 400 lines': 0,
   'lines with wording that reads like a translation': 20,

@@ -9,6 +9,7 @@ import { migrate } from './db/migrate.ts'
 import { createBuiltInAgentToken } from './features/agents/agent-pools/service.ts'
 import { JOBS, LOADERS, REACTIONS, ROUTES } from './features/list.ts'
 import { startLeaseReaper } from './features/runs/agent-jobs/reap-leases.ts'
+import { ensureIdentityKey } from './features/runs/identity-keys/service.ts'
 import { ensureAdmin } from './features/site/admin/users.ts'
 import { startTaskDeliveries } from './features/tasks/task-results/delivery-loop.ts'
 import { createServer } from './http/server.ts'
@@ -64,7 +65,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
 
   const ctx = { ...app, actor: SYSTEM }
   // After the port was opened: the password is shown once, and must not be lost in a failed start.
-  const admin = await ensureAdmin(ctx)
+  const [admin] = await Promise.all([ensureAdmin(ctx), ensureIdentityKey(app)])
   opened.resolve()
   if (runsJobs) {
     await app.jobs.start(ctx, JOBS)

@@ -6,12 +6,16 @@ import { CONCURRENCY, SHARED_SETTINGS } from '@groundstate/agent/settings/shared
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { SECRET_FORM, secretBytes } from './secrets/secret-file.ts'
-import { addressProblem } from './server-address.ts'
+import { addressProblem, issuerProblem } from './server-address.ts'
 
 const webAddress = z.url({ protocol: /^https?$/, error: 'it must be an address that begins with http:// or https://' })
 const baseAddress = webAddress.transform((url) => url.replace(/\/+$/, ''))
 const serverAddress = baseAddress.superRefine((text, context) => {
   const problem = URL.canParse(text) ? addressProblem(text) : undefined
+  if (problem !== undefined) context.addIssue(problem)
+})
+const issuerAddress = z.string().superRefine((text, context) => {
+  const problem = issuerProblem(text)
   if (problem !== undefined) context.addIssue(problem)
 })
 const milliseconds = wholeNumber(1, 2 ** 31 - 1)
@@ -79,6 +83,11 @@ export const SETTINGS = {
     schema: serverAddress.optional(),
     doc: 'URL at which clients, agents and run task receivers reach this server; it may have a path',
     shown: 'from host, port and TLS',
+  },
+  issuerUrl: {
+    schema: issuerAddress.optional(),
+    doc: 'issuer of the identity tokens of runs: an https address at which services read the two documents of `groundstate identity export`',
+    shown: 'the base URL',
   },
   dataDir: {
     schema: z.string().default(defaultDataDir),

@@ -33,6 +33,13 @@ export async function recordAudit(ctx: TransactionCtx, event: AuditEvent) {
   announceEvent(ctx, event)
 }
 
+type SiteAuditCtx = Pick<TransactionCtx, 'db' | 'actor' | 'now' | 'request'>
+
+/** As `recordAudit`, for an event of the whole site, which is not announced: for commands that work on the database without a server. */
+export async function recordSiteAudit(ctx: SiteAuditCtx, event: Omit<AuditEvent, 'organizationId' | 'notices'>) {
+  await deferWrite(ctx.db, store.insertEvent(auditRow(ctx, { ...event, organizationId: undefined, notices: [] })))
+}
+
 /** As `recordAudit`, for several events, whose `organizationId` is a text. */
 export async function recordAudits(ctx: TransactionCtx, events: readonly AuditEvent[]) {
   if (events.length === 0) return
@@ -96,7 +103,7 @@ export async function announced<T>(ctx: Ctx, event: AuditEvent, change: () => Pr
 }
 
 /** The row of an event, for statements that insert it with other rows; see `eventInsert`. */
-export function auditRow(ctx: Ctx, event: AuditEvent): store.AuditRow {
+export function auditRow(ctx: Pick<Ctx, 'actor' | 'now' | 'request'>, event: AuditEvent): store.AuditRow {
   const { actor, request } = ctx
   const now = ctx.now()
   const meta = metaOf(event)

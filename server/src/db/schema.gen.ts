@@ -206,6 +206,16 @@ export type Schema = {
     leased_until: Timestamp
     retry_at: Timestamp | null
   }
+  identity_keys: {
+    activates_at: Timestamp | null
+    created_at: Timestamp
+    exponent: string
+    id: string
+    key_id: string
+    modulus: string
+    private_key: Buffer
+    token_lifetime_ms: number
+  }
   ingress_attributes: {
     base_sha: string | null
     branch: string

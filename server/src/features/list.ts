@@ -46,6 +46,7 @@ import { agentJobReactions, agentJobRoutes } from './runs/agent-jobs/routes.ts'
 import { commentLoaders, commentRoutes } from './runs/comments/routes.ts'
 import { configurationVersionJobs } from './runs/configuration-versions/jobs.ts'
 import * as configurationVersions from './runs/configuration-versions/routes.ts'
+import { identityKeyRoutes } from './runs/identity-keys/routes.ts'
 import { organizationOverviewRoutes } from './runs/organization-overviews/routes.ts'
 import { planJobs } from './runs/plans/jobs.ts'
 import { applyRoutes, phaseLoaders, planRoutes } from './runs/plans/routes.ts'
@@ -123,6 +124,7 @@ export const ROUTES: readonly Routes[] = [
   gitRequestRoutes,
   githubAppInstallationRoutes,
   hostRepositoryRoutes,
+  identityKeyRoutes,
   memberships.membershipRoutes,
   invitationRoutes,
   oauthClientRoutes,

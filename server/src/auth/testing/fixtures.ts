@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { createTrial } from '../../features/organizations/sso/trials.ts'
+import { ensureIdentityKey, listPublishedKeys } from '../../features/runs/identity-keys/service.ts'
 import { startTaskDeliveries } from '../../features/tasks/task-results/delivery-loop.ts'
 import type { TestApp } from '../../testing/app.ts'
 import { whenFileEnds } from '../../testing/cleanup.ts'
@@ -176,6 +177,7 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
     tags: tag.id,
     ...(await createConnections(app, { make, organization })),
     'failed-jobs': await createFailedJob(app),
+    'identity-keys': await createIdentityKey(app),
     'sign-in-trials': await createTrialOf(app, owner),
     'reserved-tag-keys': await make(`${inside}/reserved-tag-keys`, 'reserved-tag-keys', { key: 'stage' }),
   }
@@ -272,6 +274,12 @@ async function createConnections(app: TestApp, { make, organization }: Connectin
     'vcs-repositories': repository.id,
     'vcs-deliveries': delivery,
   }
+}
+
+async function createIdentityKey(app: TestApp) {
+  await ensureIdentityKey(app)
+  const [key] = await listPublishedKeys(app)
+  return key?.row.id ?? ''
 }
 
 async function createTrialOf(app: TestApp, { actor }: TestUser) {

@@ -5,6 +5,7 @@ import { createFailedJob } from '../../../../testing/failed-jobs.ts'
 import { addMember } from '../../../../testing/teams.ts'
 import { approve } from '../../../identity/oauth/service.ts'
 import { totpCode } from '../../../identity/sessions/totp.ts'
+import { ensureIdentityKey } from '../../../runs/identity-keys/service.ts'
 import { type MakeChange, SECRET, type AuditFixtures, csrfOf, data, formRequest, many, one } from './audit-fixtures.ts'
 
 const REDIRECT = 'http://localhost:10000/login'
@@ -292,10 +293,30 @@ export const ACCOUNTS: Record<string, MakeChange> = {
   'POST /admin/failed-jobs/actions/discard': failedJob,
   'POST /admin/failed-jobs/:jobId/actions/retry': failedJob,
   'POST /admin/failed-jobs/:jobId/actions/discard': failedJob,
+  'POST /admin/identity-keys/actions/rotate': async (w) => {
+    await resetIdentityKeys(w)
+    return {}
+  },
+  'POST /admin/identity-keys/:keyId/actions/activate': async (w) => {
+    await resetIdentityKeys(w)
+    const { id } = await w.send('POST', '/admin/identity-keys/actions/rotate')
+    // Services have read the key since.
+    await w.app.db
+      .updateTable('identity_keys')
+      .set({ created_at: new Date(w.app.now().getTime() - 3_600_000) })
+      .execute()
+    return { ids: [id] }
+  },
   'POST /admin/organizations/:name/subscription': async (w) => ({
     ids: [await ownOrganization(w)],
     body: { data: { relationships: { 'feature-set': one('feature-sets', 'fs-standard') } } },
   }),
+}
+
+/** Leaves one key, so that the next rotation is allowed. */
+async function resetIdentityKeys({ app }: AuditFixtures) {
+  await app.db.deleteFrom('identity_keys').execute()
+  await ensureIdentityKey(app)
 }
 
 function members(type: 'users' | 'organization-memberships'): Record<string, MakeChange> {

@@ -1,0 +1,137 @@
+import { type App, type Ctx } from '../../../app.ts'
+import { recordSiteAudit } from '../../../audit/record.ts'
+import { SYSTEM, checkSiteAdmin } from '../../../auth/actor.ts'
+import { type Tx, transact } from '../../../db/db.ts'
+import { conflict, notFound } from '../../../errors.ts'
+import { isExternalIssuer } from './issuer.ts'
+import { CACHE_MS, type IdentityKey, identityKeys, LEAD_MS } from './key-states.ts'
+import { newKey, openKey, UnreadableKeyError } from './signing.ts'
+import * as store from './store.ts'
+
+/** Commands have it without a server. */
+export type KeyCtx = Pick<Ctx, 'db' | 'config' | 'secrets' | 'now' | 'newId' | 'actor' | 'request'>
+type KeyTransaction = KeyCtx & { db: Tx }
+
+/**
+ * Creates the first key, once for concurrent servers; it signs at once, since there is no other. Keys then stay published for as long as a token
+ * of this server's longest phase is valid.
+ */
+export async function ensureIdentityKey(app: App) {
+  const ctx = { ...app, actor: SYSTEM }
+  const { planTimeout, applyTimeout } = app.config
+  const lifetimeMs = Math.max(planTimeout, applyTimeout)
+  const first = (await store.listIdentityKeys(ctx.db)).length === 0 ? await newKey(ctx) : undefined
+  await transact(ctx, async (ctx) => {
+    await store.lockIdentityKeys(ctx.db)
+    if (first && (await store.listIdentityKeys(ctx.db)).length === 0) {
+      await insertKey(ctx, 'create', { ...first, activates_at: ctx.now(), token_lifetime_ms: lifetimeMs })
+    }
+    await deleteExpired(ctx)
+    await store.raiseTokenLifetime(ctx.db, lifetimeMs)
+  })
+}
+
+export async function listPublishedKeys({ db, now }: Pick<Ctx, 'db' | 'now'>) {
+  return identityKeys(await store.listIdentityKeys(db), now()).published
+}
+
+export async function listSiteKeys(ctx: Ctx) {
+  checkSiteAdmin(ctx)
+  return listPublishedKeys(ctx)
+}
+
+/**
+ * Publishes a new key. It signs after a day, or after its activation where services read copies of the documents. It signs at once if the current
+ * one cannot be decrypted. Throws `conflict` if there already is a key that does not sign yet.
+ */
+export async function rotateIdentityKeys(ctx: KeyCtx): Promise<IdentityKey> {
+  checkSiteAdmin(ctx)
+  const made = await newKey(ctx)
+  return transact(ctx, async (ctx) => {
+    await store.lockIdentityKeys(ctx.db)
+    await deleteExpired(ctx)
+    const keys = await listPublishedKeys(ctx)
+    const next = keys.find(({ state }) => state === 'next')
+    if (next) throw conflict(`the key ${next.row.key_id} is already published and ${whenItSigns(next)}`)
+    const current = keys.find(({ state }) => state === 'current')
+    await insertKey(ctx, 'rotate', {
+      ...made,
+      activates_at: activation(ctx, current),
+      token_lifetime_ms: current?.row.token_lifetime_ms ?? Math.max(ctx.config.planTimeout, ctx.config.applyTimeout),
+    })
+    return requireKey(ctx, made.id)
+  })
+}
+
+function whenItSigns({ row: { activates_at: at } }: IdentityKey) {
+  return at === null ? 'waits for its activation: activate it first' : `signs from ${at.toISOString()}`
+}
+
+function activation(ctx: KeyCtx, current: IdentityKey | undefined) {
+  if (!current || !isReadable(ctx, current)) return ctx.now()
+  return isExternalIssuer(ctx.config) ? null : new Date(ctx.now().getTime() + LEAD_MS)
+}
+
+function isReadable(ctx: KeyCtx, { row }: IdentityKey) {
+  try {
+    openKey(ctx, row)
+    return true
+  } catch (error) {
+    if (error instanceof UnreadableKeyError) return false
+    throw error
+  }
+}
+
+/**
+ * Makes the next key sign now; without an id, the one that there is. Throws `conflict` if it already signs, or if services may still have a copy
+ * of this server's keys without it.
+ */
+export async function activateIdentityKey(ctx: KeyCtx, id?: string): Promise<IdentityKey> {
+  checkSiteAdmin(ctx)
+  return transact(ctx, async (ctx) => {
+    await store.lockIdentityKeys(ctx.db)
+    const key = id === undefined ? await requireNext(ctx) : await requireKey(ctx, id)
+    const { row, state } = key
+    if (state !== 'next') throw conflict(`the key ${row.key_id} is ${state}: only the next key can be activated`)
+    const cachedUntil = new Date(row.created_at.getTime() + CACHE_MS)
+    if (!isExternalIssuer(ctx.config) && ctx.now() < cachedUntil) {
+      const since = row.created_at.toISOString()
+      throw conflict(
+        `the key ${row.key_id} is published since ${since}, and services may cache the published keys for ${CACHE_MS / 60_000} minutes: activate it from ${cachedUntil.toISOString()}`,
+      )
+    }
+    await store.updateActivation(ctx.db, row.id, ctx.now())
+    await recordSiteAudit(ctx, keyEvent('activate', row))
+    return requireKey(ctx, row.id)
+  })
+}
+
+async function requireKey(ctx: KeyTransaction, id: string) {
+  const key = (await listPublishedKeys(ctx)).find(({ row }) => row.id === id)
+  if (!key) throw notFound('identity key')
+  return key
+}
+
+async function requireNext(ctx: KeyTransaction) {
+  const next = (await listPublishedKeys(ctx)).find(({ state }) => state === 'next')
+  if (!next) throw conflict('there is no key to activate: rotate the keys first')
+  return next
+}
+
+async function insertKey(ctx: KeyTransaction, action: 'create' | 'rotate', row: store.KeyRow) {
+  await store.insertIdentityKey(ctx.db, row)
+  await recordSiteAudit(ctx, keyEvent(action, row))
+}
+
+function keyEvent(action: string, { id, key_id: keyId }: store.KeyRow) {
+  return { action, resource: { type: 'identity_key', id }, meta: { key_id: keyId } }
+}
+
+async function deleteExpired({ db, now }: KeyTransaction) {
+  const { expired } = identityKeys(await store.listIdentityKeys(db), now())
+  if (expired.length === 0) return
+  await store.deleteIdentityKeys(
+    db,
+    expired.map(({ row }) => row.id),
+  )
+}
