@@ -140,6 +140,11 @@ const siteSignIn = createRoute({
   validateSearch: searchParams({ trial: 'text' }),
   ...page(async () => import('../features/admin/sign-in-page.tsx'), 'SiteSignInPage', ADMINISTRATION),
 })
+const identityKeys = createRoute({
+  getParentRoute: () => admin,
+  path: 'identity-keys',
+  ...page(async () => import('../features/admin/identity-keys-page.tsx'), 'IdentityKeysPage', ADMINISTRATION),
+})
 const health = createRoute({
   getParentRoute: () => admin,
   path: 'health',
@@ -169,6 +174,7 @@ export const administration = admin.addChildren([
   organizations,
   siteOrganization,
   siteSignIn,
+  identityKeys,
   health,
   jobs,
   siteAuditTrail,

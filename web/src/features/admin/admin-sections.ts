@@ -3,6 +3,11 @@ export const ADMIN_SECTIONS = [
   { text: 'Users', link: { to: '/app/admin/users' }, keywords: 'suspend reset password' },
   { text: 'Organizations', link: { to: '/app/admin/organizations' }, keywords: 'quotas plan' },
   { text: 'Sign-in', link: { to: '/app/admin/sign-in' }, keywords: 'single sign-on oidc' },
+  {
+    text: 'Identity keys',
+    link: { to: '/app/admin/identity-keys' },
+    keywords: 'workload identity oidc openid issuer jwks rotate signing',
+  },
   { text: 'Health', link: { to: '/app/admin/health' }, keywords: 'database storage queue agents' },
   { text: 'Failed jobs', link: { to: '/app/admin/jobs' }, keywords: 'retry' },
   { text: 'Audit trail', link: { to: '/app/admin/audit-trail' }, keywords: 'history events' },
