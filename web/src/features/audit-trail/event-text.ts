@@ -5,7 +5,7 @@ import { capitalized } from '../../components/numbers.ts'
 export type AuditTrail = Wire<typeof auditTrailResponse>
 export type AuditEvent = AuditTrail['data'][number]
 
-/** Types of resources and what the page calls them; the three last have events of the server only. */
+/** Types of resources and what the page calls them; the four last have events of the server only. */
 export const RESOURCE_TYPES = {
   workspace: 'Workspace',
   run: 'Run',
@@ -38,6 +38,7 @@ export const RESOURCE_TYPES = {
   user: 'User',
   job: 'Background job',
   sign_in_settings: 'Sign-in settings',
+  identity_key: 'Identity key',
 } as const satisfies Record<string, string>
 
 /** Texts of the recorded actions. The part in brackets follows in the text of an event, with the type of its resource for `%`. */
@@ -86,6 +87,8 @@ const ACTION_TEXTS: Readonly<Record<string, string>> = {
   remove_member: 'Remove member [from %]',
   resend_invitation: 'Resend invitation [of %]',
   retry: 'Retry [%]',
+  rotate: 'Rotate [%]',
+  activate: 'Activate [%]',
   suspend: 'Suspend [%]',
   unsuspend: 'Unsuspend [%]',
   link_identity: 'Link identity [of %]',
