@@ -56,6 +56,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'reviewed-plans',
     'commit-statuses',
   ],
+  notifications: ['notification-configurations', 'notifications', 'notification-settings'],
   site: [
     'discovery',
     'health',

@@ -155,6 +155,11 @@ export const vcsDecisionIncludes = {
   run: runSchema,
 } as const satisfies IncludeTable
 
+export const notificationConfigurationIncludes: IncludeTable = {
+  users: userSchema,
+  subscribable: [workspaceSchema, projectSchema, teamSchema],
+}
+
 export const agentPoolIncludes: IncludeTable = {
   workspaces: workspaceSchema,
   allowed_workspaces: workspaceSchema,

@@ -194,7 +194,7 @@ export const SETTINGS = {
   tlsKey: { schema: z.string().optional(), doc: 'private key, a PEM file' },
   allowPrivateUrls: {
     schema: onOff.optional(),
-    doc: 'whether the server may call private and loopback addresses for run tasks',
+    doc: 'whether the server may call private and loopback addresses for run tasks and notifications',
     shown: 'on when HOST and BASE_URL are loopback addresses and TRUST_PROXY is not set',
   },
   auditRetentionDays: retention(365, 'the audit trail is kept', 'it'),
@@ -206,7 +206,7 @@ export const SETTINGS = {
   ),
   deliveryRetentionDays: retention(
     30,
-    'requests to run task receivers with their responses, and deliveries of hosts of repositories with their decisions, are kept',
+    'requests to run task receivers with their responses, notifications with theirs, and deliveries of hosts of repositories with their decisions, are kept',
   ),
   agentRetentionDays: retention(30, 'exited and lost agents are listed'),
   runHistoryRetentionDays: retention(0, 'run events and agent jobs are kept'),
@@ -284,6 +284,10 @@ export const SETTINGS = {
       .regex(SENDER, 'it must be an e-mail address, or a name and an address in angle brackets')
       .optional(),
     doc: 'sender of mails: an address, or `Groundstate <groundstate@example.com>`',
+  },
+  notificationEmailAddresses: {
+    schema: oneOf(['members', 'allow']).default('members'),
+    doc: 'whom notifications by e-mail may name: only `members` of the organization, or any address with `allow`',
   },
   httpsProxy: proxySetting('https'),
   httpProxy: proxySetting('http'),

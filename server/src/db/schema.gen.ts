@@ -258,6 +258,72 @@ export type Schema = {
     phase_id: string
     start_offset: number
   }
+  notification_configuration_users: {
+    configuration_id: string
+    user_id: string
+  }
+  notification_configurations: {
+    created_at: Timestamp
+    destination_type: 'generic' | 'slack' | 'microsoft-teams' | 'email'
+    email_addresses: Generated<string[]>
+    email_all_members: Generated<boolean>
+    enabled: boolean
+    id: string
+    name: string
+    organization_id: string
+    project_id: string | null
+    team_id: string | null
+    token: Buffer | null
+    triggers: Generated<string[]>
+    updated_at: Timestamp
+    url: Buffer | null
+    verification: Json | null
+    workspace_id: string | null
+  }
+  notification_deliveries: {
+    attempt: number
+    duration_ms: number
+    error: string | null
+    id: string
+    is_private: boolean
+    next_attempt_at: Timestamp | null
+    notification_id: string
+    request_body: string
+    request_headers: Json
+    response_body: Buffer | null
+    response_headers: Json | null
+    response_status: number | null
+    response_truncated: Generated<boolean>
+    sent_at: Timestamp
+    url: string
+  }
+  notification_settings: {
+    configured_mails: Generated<boolean>
+    own_run_triggers: Generated<string[]>
+    user_id: string
+  }
+  notifications: {
+    attempts: Generated<number>
+    configuration_id: string | null
+    created_at: Timestamp
+    deadline_at: Timestamp
+    delivered_at: Timestamp | null
+    delivered_to: Generated<string[]>
+    delivery_due_at: Timestamp | null
+    error: string | null
+    facts: Json
+    id: string
+    lease_expires_at: Timestamp | null
+    organization_id: string
+    receiver_id: string
+    run_id: string | null
+    run_status: string | null
+    seq: Generated<number>
+    status: Generated<'pending' | 'delivered' | 'failed' | 'canceled'>
+    trigger: string
+    user_id: string | null
+    workspace_id: string | null
+  }
   oauth_client_projects: {
     oauth_client_id: string
     project_id: string

@@ -15,6 +15,7 @@ import { sessionRoutes } from './identity/sessions/routes.ts'
 import { sessionJobs } from './identity/sessions/service.ts'
 import { userTokenRoutes } from './identity/tokens/routes.ts'
 import { avatarRoutes, userLoaders, userRoutes } from './identity/users/routes.ts'
+import { notificationConfigurationRoutes } from './notifications/notification-configurations/routes.ts'
 import * as authenticationTokens from './organizations/authentication-tokens/routes.ts'
 import { invitationRoutes } from './organizations/invitations/routes.ts'
 import * as memberships from './organizations/organization-memberships/routes.ts'
@@ -131,6 +132,7 @@ export const ROUTES: readonly Routes[] = [
   oauthRoutes,
   oauthTokenRoutes,
   organizationOverviewRoutes,
+  notificationConfigurationRoutes,
   organizationRoutes,
   runs.organizationRunRoutes,
   authenticationTokens.organizationTokenRoutes,

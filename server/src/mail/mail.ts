@@ -12,6 +12,8 @@ const mailSchema = z.object({
   text: z.string(),
   /** Shown as a button below the text, and as an address in the plain part. */
   link: z.object({ label: z.string(), url: z.string() }).optional(),
+  /** Why the recipient gets it, and the page on which to choose otherwise; also for the button of mail programs. */
+  settings: z.object({ text: z.string(), url: z.string() }).optional(),
 })
 export type Mail = z.infer<typeof mailSchema>
 
@@ -73,6 +75,51 @@ export async function trySendMail({ config, baseUrl }: Ctx, mail: Mail): Promise
   }
 }
 
+/** How far the delivery to several recipients got; `reply` is the mail server's last one, `error` why it ended early. */
+export type MailOutcome = { rejected: string[]; reply: { status: number; text: string } | undefined; error?: string }
+
+type Recipients = {
+  recipients: readonly string[]
+  signal: AbortSignal
+  /** Called after the mail server has accepted the mail for an address. */
+  onAccepted: (address: string) => Promise<void>
+}
+
+/** Sends a mail at once to each recipient on its own, on one connection, until the first failure that a retry may mend. Never throws for one. */
+export async function sendMails(
+  { config, baseUrl }: Pick<Ctx, 'config' | 'baseUrl'>,
+  mail: Omit<Mail, 'to'>,
+  { recipients, signal, onAccepted }: Recipients,
+): Promise<MailOutcome> {
+  const outcome: MailOutcome = { rejected: [], reply: undefined }
+  if (config.smtpUrl === undefined || config.mailFrom === undefined)
+    return { ...outcome, error: 'no mail server is configured' }
+  const transport = await createTransport(config.smtpUrl, { pool: true, maxConnections: 1 })
+  try {
+    for (const to of recipients) {
+      if (signal.aborted) return { ...outcome, error: 'the server was stopped before it had sent all e-mails' }
+      try {
+        const sent: unknown = await transport.sendMail(messageOf({ ...mail, to }, { from: config.mailFrom, baseUrl }))
+        outcome.reply = replyOf(sent)
+      } catch (error) {
+        if (rejectedRecipient(error) === undefined)
+          return { ...outcome, error: error instanceof Error ? error.message : String(error) }
+        outcome.rejected.push(to)
+        continue
+      }
+      await onAccepted(to)
+    }
+    return outcome
+  } finally {
+    transport.close()
+  }
+}
+
+function replyOf(sent: unknown) {
+  const text = typeof sent === 'object' && sent && 'response' in sent ? String(sent.response) : ''
+  return { status: Number(/^\d{3}/.exec(text)?.[0] ?? 250), text }
+}
+
 async function deliver(url: NonNullable<Config['smtpUrl']>, message: SendMailOptions) {
   const transport = await createTransport(url)
   try {
@@ -82,9 +129,13 @@ async function deliver(url: NonNullable<Config['smtpUrl']>, message: SendMailOpt
   }
 }
 
-async function createTransport(url: NonNullable<Config['smtpUrl']>): Promise<Transporter> {
+async function createTransport(
+  url: NonNullable<Config['smtpUrl']>,
+  options: { pool?: true; maxConnections?: number } = {},
+): Promise<Transporter> {
   const { default: nodemailer } = await import('nodemailer')
   return nodemailer.createTransport({
+    ...options,
     url: url.href,
     connectionTimeout: CONNECTION_TIMEOUT_MS,
     greetingTimeout: CONNECTION_TIMEOUT_MS,
@@ -102,10 +153,11 @@ function rejectedRecipient(error: unknown) {
   return isFinal ? responseCode : undefined
 }
 
-function messageOf({ to, subject, text, link }: Mail, { from, baseUrl }: { from: string; baseUrl: string }) {
+function messageOf({ to, subject, text, link, settings }: Mail, { from, baseUrl }: { from: string; baseUrl: string }) {
   const footer = `Sent by Groundstate at ${baseUrl}`
   const paragraphs = text.split(/\n{2,}/)
-  const plain = [...paragraphs, ...(link ? [`${link.label}:\n${link.url}`] : []), `-- \n${footer}`]
+  const choice = settings ? `\n${settings.text} ${settings.url}` : ''
+  const plain = [...paragraphs, ...(link ? [`${link.label}:\n${link.url}`] : []), `-- \n${footer}${choice}`]
   return {
     from,
     to: { name: '', address: to },
@@ -114,10 +166,20 @@ function messageOf({ to, subject, text, link }: Mail, { from, baseUrl }: { from:
     html: page([
       ...paragraphs.map((paragraph) => `<p style="margin:0 0 16px">${escaped(paragraph)}</p>`),
       ...(link ? [button(link)] : []),
-      `<p style="margin:24px 0 0;color:#64748b;font-size:13px">${escaped(footer)}</p>`,
+      small(escaped(footer)),
+      ...(settings
+        ? [small(`${escaped(settings.text)} <a href="${escaped(settings.url)}">${escaped(settings.url)}</a>`)]
+        : []),
     ]),
-    headers: { 'auto-submitted': 'auto-generated' },
+    headers: {
+      'auto-submitted': 'auto-generated',
+      ...(settings && { 'list-unsubscribe': `<${settings.url}>` }),
+    },
   } satisfies SendMailOptions
+}
+
+function small(html: string) {
+  return `<p style="margin:24px 0 0;color:#64748b;font-size:13px">${html}</p>`
 }
 
 function page(parts: readonly string[]) {

@@ -179,6 +179,10 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
     'failed-jobs': await createFailedJob(app),
     'identity-keys': await createIdentityKey(app),
     'sign-in-trials': await createTrialOf(app, owner),
+    'notification-configurations': await make(`${at}/notification-configurations`, 'notification-configurations', {
+      name: 'mails',
+      'destination-type': 'email',
+    }),
     'reserved-tag-keys': await make(`${inside}/reserved-tag-keys`, 'reserved-tag-keys', { key: 'stage' }),
   }
   return {

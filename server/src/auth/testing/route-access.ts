@@ -103,6 +103,10 @@ const ACCESS: Record<string, string> = {
   'project project:read or team team:read': 'owner org run',
   'team team:read': 'member+ org',
   'team team:update or team organization-access:update': 'owner org | member+',
+  // Of a workspace.
+  'workspace workspace:read or project project:read or team team:read': 'read+ org run',
+  'workspace workspace:update or project project:update or team team:update': 'admin+ org | read+ run',
+  'team team:update': 'owner org | member+',
   'team team:delete': 'owner org | member+',
   'team members:manage': 'owner org | member+',
   'team tokens:manage': 'owner org | member+',

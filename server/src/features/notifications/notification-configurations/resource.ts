@@ -1,0 +1,67 @@
+import type { NotificationConfigurationResource, Trigger } from '@groundstate/contract/notification-configurations'
+import type { Ctx } from '../../../app.ts'
+import { isWithheld } from '../../../deliveries/attempts.ts'
+import type { Configuration } from './access.ts'
+import { openTarget } from './target.ts'
+import type { Verification } from './verify.ts'
+
+type ResourceCtx = Pick<Ctx, 'actor' | 'secrets'>
+
+/** Callers who may not manage the configuration see neither its URL nor addresses. */
+export function configurationResource(ctx: ResourceCtx, row: Configuration): NotificationConfigurationResource {
+  const { type, id, canManage } = row.subscribable
+  const self = `/api/v2/notification-configurations/${row.id}`
+  const url = canManage ? (openTarget(ctx, row).url ?? null) : null
+  const addresses = canManage ? row.email_addresses : []
+  const isMember = (address: string) => row.member_addresses.includes(address.toLowerCase())
+  const last = row.last_notification
+  return {
+    id: row.id,
+    type: 'notification-configurations',
+    attributes: {
+      name: row.name,
+      'destination-type': row.destination_type,
+      enabled: row.enabled,
+      triggers: row.triggers as Trigger[],
+      url,
+      token: null,
+      'has-token': row.token !== null,
+      'email-addresses': addresses,
+      'user-email-addresses': addresses.filter(isMember),
+      'external-email-addresses': addresses.filter((address) => !isMember(address)),
+      'email-all-members': row.email_all_members,
+      'delivery-responses': url === null ? [] : deliveryResponses(ctx, row.verification as Verification | null, url),
+      'last-notification': last && {
+        id: last.id,
+        trigger: last.trigger,
+        status: last.status,
+        error: last.error,
+        'created-at': new Date(last.created_at),
+      },
+      permissions: { 'can-update': canManage, 'can-destroy': canManage },
+      'created-at': row.created_at,
+      'updated-at': row.updated_at,
+    },
+    relationships: {
+      subscribable: { data: { id, type } },
+      users: { data: row.user_ids.map((userId) => ({ id: userId, type: 'users' })) },
+      notifications: { links: { related: `${self}/notifications` } },
+    },
+    links: { self },
+  }
+}
+
+function deliveryResponses(ctx: ResourceCtx, verification: Verification | null, url: string) {
+  if (!verification) return []
+  const isHidden = isWithheld(ctx, { isPrivate: verification.is_private })
+  return [
+    {
+      url,
+      body: isHidden ? '' : verification.body,
+      code: verification.code,
+      headers: isHidden ? {} : verification.headers,
+      'sent-at': verification.sent_at,
+      successful: verification.successful ? ('true' as const) : ('false' as const),
+    },
+  ]
+}

@@ -1,0 +1,152 @@
+import type { NotificationStatus, Trigger } from '@groundstate/contract/notification-configurations'
+import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
+import type { Db, Page, Tx } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { insertRows } from '../../../db/sql.ts'
+
+export type ConfigurationRow = Selectable<Schema['notification_configurations']>
+export type ConfigurationChanges = Updateable<Schema['notification_configurations']>
+
+/** The column of each kind of subscribable. */
+export const SUBSCRIBABLE_COLUMNS = { workspaces: 'workspace_id', projects: 'project_id', teams: 'team_id' } as const
+type Subscribable = { type: keyof typeof SUBSCRIBABLE_COLUMNS; id: string }
+
+type LastNotification = {
+  id: string
+  trigger: Trigger
+  status: NotificationStatus
+  error: string | null
+  created_at: string
+}
+
+/** Configurations `c` with their users and their latest notification. */
+function selectConfigurations(db: Db) {
+  return db
+    .selectFrom('notification_configurations as c')
+    .selectAll('c')
+    .select([
+      sql<string[]>`array(select n.user_id from notification_configuration_users n where n.configuration_id = c.id
+          order by n.user_id)`.as('user_ids'),
+      // Addresses of members, for the two lists of addresses.
+      sql<string[]>`array(select lower(u.email) from organization_memberships m join users u on u.id = m.user_id
+         where m.organization_id = c.organization_id and m.status = 'active'
+           and lower(u.email) = any(select lower(a) from unnest(c.email_addresses) a))`.as('member_addresses'),
+      sql<LastNotification | null>`(select to_jsonb(l) from (
+          select id, trigger, status, error, created_at from notifications
+           where configuration_id = c.id order by seq desc limit 1) l)`.as('last_notification'),
+    ])
+}
+
+export type FoundConfiguration = NonNullable<Awaited<ReturnType<typeof findConfiguration>>>
+
+export async function findConfiguration(db: Db, id: string) {
+  return selectConfigurations(db).where('c.id', '=', id).executeTakeFirst()
+}
+
+export async function listConfigurations(db: Db, { type, id }: Subscribable, page: Page) {
+  const column = SUBSCRIBABLE_COLUMNS[type]
+  const list = selectConfigurations(db).where(`c.${column}`, '=', id).orderBy('c.created_at').orderBy('c.id')
+  return readPaged(page, list, db.selectFrom('notification_configurations').where(column, '=', id))
+}
+
+/** Locks the workspace, project or team, so that the number of its configurations stays within the limit; undefined if it was deleted. */
+export async function countConfigurations(tx: Tx, { type, id }: Subscribable) {
+  const { rows } = await sql`select from ${sql.table(type)} where id = ${id} for no key update`.execute(tx)
+  if (rows.length === 0) return undefined
+  const row = await tx
+    .selectFrom('notification_configurations')
+    .select(sql<number>`count(*)`.as('count'))
+    .where(SUBSCRIBABLE_COLUMNS[type], '=', id)
+    .executeTakeFirstOrThrow()
+  return row.count
+}
+
+export async function insertConfiguration(tx: Tx, row: Insertable<Schema['notification_configurations']>) {
+  await tx.insertInto('notification_configurations').values(row).execute()
+}
+
+export async function updateConfiguration(tx: Tx, id: string, changes: ConfigurationChanges) {
+  return tx
+    .updateTable('notification_configurations')
+    .set(changes)
+    .where('id', '=', id)
+    .returning('id')
+    .executeTakeFirst()
+}
+
+export async function replaceUsers(tx: Tx, id: string, userIds: readonly string[]) {
+  await tx.deleteFrom('notification_configuration_users').where('configuration_id', '=', id).execute()
+  const rows = userIds.map((user_id) => ({ configuration_id: id, user_id }))
+  if (rows.length > 0) await insertRows(tx, 'notification_configuration_users', rows).execute()
+}
+
+export async function deleteConfiguration(tx: Tx, id: string) {
+  await tx.deleteFrom('notification_configurations').where('id', '=', id).execute()
+}
+
+/** Ends notifications that were not delivered. */
+export async function cancelNotifications(tx: Tx, configurationId: string, reason: string) {
+  await tx
+    .updateTable('notifications')
+    .set({ status: 'canceled', delivery_due_at: null, error: reason })
+    .where('configuration_id', '=', configurationId)
+    .where('delivery_due_at', 'is not', null)
+    .execute()
+}
+
+/** Those of the users that are active members of the organization, with accounts of people. */
+export async function findMembers(db: Db, organizationId: string, userIds: readonly string[]) {
+  const { rows } = await sql<{ id: string }>`select user_id as id from organization_memberships
+    where organization_id = ${organizationId} and status = 'active' and user_id = any(${userIds})`.execute(db)
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** Those of the addresses, in lower case, that belong to members of the organization. */
+export async function findMemberAddresses(db: Db, organizationId: string, addresses: readonly string[]) {
+  const { rows } = await sql<{ email: string }>`select lower(u.email) as email
+     from organization_memberships m join users u on u.id = m.user_id
+    where m.organization_id = ${organizationId} and m.status = 'active'
+      and lower(u.email) = any(select lower(a) from unnest(${addresses}::text[]) a)`.execute(db)
+  return new Set(rows.map(({ email }) => email))
+}
+
+/**
+ * The addresses that get the e-mails of a configuration: of named members, or of all members of its project or team if nobody is named, unless they
+ * do not want them; and other named addresses, if the site allows those (`allowsOthers`).
+ */
+export async function listRecipients(db: Db, configurationId: string, allowsOthers: boolean) {
+  const { rows } = await sql<{ email: string }>`
+    with c as (select c.*, array(select user_id from notification_configuration_users n where n.configuration_id = c.id) as user_ids
+                 from notification_configurations c where c.id = ${configurationId}),
+    everybody as (
+      select c.id from c where c.email_all_members
+         or (c.workspace_id is null and cardinality(c.user_ids) = 0 and cardinality(c.email_addresses) = 0)),
+    members as (
+      select u.id, u.email from c
+        join organization_memberships m on m.organization_id = c.organization_id and m.status = 'active'
+        join users u on u.id = m.user_id
+       where u.email is not null and u.suspended_at is null),
+    chosen as (
+      select m.id, m.email from c, members m
+       where m.id = any(c.user_ids) or lower(m.email) = any(select lower(a) from unnest(c.email_addresses) a)
+      union
+      select m.id, m.email from c join everybody using (id)
+        join team_members tm on true
+        join members m on m.id = tm.user_id
+       where tm.team_id = c.team_id
+          or exists (select from team_projects tp where tp.team_id = tm.team_id and tp.project_id = c.project_id))
+    select chosen.email from chosen left join notification_settings s on s.user_id = chosen.id
+     where coalesce(s.configured_mails, true)
+    union
+    select a from c, unnest(c.email_addresses) a
+     where ${allowsOthers} and lower(a) <> all(select lower(m.email) from members m)
+    order by 1`.execute(db)
+  return rows.map(({ email }) => email)
+}
+
+/** The teams with access to a project, which see changes in it. */
+export async function listProjectTeams(db: Db, projectId: string) {
+  const rows = await db.selectFrom('team_projects').select('team_id').where('project_id', '=', projectId).execute()
+  return rows.map(({ team_id }) => team_id)
+}
