@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { engineNames } from '../../../auth/actor.ts'
 import type { LockedJob, LockedRun, RunRow } from '../runs/locked-run-store.ts'
+import { timeLimit } from '../workload-identity/token.ts'
 import type { QueuedJob } from './claim-store.ts'
 import type { Product } from './engine-choice.ts'
 import { appliesImmediately, leaseLength } from './store.ts'
@@ -15,11 +16,12 @@ type Parts = {
   token: string
   engineToken: string
   variables: z.input<typeof agentJob>['variables']
+  identityTokens: AgentJob['identityTokens']
   sshKey: string | undefined
 }
 
 export function agentJobDocument({ baseUrl, config }: Pick<Ctx, 'baseUrl' | 'config'>, parts: Parts): AgentJob {
-  const { queued, locked, product, token, engineToken, variables, sshKey } = parts
+  const { queued, locked, product, token, engineToken, variables, identityTokens, sshKey } = parts
   const { run, job, plan } = locked
   // The engine addresses the workspace by its current names in a plan, and by those of the plan in an apply.
   const current = { organization: queued.organization_name, workspace: queued.workspace_name }
@@ -56,6 +58,7 @@ export function agentJobDocument({ baseUrl, config }: Pick<Ctx, 'baseUrl' | 'con
     },
     variables,
     withholdsSecrets: run.withholds_secrets,
+    identityTokens,
     ...(sshKey !== undefined && { sshKey }),
     timeLimitMs: timeLimit(config, job.kind),
     graceMs: config.cancelGrace,
@@ -63,11 +66,6 @@ export function agentJobDocument({ baseUrl, config }: Pick<Ctx, 'baseUrl' | 'con
     mayApply: !run.plan_only,
     documentsMayFollow: job.kind === 'plan' && appliesImmediately(run),
   } satisfies z.input<typeof agentJob>)
-}
-
-/** Time limit of a phase, in ms. */
-export function timeLimit(config: Ctx['config'], kind: 'plan' | 'apply') {
-  return kind === 'plan' ? config.planTimeout : config.applyTimeout
 }
 
 const CLI_SOURCES: ReadonlySet<RunRow['source']> = new Set(['terraform', 'terraform+cloud'])

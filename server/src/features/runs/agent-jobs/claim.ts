@@ -10,17 +10,20 @@ import { SealError } from '../../../secrets/secrets.ts'
 import { onlineSince } from '../../agents/agent-pools/store.ts'
 import { openSshKey } from '../../vcs/ssh-keys/service.ts'
 import { type ResolveVariables, readRunVariables } from '../../workspaces/variable-sets/effective-variables.ts'
+import { UnreadableKeyError } from '../identity-keys/signing.ts'
 import { applyChange } from '../runs/advance.ts'
 import { announceAgentOf } from '../runs/audit.ts'
 import type { LockedJob, LockedRun, RunKey } from '../runs/locked-run-store.ts'
 import { lockedRunOf, readLockedRun, runLock } from '../runs/locked-run-store.ts'
 import { poolTopic } from '../runs/queued-job-store.ts'
 import type { NewRunEvent } from '../runs/run-event-store.ts'
-import { agentJobDocument, timeLimit } from './agent-job.ts'
+import { timeLimit } from '../workload-identity/token.ts'
+import { agentJobDocument } from './agent-job.ts'
 import type { ClaimRequest, JobKind, QueuedJob, SkippedEngine } from './claim-store.ts'
 import * as queue from './claim-store.ts'
 import { type AgentEngines, type Product, type RequestedEngine } from './engine-choice.ts'
 import { isBetterMatch, matchOf, productFor } from './engine-choice.ts'
+import { identityOf } from './identity.ts'
 import { insertNotice } from './log-store.ts'
 import { requeueJob } from './service.ts'
 import * as store from './store.ts'
@@ -141,8 +144,9 @@ async function makeJob(ctx: TransactionCtx, locked: JobRun, { queued, product, v
     const resolved = await variables(run.variables as { key: string; value: string }[])
     const [withheld, given] = run.withholds_secrets ? splitSecrets(resolved) : [[], resolved]
     const sshKey = run.withholds_secrets ? undefined : openSshKey(ctx, { id: queued.ssh_key_id, value: queued.ssh_key })
-    const job = agentJobDocument(ctx, { queued, locked, product, ...tokens, variables: given, sshKey })
-    return { job, withheld: withheld.map(({ key }) => key) }
+    const { identityTokens, withheld: services } = await identityOf(ctx, { queued, locked, variables: resolved })
+    const job = agentJobDocument(ctx, { queued, locked, product, ...tokens, variables: given, identityTokens, sshKey })
+    return { job, withheld: { keys: withheld.map(({ key }) => key), services } }
   } catch (error) {
     if (isDatabaseFailure(error)) throw error
     ctx.log.error({ err: error, run: run.id }, 'cannot create the job of a run')
@@ -153,6 +157,7 @@ async function makeJob(ctx: TransactionCtx, locked: JobRun, { queued, product, v
 
 /** Why a job cannot be created. Unexpected errors are only logged, since they may contain values. */
 function reasonOf(error: unknown) {
+  if (error instanceof UnreadableKeyError) return `${error.message}: a site administrator must rotate the keys`
   if (error instanceof SealError) return `a sensitive value cannot be decrypted: ${error.message}. Set it again`
   const [issue] = error instanceof ZodError ? error.issues : []
   const cause = issue ? `${issue.path.join('.')}: ${issue.message}` : 'see the log of the server'
@@ -166,7 +171,7 @@ async function failUnstarted(ctx: TransactionCtx, locked: JobRun, error: string)
   if (started) await applyChange(ctx, started, { job: 'errored', run: { error } })
 }
 
-type Lease = { request: Pick<ClaimRequest, 'agent' | 'sendsReceipt'>; job: AgentJob; withheld: readonly string[] }
+type Lease = { request: Pick<ClaimRequest, 'agent' | 'sendsReceipt'>; job: AgentJob; withheld: Withheld }
 
 async function lease(ctx: TransactionCtx, locked: JobRun, { request, job: claimed, withheld }: Lease) {
   const { run, workspace, job } = locked
@@ -217,11 +222,19 @@ function splitSecrets<Variable extends { sensitive: boolean }>(variables: readon
   return [variables.filter(({ sensitive }) => sensitive), variables.filter(({ sensitive }) => !sensitive)] as const
 }
 
-/** Names the variables without which a plan may fail. */
-function withheldEvents(keys: readonly string[]): NewRunEvent[] {
-  if (keys.length === 0) return []
-  const [what, names] = [keys.length === 1 ? 'sensitive variable' : 'sensitive variables', keys.join(', ')]
-  const description = `planned without ${keys.length} ${what} (${names}), since the pull request comes from a fork`
+/** The names of variables and of the services for which the run gets no identity token. */
+type Withheld = Record<'keys' | 'services', readonly string[]>
+
+/** Names that without which a plan may fail. */
+function withheldEvents({ keys, services }: Withheld): NewRunEvent[] {
+  const parts = [
+    ...(keys.length === 0
+      ? []
+      : [`${keys.length} sensitive ${keys.length === 1 ? 'variable' : 'variables'} (${keys.join(', ')})`]),
+    ...(services.length === 0 ? [] : [`an identity (${services.join(', ')})`]),
+  ]
+  if (parts.length === 0) return []
+  const description = `planned without ${parts.join(' and without ')}, since the pull request comes from a fork`
   return [{ action: 'secrets_withheld', description }]
 }
 

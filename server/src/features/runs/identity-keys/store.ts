@@ -31,5 +31,8 @@ export async function raiseTokenLifetime(db: Db, lifetimeMs: number) {
 }
 
 export async function deleteIdentityKeys(tx: Tx, ids: readonly string[]) {
-  await tx.deleteFrom('identity_keys').where(sql<boolean>`id = any(${ids})`).execute()
+  await tx
+    .deleteFrom('identity_keys')
+    .where(sql<boolean>`id = any(${ids})`)
+    .execute()
 }

@@ -43,11 +43,15 @@ export function workloadClaims(workload: Workload) {
   } satisfies Record<WorkloadClaim | 'sub', string>
 }
 
+/** Time limit of a phase, in ms. */
+export function timeLimit(config: Ctx['config'], phase: IdentityPhase) {
+  return phase === 'plan' ? config.planTimeout : config.applyTimeout
+}
+
 type TokenCtx = Pick<Ctx, 'config' | 'baseUrl' | 'newId' | 'now'>
-type Validity = { audience: string; lifetimeMs: number }
 
 /** The claims of a token from now until the end of its phase's time limit. */
-export function tokenClaims(ctx: TokenCtx, workload: Workload, { audience, lifetimeMs }: Validity) {
+export function tokenClaims(ctx: TokenCtx, workload: Workload, audience: string) {
   const now = ctx.now().getTime()
   const inSeconds = (ms: number) => Math.floor(ms / 1000)
   return {
@@ -56,7 +60,7 @@ export function tokenClaims(ctx: TokenCtx, workload: Workload, { audience, lifet
     aud: audience,
     iat: inSeconds(now),
     nbf: inSeconds(now - SKEW_MS),
-    exp: inSeconds(now + lifetimeMs),
+    exp: inSeconds(now + timeLimit(ctx.config, workload.phase)),
     ...workloadClaims(workload),
   }
 }
@@ -65,16 +69,16 @@ export function tokenHeader(keyId: string) {
   return { typ: 'JWT', alg: 'RS256', kid: keyId } as const
 }
 
-type Tokens = { audiences: readonly string[]; lifetimeMs: number }
+type MintCtx = TokenCtx & Pick<Ctx, 'db' | 'secrets'>
 
 /** A token for each audience. Without audiences it reads nothing. Throws `UnreadableKeyError`. */
-export async function mintTokens(ctx: Ctx, workload: Workload, { audiences, lifetimeMs }: Tokens) {
+export async function mintTokens(ctx: MintCtx, workload: Workload, audiences: readonly string[]) {
   const distinct = [...new Set(audiences)]
   if (distinct.length === 0) return []
   const { keyId, privateKey } = await currentSigningKey(ctx)
   return Promise.all(
     distinct.map(async (audience) => {
-      const claims = tokenClaims(ctx, workload, { audience, lifetimeMs })
+      const claims = tokenClaims(ctx, workload, audience)
       const token = await new SignJWT(claims).setProtectedHeader(tokenHeader(keyId)).sign(privateKey)
       return { audience, token }
     }),
