@@ -6,8 +6,10 @@ import { createApp } from './app.ts'
 import { SYSTEM } from './auth/actor.ts'
 import type { Config } from './config.ts'
 import { migrate } from './db/migrate.ts'
+import { startDeliveries } from './deliveries/loop.ts'
 import { createBuiltInAgentToken } from './features/agents/agent-pools/service.ts'
 import { JOBS, LOADERS, REACTIONS, ROUTES } from './features/list.ts'
+import { REPORT_CONNECTIONS, reportQueue } from './features/repositories/commit-statuses/send.ts'
 import { startLeaseReaper } from './features/runs/agent-jobs/reap-leases.ts'
 import { ensureIdentityKey } from './features/runs/identity-keys/service.ts'
 import { ensureAdmin } from './features/site/admin/users.ts'
@@ -71,6 +73,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
     await app.jobs.start(ctx, JOBS)
     stack.use(startLeaseReaper(ctx))
     stack.use(startTaskDeliveries(ctx))
+    stack.use(startDeliveries(ctx, reportQueue, REPORT_CONNECTIONS))
   }
 
   const agentStops = new AbortController()

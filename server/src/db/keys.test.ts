@@ -22,11 +22,7 @@ const WITHOUT_KEY = {
     'variables.version_id',
   ],
   'is the public id of a row with another key': ['vcs_authorizations.session_id'],
-  'refers to several tables': [
-    'host_reports.connection_id',
-    'state_versions.lock_holder_id',
-    'workspaces.locked_by_id',
-  ],
+  'refers to several tables': ['state_versions.lock_holder_id', 'workspaces.locked_by_id'],
   'is history that outlives the referenced row': [
     'agent_jobs.agent_pool_id',
     'agent_jobs.preferred_agent_id',

@@ -113,11 +113,30 @@ export type Schema = {
     run_id: string
     seq: Generated<number>
   }
+  commit_status_deliveries: {
+    commit_sha: string
+    duration_ms: number
+    error: string | null
+    id: string
+    is_private: Generated<boolean>
+    kind: 'run' | 'plan'
+    request_body: string
+    request_headers: Json
+    response_body: Buffer | null
+    response_headers: Json | null
+    response_status: number | null
+    response_truncated: Generated<boolean>
+    run_id: string | null
+    sent_at: Timestamp
+    url: string
+    workspace_id: string
+  }
   commit_statuses: {
     commented_version: Generated<number>
     commit_sha: string
     created_at: Timestamp
     detail: string | null
+    due_at: OptionalTimestamp
     error: string | null
     kind: 'run' | 'plan'
     pull_request_number: number | null
@@ -199,11 +218,10 @@ export type Schema = {
     service_provider: 'github' | 'github_enterprise'
   }
   host_reports: {
-    awaited_until: Timestamp | null
-    connection_id: string
+    attempts: Generated<number>
     failures: Generated<number>
-    holder: string
-    leased_until: Timestamp
+    id: string
+    lease_expires_at: Timestamp | null
     retry_at: Timestamp | null
   }
   identity_keys: {

@@ -28,15 +28,19 @@ export type Queue<Claimed extends Claim> = {
   nextDue: (now: Date) => RawBuilder<Date | null>
   /** Leases due requests, each to one process, and loads everything required to send them. */
   claim: (ctx: Ctx, options: ClaimOptions) => Promise<Claimed[]>
-  renew: (db: Db, leases: { ids: readonly string[]; until: Date }) => Promise<void>
+  /** Renews leases that no other process has taken over; returns the ids of these. */
+  renew: (db: Db, leases: { claims: readonly Claim[]; until: Date }) => Promise<string[]>
   /** Undefined for a request that needs no connection of this process. */
   receiverOf: (claim: Claimed) => Receiver | undefined
   /**
    * Sends a request once and records the attempt, unless another process has taken over the lease. Returns whether this may have made
    * another request due. No transaction is open during the request.
    */
-  deliver: (ctx: Ctx, claim: Claimed, signal: AbortSignal) => Promise<boolean>
+  deliver: (ctx: Ctx, claim: Claimed, ends: Ends) => Promise<boolean>
 }
+
+/** `shutdown`: the process stops. `lost`: another process has taken over the lease, since this one was suspended. */
+export type Ends = { shutdown: AbortSignal; lost: AbortSignal }
 
 /** Delivers the requests of a queue until disposed. All state is in the database, so processes can run it concurrently. */
 export function startDeliveries<Claimed extends Claim>(
@@ -45,7 +49,7 @@ export function startDeliveries<Claimed extends Claim>(
   connections: Connections,
 ): AsyncDisposable {
   const abort = new AbortController()
-  const done = sendDue(ctx, queue, { connections, signal: abort.signal })
+  const done = sendUntil(ctx, queue, { connections, shutdown: abort.signal })
   return {
     async [Symbol.asyncDispose]() {
       abort.abort()
@@ -54,42 +58,67 @@ export function startDeliveries<Claimed extends Claim>(
   }
 }
 
-async function sendDue<Claimed extends Claim>(
-  ctx: Ctx,
-  queue: Queue<Claimed>,
-  { connections, signal }: Pick<Sending, 'connections' | 'signal'>,
-) {
-  using topic = ctx.signals.subscribe(queue.topic)
-  const inFlight: InFlight = new Map()
-  const sending = { inFlight, connections, freed: new AbortController(), signal }
-  using _ = wakeWhenDue(ctx, queue.firstDue, () => sending.freed.abort())
-  const renewal = setInterval(() => {
-    if (inFlight.size === 0) return
-    queue.renew(ctx.db, { ids: [...inFlight.keys()], until: leaseEnd(ctx) }).catch((error: unknown) => {
-      ctx.log.error({ err: error }, `renewing leases of ${queue.name} requests`)
-    })
-  }, RENEW_MS)
+type Options = { connections: Connections; shutdown: AbortSignal }
 
-  try {
-    while (!signal.aborted) {
-      sending.freed = new AbortController()
-      const timeoutMs = await claimDue(ctx, queue, sending).catch((error: unknown) => {
-        ctx.log.error({ err: error }, `claiming ${queue.name} requests`)
-        return RETRY_DELAY_MS
-      })
-      await topic.next({ timeoutMs, signal: AbortSignal.any([signal, sending.freed.signal]) })
-    }
-    await Promise.all([...inFlight.values()].map(({ sent }) => sent))
-  } finally {
-    clearInterval(renewal)
+async function sendUntil<Claimed extends Claim>(ctx: Ctx, queue: Queue<Claimed>, options: Options) {
+  const { shutdown } = options
+  using topic = ctx.signals.subscribe(queue.topic)
+  await using sending = startSending(ctx, queue, options)
+  using _ = wakeWhenDue(ctx, queue.firstDue, () => sending.freed.abort())
+  while (!shutdown.aborted) {
+    sending.freed = new AbortController()
+    const timeoutMs = await claimDue(ctx, queue, sending).catch((error: unknown) => {
+      ctx.log.error({ err: error }, `claiming ${queue.name} requests`)
+      return RETRY_DELAY_MS
+    })
+    await topic.next({ timeoutMs, signal: AbortSignal.any([shutdown, sending.freed.signal]) })
+  }
+}
+
+/** For tests and commands: sends requests until none is due. */
+export async function deliverDue<Claimed extends Claim>(ctx: Ctx, queue: Queue<Claimed>, options: Options) {
+  await using sending = startSending(ctx, queue, options)
+  while (!options.shutdown.aborted) {
+    await claimDue(ctx, queue, sending)
+    if (sending.inFlight.size === 0) return
+    await Promise.all([...sending.inFlight.values()].map(({ sent }) => sent))
   }
 }
 
 /** Requests of this process in flight, by id; without `receiver` if they need no connection. */
-type InFlight = Map<string, { sent: Promise<unknown>; receiver: Receiver | undefined }>
+type InFlight = Map<
+  string,
+  { attempt: number; sent: Promise<unknown>; receiver: Receiver | undefined; lost: AbortController }
+>
 
 /** `freed` aborts the pause when a contended connection ends, and when a request is or will soon be due. */
-type Sending = { inFlight: InFlight; connections: Connections; freed: AbortController; signal: AbortSignal }
+type Sending = Options & { inFlight: InFlight; freed: AbortController }
+
+/** Renews the leases of requests in flight until it is disposed of, which waits for them. */
+function startSending<Claimed extends Claim>(ctx: Ctx, queue: Queue<Claimed>, options: Options) {
+  const inFlight: InFlight = new Map()
+  async function renew() {
+    const claims = [...inFlight].map(([id, { attempt }]) => ({ id, attempt }))
+    if (claims.length === 0) return
+    const kept = new Set(await queue.renew(ctx.db, { claims, until: leaseEnd(ctx) }))
+    for (const { id, attempt } of claims) {
+      const request = inFlight.get(id)
+      if (request?.attempt === attempt && !kept.has(id)) request.lost.abort()
+    }
+  }
+  const renewal = setInterval(() => {
+    renew().catch((error: unknown) => ctx.log.error({ err: error }, `renewing leases of ${queue.name} requests`))
+  }, RENEW_MS)
+  return {
+    ...options,
+    inFlight,
+    freed: new AbortController(),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...inFlight.values()].map(({ sent }) => sent))
+      clearInterval(renewal)
+    },
+  }
+}
 
 /** Claims due requests and starts sending them; returns the time to wait for more, in ms. */
 async function claimDue<Claimed extends Claim>(ctx: Ctx, queue: Queue<Claimed>, sending: Sending) {
@@ -98,24 +127,32 @@ async function claimDue<Claimed extends Claim>(ctx: Ctx, queue: Queue<Claimed>, 
   const first = await findTime(ctx.db, queue.firstDue)
   if (!first || first > now) return untilDue(ctx, first)
   const claims = await queue.claim(ctx, { now, leaseUntil: leaseEnd(ctx), connections, busy: busyOf(inFlight) })
-  for (const claim of claims) {
-    const receiver = queue.receiverOf(claim)
-    const sent = queue
-      .deliver(ctx, claim, sending.signal)
-      .then((hasMore) => hasMore && sending.freed.abort())
-      .catch((error: unknown) => {
-        // The request is claimed again once its lease expires.
-        ctx.log.error({ err: error, request: claim.id }, `sending a ${queue.name} request`)
-      })
-      .finally(() => {
-        if (receiver && isContended(sending, receiver)) sending.freed.abort()
-        // A later attempt may have replaced this one after it lost its lease.
-        if (inFlight.get(claim.id)?.sent === sent) inFlight.delete(claim.id)
-      })
-    inFlight.set(claim.id, { sent, receiver })
-  }
+  for (const claim of claims) send(ctx, queue, { claim, sending })
   if (claims.length >= FULL_CLAIM) return 0
   return untilDue(ctx, await findTime(ctx.db, queue.nextDue(now)))
+}
+
+function send<Claimed extends Claim>(
+  ctx: Ctx,
+  queue: Queue<Claimed>,
+  { claim, sending }: { claim: Claimed; sending: Sending },
+) {
+  const { inFlight, shutdown } = sending
+  const receiver = queue.receiverOf(claim)
+  const lost = new AbortController()
+  const sent = queue
+    .deliver(ctx, claim, { shutdown, lost: lost.signal })
+    .then((hasMore) => hasMore && sending.freed.abort())
+    .catch((error: unknown) => {
+      // The request is claimed again once its lease expires.
+      ctx.log.error({ err: error, request: claim.id }, `sending a ${queue.name} request`)
+    })
+    .finally(() => {
+      if (receiver && isContended(sending, receiver)) sending.freed.abort()
+      // A later attempt may have replaced this one after it lost its lease.
+      if (inFlight.get(claim.id)?.sent === sent) inFlight.delete(claim.id)
+    })
+  inFlight.set(claim.id, { attempt: claim.attempt, sent, receiver, lost })
 }
 
 /** Whether other requests may be waiting for the receiver's connection. */

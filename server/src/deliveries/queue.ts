@@ -105,11 +105,15 @@ export async function findTime(db: Db, time: RawBuilder<Date | null>) {
   return rows[0]?.due ?? undefined
 }
 
+/** Renews leases that no other process has taken over; returns the ids of these. */
 export async function renewLeases(
   db: Db,
   { table }: Pick<QueueTable, 'table'>,
-  { ids, until }: { ids: readonly string[]; until: Date },
+  { claims, until }: { claims: readonly Claim[]; until: Date },
 ) {
-  await sql`update ${sql.table(table)} set lease_expires_at = ${until}
-     where id = any(${ids}) and lease_expires_at is not null`.execute(db)
+  const { rows } = await sql<{ id: string }>`update ${sql.table(table)} r set lease_expires_at = ${until}
+      from unnest(${claims.map(({ id }) => id)}::text[], ${claims.map(({ attempt }) => attempt)}::integer[]) as c (id, attempt)
+     where r.id = c.id and r.attempts = c.attempt and r.lease_expires_at is not null
+    returning r.id`.execute(db)
+  return rows.map(({ id }) => id)
 }

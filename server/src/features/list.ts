@@ -26,6 +26,7 @@ import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
 import { commitStatusJobs, commitStatusReactions } from './repositories/commit-statuses/jobs.ts'
+import { commitStatusRoutes } from './repositories/commit-statuses/routes.ts'
 import { browserRoutes } from './repositories/connections/browser-routes.ts'
 import { connectionJobs, connectionReactions } from './repositories/connections/service.ts'
 import { vcsDeliveryJobs } from './repositories/deliveries/decide-delivery.ts'
@@ -144,6 +145,7 @@ export const ROUTES: readonly Routes[] = [
   runs.runActionRoutes,
   runs.runConfigurationRoutes,
   reviewedPlanRoutes,
+  commitStatusRoutes,
   runDeciderRoutes,
   runEventRoutes,
   runs.runRoutes,

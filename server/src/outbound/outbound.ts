@@ -153,12 +153,15 @@ export function createOutbound(options: OutboundOptions) {
       { method, headers, body: sent = null, signal, ...limits }: FetchOptions,
     ): Promise<Response> {
       const { maxBytes = MAX_DOCUMENT_BYTES, timeoutMs = FETCH_TIMEOUT_MS } = limits
-      const { response, error } = await exchange({ url, headers, body: sent, timeoutMs, signal }, { method, maxBytes })
+      const sending = { url, headers, body: sent, timeoutMs, signal }
+      const { response, error, isPrivate } = await exchange(sending, { method, maxBytes })
       // Other signals are those of a server that stops.
       const reason: unknown = response ? undefined : signal?.reason
       if (reason instanceof DOMException && reason.name === 'TimeoutError') throw reason
       if (!response) throw new OutboundError(error)
-      return wholeResponse(response, maxBytes)
+      const whole = wholeResponse(response, maxBytes)
+      if (isPrivate) privateResponses.add(whole)
+      return whole
     },
 
     /**
@@ -184,6 +187,13 @@ export function createOutbound(options: OutboundOptions) {
       await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.destroy()))
     },
   }
+}
+
+const privateResponses = new WeakSet<Response>()
+
+/** Whether a response of `fetch` came from a private or loopback address. */
+export function isPrivateResponse(response: Response) {
+  return privateResponses.has(response)
 }
 
 /** Whether a host is called without the proxy. */

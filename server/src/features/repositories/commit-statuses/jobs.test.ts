@@ -1,13 +1,9 @@
 import { sql } from 'kysely'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { transact } from '../../../db/db.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { countLockWaits } from '../../../testing/lock-waits.ts'
 import { actOnRun } from '../../../testing/runs.ts'
-import { advanceRun } from '../../runs/runs/advance.ts'
-import { sendOverdue } from './jobs.ts'
-import { sendReports } from './send.ts'
 import { COMMENT_ROUTES, SHA, connectHost, giteaRoutes, pullRequestOf, pushOf, statusRoute } from './testing/commits.ts'
 
 const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' })
@@ -280,7 +276,7 @@ test('a refusal is an event of the connection, once until the host accepts a sta
 })
 
 test('a host that refuses a status is not asked again while a transaction changes it', async () => {
-  const { host, tokenId, addWorkspace, report } = await connectHost(app)
+  const { host, addWorkspace, report, sendDue } = await connectHost(app)
   const { id } = await addWorkspace()
   host.reply(statusRoute(SHA.head), { status: 403, body: { message: 'not a writer' } })
   await report(pushOf(SHA.head), [skipOf(id)])
@@ -288,7 +284,7 @@ test('a host that refuses a status is not asked again while a transaction change
 
   await app.db.transaction().execute(async (tx) => {
     await tx.selectFrom('commit_statuses').select('version').where('workspace_id', '=', id).forUpdate().execute()
-    resolve(sendReports(app.as(), tokenId, new AbortController().signal))
+    resolve(sendDue())
     const hasEnded = async () => sentTo(host, SHA.head).length > 1 || (await countLockWaits(app.db)) > 0
     await expect.poll(hasEnded).toBe(true)
   })
@@ -310,10 +306,7 @@ test.each([
   await report(pullRequestOf('opened', { number: 11, head: SHA.base }), [conflict])
   await startRun(second.id, pullRequestOf('opened'))
   await (await agent.take()).finish({ hasChanges: false })
-  for (let minute = 0; minute < 3; minute += 1) {
-    await runJobs()
-    await sendOverdue(app.as())
-  }
+  for (let minute = 0; minute < 3; minute += 1) await runJobs()
 
   expect(sentTo(host, SHA.base)).toHaveLength(1)
   expect(words(sentTo(host, SHA.head))).toEqual([['success', 'no changes']])
@@ -384,26 +377,8 @@ test('what the host refused is sent with the next token', async () => {
   expect(countAsked()).toEqual([statuses + 1, comments + 1])
 })
 
-test('changes of one transaction are sent by one job', async () => {
-  const { tokenId, addWorkspace, startRun, runJobs } = await connectHost(app)
-  const runIds = [
-    await startRun((await addWorkspace()).id, pushOf(SHA.head)),
-    await startRun((await addWorkspace()).id, pushOf(SHA.head)),
-  ]
-  await runJobs()
-
-  await transact(app.as(), async (ctx) => {
-    for (const id of runIds) await advanceRun(ctx, id)
-  })
-
-  const { rows } = await sql`select from pgboss.job where name = 'commit-statuses.send' and state = 'created'
-    and data ->> 'connectionId' = ${tokenId}`.execute(app.db)
-  for (const _ of runIds) await (await agent.take()).finish({ hasChanges: false })
-  expect(rows).toHaveLength(1)
-})
-
 test('what a shutdown interrupts is left to another process', async () => {
-  const { host, tokenId, addWorkspace, report, runJobs } = await connectHost(app)
+  const { host, addWorkspace, report, sendDue, runJobs } = await connectHost(app)
   const workspaces = await Promise.all(Array.from({ length: 3 }, async () => addWorkspace()))
   await report(
     pushOf(SHA.head),
@@ -412,15 +387,15 @@ test('what a shutdown interrupts is left to another process', async () => {
   const shutdown = new AbortController()
   const held = holdStatuses(host, SHA.head, 2)
 
-  const sending = sendReports(app.as(), tokenId, shutdown.signal)
+  const sending = sendDue(shutdown.signal)
   const answers = [await held(0), await held(1)]
   shutdown.abort(new Error('shutdown'))
   for (const answer of answers) answer()
-  const outcome = await sending.catch((error: unknown) => error)
+  await sending
   const early = sentTo(host, SHA.head).length
   await runJobs()
 
-  expect([outcome, early]).toEqual([shutdown.signal.reason, 2])
+  expect(early).toBe(2)
   expect(sentTo(host, SHA.head)).toHaveLength(3)
 })
 
@@ -431,25 +406,24 @@ function fakeIntervals() {
 }
 
 const leasedUntil = async (connectionId: string) => {
-  const leases = app.db.selectFrom('host_reports').select('leased_until').where('connection_id', '=', connectionId)
-  return (await leases.executeTakeFirstOrThrow()).leased_until.getTime()
+  const leases = app.db.selectFrom('host_reports').select('lease_expires_at').where('id', '=', connectionId)
+  return (await leases.executeTakeFirstOrThrow()).lease_expires_at?.getTime() ?? 0
 }
 
 test('a lease is renewed while the host takes its time', async () => {
   fakeIntervals()
-  const { host, tokenId, addWorkspace, report } = await connectHost(app)
+  const { host, tokenId, addWorkspace, report, sendDue } = await connectHost(app)
   await report(pushOf(SHA.head), [skipOf((await addWorkspace()).id)])
   const held = holdStatuses(host, SHA.head, 1)
-  const { signal } = new AbortController()
-  const sending = sendReports(app.as(), tokenId, signal)
+  const sending = sendDue()
   const answer = await held(0)
   const before = await leasedUntil(tokenId)
 
-  app.clock.advance(20_000)
-  vi.advanceTimersByTime(20_000)
+  app.clock.advance(7000)
+  vi.advanceTimersByTime(7000)
   await expect.poll(async () => leasedUntil(tokenId)).toBeGreaterThan(before)
-  app.clock.advance(20_000)
-  await sendReports(app.as(), tokenId, signal)
+  app.clock.advance(5000)
+  await sendDue()
   const during = sentTo(host, SHA.head).length
   answer()
   await sending
@@ -461,23 +435,22 @@ test.each([201, 502])(
   'a process that was suspended leaves the lease and what is due to its successor, after a response %i',
   async (status) => {
     fakeIntervals()
-    const { host, tokenId, addWorkspace, report } = await connectHost(app)
+    const { host, tokenId, addWorkspace, report, sendDue } = await connectHost(app)
     const workspaces = await Promise.all(Array.from({ length: 4 }, async () => addWorkspace()))
     await report(
       pushOf(SHA.head),
       workspaces.map(({ id }) => skipOf(id)),
     )
     const held = holdStatuses(host, SHA.head, 4)
-    const { signal } = new AbortController()
-    const suspended = sendReports(app.as(), tokenId, signal)
+    const suspended = sendDue()
     const late = [await held(0), await held(1)]
     app.clock.advance(60_000)
-    const successor = sendReports(app.as(), tokenId, signal)
+    const successor = sendDue()
     const answers = [await held(2), await held(3)]
     const before = await leasedUntil(tokenId)
 
-    app.clock.advance(10_000)
-    vi.advanceTimersByTime(10_000)
+    app.clock.advance(5000)
+    vi.advanceTimersByTime(5000)
     await expect.poll(async () => leasedUntil(tokenId)).toBeGreaterThan(before)
     const renewed = await leasedUntil(tokenId)
     for (const answer of late) answer(status)
@@ -492,15 +465,14 @@ test.each([201, 502])(
 )
 
 test('a status that a suspended process sends late is replaced by the latest', async () => {
-  const { host, tokenId, addWorkspace, startRun } = await connectHost(app)
+  const { host, addWorkspace, startRun, sendDue } = await connectHost(app)
   await startRun((await addWorkspace()).id, pushOf(SHA.head))
   const held = holdStatuses(host, SHA.head, 1)
-  const { signal } = new AbortController()
-  const suspended = sendReports(app.as(), tokenId, signal)
+  const suspended = sendDue()
   const answer = await held(0)
   await (await agent.take()).finish({ hasChanges: false })
   app.clock.advance(60_000)
-  await sendReports(app.as(), tokenId, signal)
+  await sendDue()
 
   answer()
   await suspended
@@ -509,28 +481,16 @@ test('a status that a suspended process sends late is replaced by the latest', a
   expect(words(sentTo(host, SHA.head))).toEqual([['pending', 'plan queued'], success, success])
 })
 
-test.each([
-  ['the next scheduled job', true, async () => sendOverdue(app.as())],
-  ['a job that waits for the end of its lease', false, async () => {}],
-])('a killed process leaves its statuses to %s', async (_, isAwaited, next) => {
+test('a killed process leaves its statuses to the process that finds its lease expired', async () => {
   const { host, tokenId, addWorkspace, startRun, runJobs } = await connectHost(app, giteaRoutes())
   await startRun((await addWorkspace()).id, pushOf(SHA.head))
   await (await agent.take()).finish({ hasChanges: false })
   const leased = new Date(app.clock.now().getTime() + 60_000)
-  await app.db
-    .insertInto('host_reports')
-    .values({
-      connection_id: tokenId,
-      holder: 'killed',
-      leased_until: leased,
-      awaited_until: isAwaited ? leased : null,
-    })
-    .execute()
+  await app.db.insertInto('host_reports').values({ id: tokenId, lease_expires_at: leased, attempts: 1 }).execute()
   await runJobs()
   const during = sentTo(host, SHA.head).length
 
   app.clock.advance(60_000)
-  await next()
   await runJobs()
 
   expect(during).toBe(0)
@@ -538,15 +498,14 @@ test.each([
 })
 
 test('one process at a time sends, so that a later status comes last', async () => {
-  const { host, tokenId, addWorkspace, startRun } = await connectHost(app)
+  const { host, addWorkspace, startRun, sendDue } = await connectHost(app)
   const held = holdStatuses(host, SHA.head, 1)
   await startRun((await addWorkspace()).id, pushOf(SHA.head))
-  const { signal } = new AbortController()
 
-  const first = sendReports(app.as(), tokenId, signal)
+  const first = sendDue()
   const answer = await held(0)
   await (await agent.take()).finish({ hasChanges: false })
-  await sendReports(app.as(), tokenId, signal)
+  await sendDue()
   const during = words(sentTo(host, SHA.head))
   answer()
   await first

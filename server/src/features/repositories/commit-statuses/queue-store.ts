@@ -1,94 +1,75 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
+import type { Claim, ClaimOptions } from '../../../deliveries/queue.ts'
 import { connectionOf, isDue } from './store.ts'
 
-/** The reports of a connection, leased to one call. Another one may have them once the lease has ended. */
-export type Lease = { connectionId: string; holder: string }
+/*
+ * What is due at the host of a connection is one request of the queue. It has no column for the time at which it is due, since changes of
+ * runs would wait for each other to set it: the time is that of the reports.
+ */
 
-/** Leases the reports of a connection to the caller; false if another has them, or if they are paused. */
-export async function leaseReports(
-  db: Db,
-  { connectionId, holder }: Lease,
-  { now, until }: { now: Date; until: Date },
-) {
-  const { rows } = await sql`
-    insert into host_reports as h (connection_id, holder, leased_until) values (${connectionId}, ${holder}, ${until})
-    on conflict (connection_id) do update set holder = excluded.holder, leased_until = excluded.leased_until
-     where h.leased_until <= ${now} and (h.retry_at is null or h.retry_at <= ${now})
-    returning connection_id`.execute(db)
-  return rows.length > 0
+/** Connections with reports, when the first report of each is due, and whether nobody sends them. Reads one row of each repository. */
+const DUE = sql`
+    with recursive reported as (
+      (select s.repository_id as id from commit_statuses s where ${isDue} order by s.repository_id limit 1)
+      union all
+      select (select s.repository_id from commit_statuses s
+               where ${isDue} and s.repository_id > reported.id order by s.repository_id limit 1)
+        from reported where reported.id is not null)
+    select connection.id, h.lease_expires_at,
+           greatest(connection.due_at, coalesce(h.retry_at, '-infinity')) as due_at
+      from (select ${connectionOf} as id, min(report.due_at) as due_at
+              from reported
+              join repositories r on r.id = reported.id
+             cross join lateral (select s.due_at from commit_statuses s
+                                  where s.repository_id = r.id and ${isDue} order by s.due_at limit 1) report
+             group by 1) connection
+      left join host_reports h on h.id = connection.id`
+
+const dueTime = (condition: RawBuilder<boolean>) =>
+  sql<Date | null>`(select min(due.due_at) from (${DUE}) due where ${condition})`
+
+/** SQL expressions: when the first reports are due, and when the next ones after a time are. */
+export const FIRST_DUE = dueTime(sql`true`)
+export const nextDue = (now: Date) => dueTime(sql`due.due_at > ${now}`)
+
+/** Leases the due reports of connections. */
+export async function claimReports(db: Db, { now, leaseUntil, connections, busy }: ClaimOptions) {
+  const free = connections.all - busy.length
+  const { rows } = await sql<Claim>`
+    insert into host_reports as h (id, lease_expires_at, attempts)
+    select id, ${leaseUntil}, 1 from (
+      select due.id from (${DUE}) due
+       where due.due_at <= ${now} and (due.lease_expires_at is null or due.lease_expires_at <= ${now})
+       order by due.due_at limit ${Math.max(0, free)}) claimed
+     order by id
+    on conflict (id) do update set lease_expires_at = excluded.lease_expires_at, attempts = h.attempts + 1
+     where h.lease_expires_at is null or h.lease_expires_at <= ${now}
+    returning h.id, h.attempts as attempt`.execute(db)
+  return rows
 }
 
-function updateLease(db: Db, { connectionId, holder }: Lease) {
-  return db.updateTable('host_reports').where('connection_id', '=', connectionId).where('holder', '=', holder)
+function updateLease(db: Db, { id, attempt }: Claim) {
+  return db.updateTable('host_reports').where('id', '=', id).where('attempts', '=', attempt)
 }
 
-/** False if another has the lease. */
-export async function renewLease(db: Db, lease: Lease, until: Date) {
-  const { numUpdatedRows } = await updateLease(db, lease).set({ leased_until: until }).executeTakeFirst()
-  return numUpdatedRows > 0n
+/** Ends a lease after what was due has been sent. */
+export async function releaseReports(db: Db, claim: Claim) {
+  await updateLease(db, claim).set({ lease_expires_at: null, failures: 0, retry_at: null }).execute()
 }
 
-/** When another's lease ends, if the caller is to continue then; for one caller at a time. */
-export async function awaitLease(db: Db, connectionId: string, now: Date) {
-  const row = await db
-    .updateTable('host_reports')
-    .set((eb) => ({ awaited_until: eb.ref('leased_until') }))
-    .where('connection_id', '=', connectionId)
-    .where('leased_until', '>', now)
-    .where((eb) => eb.or([eb('awaited_until', 'is', null), eb('awaited_until', '<=', now)]))
-    .returning('leased_until')
-    .executeTakeFirst()
-  return row?.leased_until
-}
-
-/** Ends the lease after everything was sent. */
-export async function releaseReports(db: Db, lease: Lease, now: Date) {
-  await updateLease(db, lease).set({ leased_until: now, failures: 0, retry_at: null }).execute()
-}
-
-/** Ends the lease, and pauses the reports of the connection. Returns the end of the pause. */
-export async function pauseReports(
-  db: Db,
-  lease: Lease,
-  { now, retryAt }: { now: Date; retryAt: (failures: number) => Date },
-) {
-  const row = await db
-    .selectFrom('host_reports')
-    .select('failures')
-    .where('connection_id', '=', lease.connectionId)
-    .executeTakeFirst()
+/** Ends a lease, and pauses the reports of the connection. Returns the end of the pause. */
+export async function pauseReports(db: Db, claim: Claim, retryAt: (failures: number) => Date) {
+  const row = await db.selectFrom('host_reports').select('failures').where('id', '=', claim.id).executeTakeFirst()
   const failures = row?.failures ?? 0
   const until = retryAt(failures)
-  await updateLease(db, lease)
-    .set({ leased_until: now, failures: failures + 1, retry_at: until })
+  await updateLease(db, claim)
+    .set({ lease_expires_at: null, failures: failures + 1, retry_at: until })
     .execute()
   return until
 }
 
 /** Ends a pause: the connection has other credentials. */
 export async function resumeReports(db: Db, connectionId: string) {
-  await db
-    .updateTable('host_reports')
-    .set({ failures: 0, retry_at: null })
-    .where('connection_id', '=', connectionId)
-    .execute()
-}
-
-export async function hasDueReports(db: Db, connectionId: string) {
-  const { rows } = await sql`select from commit_statuses s join repositories r on r.id = s.repository_id
-    where ${connectionOf} = ${connectionId} and ${isDue} limit 1`.execute(db)
-  return rows.length > 0
-}
-
-/** Connections with due reports that nobody has leased and that are not paused. */
-export async function listIdleConnections(db: Db, now: Date) {
-  const { rows } = await sql<{ id: string }>`
-    select distinct ${connectionOf} as id
-      from commit_statuses s
-      join repositories r on r.id = s.repository_id
-      left join host_reports h on h.connection_id = ${connectionOf}
-     where ${isDue} and (h.connection_id is null
-       or (h.leased_until <= ${now} and (h.retry_at is null or h.retry_at <= ${now})))`.execute(db)
-  return rows.map(({ id }) => id)
+  await db.updateTable('host_reports').set({ failures: 0, retry_at: null }).where('id', '=', connectionId).execute()
 }

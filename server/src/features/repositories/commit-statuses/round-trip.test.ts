@@ -5,6 +5,7 @@ import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { pullRequest, pullRequestEvent, push } from '../../../vcs-hosts/gitea/testing/bodies.ts'
 import { connectRepository } from '../testing/connected-repository.ts'
+import { runJobsAndReports } from './testing/commits.ts'
 
 const app = await createTestApp({ GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' })
 const owner = await createUser(app)
@@ -22,13 +23,7 @@ async function plan() {
   return job.runId
 }
 
-/** Runs the jobs that are due, debounced ones too, and those that they lead to. */
-async function runJobs() {
-  for (let round = 0; round < 2; round++) {
-    app.clock.advance(15_000)
-    await app.runJobs()
-  }
-}
+const runJobs = async () => runJobsAndReports(app)
 
 /** A workspace whose first run has ended. */
 async function start(settings: object) {

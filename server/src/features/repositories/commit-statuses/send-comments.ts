@@ -14,16 +14,14 @@ const MIN_INTERVAL_MS = 10_000
 /** Maximum number of a plan's changes in a comment. */
 const MAX_LISTED_CHANGES = 2000
 
-/** Updates the comments that are due. Returns when the next one may be, if one was updated a moment ago. */
+/** Updates the comments that are due, and postpones one that was updated a moment ago. */
 export async function sendComments(ctx: Ctx, connectionId: string, signal: AbortSignal) {
-  let later: Date | undefined
   for (const { updatedAt, ...pullRequest } of await store.listDueComments(ctx.db, connectionId)) {
-    if (signal.aborted) return later
+    if (signal.aborted) return
     const possibleAt = new Date((updatedAt?.getTime() ?? 0) + MIN_INTERVAL_MS)
-    if (possibleAt > ctx.now()) later ??= possibleAt
+    if (possibleAt > ctx.now()) await store.postponeComment(ctx.db, pullRequest, possibleAt)
     else await sendComment(ctx, pullRequest)
   }
-  return later
 }
 
 /** Undefined if the connection has just been deleted: its reports are, too. */

@@ -1,9 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Ctx } from '../../../app.ts'
 import { concurrencyLimit } from '../../../concurrency-limit.ts'
+import type { Ends, Queue } from '../../../deliveries/loop.ts'
+import { type Claim, type Connections, renewLeases } from '../../../deliveries/queue.ts'
 import { HostError } from '../../../vcs-hosts/host.ts'
 import { type Connection, callHost } from '../connections/connection.ts'
-import * as queue from './queue-store.ts'
+import { logRequests } from './log.ts'
+import * as queueStore from './queue-store.ts'
 import { lastingProblem, recordAcceptance, recordRefusal } from './refusals.ts'
 import { openReported, sendComments } from './send-comments.ts'
 import { commitStatus } from './status.ts'
@@ -18,75 +21,47 @@ import * as store from './store.ts'
 const BATCH = 8
 /** Hosts ask for few concurrent writes. */
 const CONCURRENT_REQUESTS = 2
-/** A process that was killed holds its lease for this long, in ms. */
-const LEASE_MS = 30_000
-const RENEWAL_MS = 10_000
 const MIN_RETRY_MS = 10_000
 const MAX_RETRY_MS = 3_600_000
 
-/**
- * Sends what is due at the host of a connection. Returns when to call it again, if something is still due then. Throws the reason of the
- * signal if that has prevented something.
- */
-export async function sendReports(ctx: Ctx, connectionId: string, signal: AbortSignal): Promise<Date | undefined> {
-  const lease = { connectionId, holder: ctx.newId('lease') }
-  // Checked after each lease, too: a caller that found it taken relies on that.
-  while (await queue.hasDueReports(ctx.db, connectionId)) {
-    signal.throwIfAborted()
-    const isLeased = await queue.leaseReports(ctx.db, lease, { now: ctx.now(), until: leaseEnd(ctx) })
-    // The process that has it may have been killed.
-    if (!isLeased) return queue.awaitLease(ctx.db, connectionId, ctx.now())
-    try {
-      const later = await sendLeased(ctx, lease, signal)
-      await queue.releaseReports(ctx.db, lease, ctx.now())
-      if (later && !signal.aborted) return later
-    } catch (error) {
-      return pause(ctx, lease, error)
-    }
-  }
-  return undefined
+/** Topic that wakes the processes that report to hosts. */
+export const TOPIC = 'commit-statuses'
+
+/** A process reports to this many hosts at once. */
+export const REPORT_CONNECTIONS: Connections = { all: 50, reserved: 0, perOrganization: 50, perReceiver: 1 }
+
+/** The reports to the host of each connection. */
+export const reportQueue: Queue<Claim> = {
+  name: 'commit status',
+  topic: TOPIC,
+  firstDue: queueStore.FIRST_DUE,
+  nextDue: queueStore.nextDue,
+  claim: async (ctx, options) => queueStore.claimReports(ctx.db, options),
+  renew: async (db, leases) => renewLeases(db, { table: 'host_reports' }, leases),
+  receiverOf: ({ id }) => ({ receiverId: id, organizationId: id }),
+  deliver: sendReports,
 }
 
-function leaseEnd(ctx: Ctx) {
-  return new Date(ctx.now().getTime() + LEASE_MS)
-}
-
-async function sendLeased(ctx: Ctx, lease: queue.Lease, shutdown: AbortSignal) {
-  const lost = new AbortController()
-  await using _ = renewing(ctx, lease, lost)
-  const signal = AbortSignal.any([shutdown, lost.signal])
-  await sendStatuses(ctx, lease.connectionId, signal)
-  return await sendComments(ctx, lease.connectionId, signal)
-}
-
-/** Renews the lease, however slow the host is, until it is disposed of. Aborts `lost` if another has it: this process was suspended. */
-function renewing(ctx: Ctx, lease: queue.Lease, lost: AbortController): AsyncDisposable {
-  let renewal = Promise.resolve()
-  const renew = async () => {
-    if (!(await queue.renewLease(ctx.db, lease, leaseEnd(ctx)))) lost.abort()
+/** Sends what is due at the host of a connection. More may have become due meanwhile. */
+async function sendReports(ctx: Ctx, claim: Claim, { shutdown, lost }: Ends) {
+  const signal = AbortSignal.any([shutdown, lost])
+  try {
+    await sendStatuses(ctx, claim.id, signal)
+    await sendComments(ctx, claim.id, signal)
+    await queueStore.releaseReports(ctx.db, claim)
+  } catch (error) {
+    await pause(ctx, claim, error)
   }
-  const timer = setInterval(() => {
-    renewal = renew().catch((error: unknown) =>
-      ctx.log.warn({ err: error }, 'the lease of commit statuses was not renewed'),
-    )
-  }, RENEWAL_MS)
-  return {
-    async [Symbol.asyncDispose]() {
-      clearInterval(timer)
-      await renewal
-    },
-  }
+  return true
 }
 
 /** Another process or a later call continues. What the host refuses for good has been recorded before. */
-async function pause(ctx: Ctx, lease: queue.Lease, error: unknown) {
+async function pause(ctx: Ctx, claim: Claim, error: unknown) {
   const wait = error instanceof HostError ? waitOf(error) : () => MIN_RETRY_MS
   const now = ctx.now()
-  const retryAt = (failures: number) => new Date(now.getTime() + wait(failures))
-  const until = await queue.pauseReports(ctx.db, lease, { now, retryAt })
+  await queueStore.pauseReports(ctx.db, claim, (failures) => new Date(now.getTime() + wait(failures)))
   if (!(error instanceof HostError)) throw error
-  ctx.log.info({ connection: lease.connectionId, reason: error.message }, 'commit statuses wait for their host')
-  return until
+  ctx.log.info({ connection: claim.id, reason: error.message }, 'commit statuses wait for their host')
 }
 
 function waitOf({ kind, retryAfterMs }: HostError): (failures: number) => number {
@@ -145,7 +120,9 @@ async function sendStatus(ctx: Ctx, connection: Connection, row: DueStatus) {
     !connection.host.capabilities.hasStatuses ||
     isDeepStrictEqual(status, row.sent)
   if (!isSent) {
-    await callHost(ctx, connection, async (api) => api.setStatus(row.identifier, row.commit_sha, status))
+    await logRequests(ctx, { connection, reported: row }, async (logged) =>
+      callHost(ctx, logged, async (api) => api.setStatus(row.identifier, row.commit_sha, status)),
+    )
     await recordAcceptance(ctx, row.repository_id, 'status')
   }
   await store.finishStatus(ctx.db, row, status === undefined || row.is_replaced ? {} : { sent: status })

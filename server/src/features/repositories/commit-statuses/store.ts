@@ -44,8 +44,12 @@ const isStatusDue = sql<boolean>`s.sent_version < s.version`
 const isCommentDue = sql<boolean>`s.commented_version < s.version and s.pull_request_number is not null`
 export const isDue = sql<boolean>`(${isStatusDue} or (${isCommentDue}))`
 
-/** The connection of a report that has just become due; undefined if it was due before, so that it is sent anyway. */
-type NewlyDue = { connection_id: string } | undefined
+/** Delay of a report in ms, since runs often pass through several statuses at once. */
+const DEBOUNCE_MS = 1500
+
+function dueAt(now: Date) {
+  return new Date(now.getTime() + DEBOUNCE_MS)
+}
 
 type ChangedRun = {
   id: string
@@ -55,27 +59,22 @@ type ChangedRun = {
   ingress_attributes_id: string | null
 }
 
-/** Marks the report of a run's workspace as due, unless the commit has a later run of the kind. */
-export async function putRunReport(tx: Tx, run: ChangedRun, now: Date): Promise<NewlyDue> {
-  const { rows } = await sql<{ connection_id: string; is_news: boolean }>`
+/** Marks the report of a run's workspace as due, unless the commit has a later run of the kind, or the run has no commit. */
+export async function putRunReport(tx: Tx, run: ChangedRun, now: Date): Promise<boolean> {
+  const { rows } = await sql`
     insert into commit_statuses as s (workspace_id, commit_sha, kind, repository_id, run_id, run_number,
-                                      pull_request_number, created_at)
+                                      pull_request_number, created_at, due_at)
     select ${run.workspace_id}, i.commit_sha, ${run.plan_only ? 'plan' : 'run'}, i.repository_id, ${run.id},
-           ${run.number}::integer, i.pull_request_number, ${now}::timestamptz
+           ${run.number}::integer, i.pull_request_number, ${now}::timestamptz, ${dueAt(now)}::timestamptz
       from ingress_attributes i where i.id = ${run.ingress_attributes_id} and i.repository_id is not null
     on conflict (workspace_id, commit_sha, kind) do update
        set run_id = excluded.run_id, run_number = excluded.run_number, reason = null, detail = null,
-           repository_id = excluded.repository_id, version = s.version + 1,
+           repository_id = excluded.repository_id, version = s.version + 1, due_at = excluded.due_at,
            pull_request_number = coalesce(excluded.pull_request_number, s.pull_request_number)
      where s.run_number is null or s.run_number <= excluded.run_number
-    returning (select ${connectionOf} from repositories r where r.id = s.repository_id) as connection_id,
-              ${wasNotDue} as is_news`.execute(tx)
-  return rows.find(({ is_news }) => is_news)
+    returning s.workspace_id`.execute(tx)
+  return rows.length > 0
 }
-
-/** Whether the version before the current one had been reported in full. */
-const wasNotDue = sql<boolean>`(s.sent_version >= s.version - 1
-  and (s.commented_version >= s.version - 1 or s.pull_request_number is null))`
 
 export type SkippedWorkspaces = {
   deliveryId: string
@@ -87,35 +86,39 @@ export type SkippedWorkspaces = {
   reasons: readonly DecisionReason[]
 }
 
-/** Marks the workspaces as due that a delivery skipped, unless they have a run for the commit. Returns the connection if there are any. */
-export async function putSkipReports(tx: Tx, skipped: SkippedWorkspaces, now: Date): Promise<NewlyDue> {
+/** Marks the workspaces as due that a delivery skipped, unless they have a run for the commit. Returns whether there are any. */
+export async function putSkipReports(tx: Tx, skipped: SkippedWorkspaces, now: Date): Promise<boolean> {
   const { deliveryId, repositoryId, sha, kind, pullRequestNumber, reasons } = skipped
-  const { rows } = await sql<{ connection_id: string }>`
+  const { rows } = await sql`
     insert into commit_statuses as s (workspace_id, commit_sha, kind, repository_id, reason, detail,
-                                      pull_request_number, created_at)
+                                      pull_request_number, created_at, due_at)
     select x.workspace_id, ${sha}, ${kind}, ${repositoryId}, x.reason, x.detail, ${pullRequestNumber}::integer,
-           ${now}::timestamptz
+           ${now}::timestamptz, ${dueAt(now)}::timestamptz
       from vcs_decisions x
      where x.delivery_id = ${deliveryId} and x.decision = 'skip' and x.reason = any(${reasons})
      order by x.workspace_id
     on conflict (workspace_id, commit_sha, kind) do update
-       set reason = excluded.reason, detail = excluded.detail, version = s.version + 1,
+       set reason = excluded.reason, detail = excluded.detail, version = s.version + 1, due_at = excluded.due_at,
            pull_request_number = excluded.pull_request_number
      where s.run_id is null
        and (s.reason, s.detail, s.pull_request_number)
            is distinct from (excluded.reason, excluded.detail, excluded.pull_request_number)
-    returning (select ${connectionOf} from repositories r where r.id = s.repository_id) as connection_id`.execute(tx)
-  return rows[0]
+    returning s.workspace_id`.execute(tx)
+  return rows.length > 0
 }
 
 /** Marks the report of a run as due, and as a part of the comment on a pull request if that is known. */
-export async function touchReport(tx: Tx, runId: string, pullRequestNumber: number | null): Promise<NewlyDue> {
-  const { rows } = await sql<{ connection_id: string }>`
-    update commit_statuses s
-       set version = version + 1, pull_request_number = coalesce(${pullRequestNumber}::integer, s.pull_request_number)
-      from repositories r where r.id = s.repository_id and s.run_id = ${runId}
-    returning ${connectionOf} as connection_id`.execute(tx)
-  return rows[0]
+export async function touchReport(
+  tx: Tx,
+  runId: string,
+  { pullRequestNumber = null, now }: { pullRequestNumber?: number | null; now: Date },
+) {
+  const { numAffectedRows = 0n } = await sql`
+    update commit_statuses
+       set version = version + 1, due_at = ${dueAt(now)},
+           pull_request_number = coalesce(${pullRequestNumber}::integer, pull_request_number)
+     where run_id = ${runId}`.execute(tx)
+  return numAffectedRows > 0n
 }
 
 const phaseColumn = (phase: string) => sql`jsonb_build_object('status', ${sql.ref(`${phase}.status`)}, 'counts',
@@ -233,6 +236,13 @@ export async function listDueComments(db: Db, connectionId: string) {
      where ${connectionOf} = ${connectionId} and ${isCommentDue}
      group by 1, 2 order by 3 nulls first, 1, 2`.execute(db)
   return rows
+}
+
+/** Makes the comment on a pull request due later, apart from reports whose status is due. */
+export async function postponeComment(db: Db, { repositoryId, number }: PullRequestKey, until: Date) {
+  await sql`update commit_statuses s set due_at = ${until}
+    where s.repository_id = ${repositoryId} and s.pull_request_number = ${number} and ${isCommentDue}
+      and not ${isStatusDue}`.execute(db)
 }
 
 /** The latest report of a kind about a pull request, for each workspace. */

@@ -28,8 +28,14 @@ type OpenedRow = Pick<ConnectionRow, 'id' | 'organization_id' | 'organization_na
     oauth_client_id: string | null
   }
 
-/** A connection, opened for requests to its host. `api` is null for a host without one. */
-export type Connection = { row: OpenedRow; host: Host; access: HostConnection; api: HostApi | null }
+/** A connection, opened for requests to its host. `api` is null for a host without one, and `apiWith` is one that uses another `fetch`. */
+export type Connection = {
+  row: OpenedRow
+  host: Host
+  access: HostConnection
+  api: HostApi | null
+  apiWith: (fetch: HostConnection['fetch']) => HostApi | null
+}
 
 /**
  * Opens the connection of a token, which is refreshed first if it expires soon: not in a transaction, which could lose the new one. Throws
@@ -59,7 +65,8 @@ function opened(ctx: Ctx, row: ConnectionRow) {
   const { http_url: httpUrl, api_url: apiUrl, username } = row
   const access = { httpUrl, apiUrl, token, username, fetch: hostFetch(ctx, poolOf(row)) }
   const host = hostOf(row.service_provider)
-  return { row, host, access, api: host.api?.(access) ?? null }
+  const apiWith = (fetch: typeof access.fetch) => host.api?.({ ...access, fetch }) ?? null
+  return { row, host, access, api: apiWith(access.fetch), apiWith }
 }
 
 /** As `loadConnection`, for an installation of the GitHub App: without a token for git. */
@@ -79,9 +86,9 @@ export async function loadInstallation(ctx: Ctx, id: string) {
   const host = hostOf(row.service_provider)
   const fetch = hostFetch(ctx, undefined)
   const app = requireGithubApp(ctx, { httpUrl, fetch })
-  const api = app.api(number)
+  const apiWith = (fetch: HostConnection['fetch']) => requireGithubApp(ctx, { httpUrl, fetch }).api(number)
   const access: HostConnection = { httpUrl, apiUrl, token: '', username: null, fetch }
-  return { row, host, access, api, requestToken: async () => app.installationToken(number) }
+  return { row, host, access, api: app.api(number), apiWith, requestToken: async () => app.installationToken(number) }
 }
 
 async function openInstallation(ctx: Ctx, id: string): Promise<Connection> {

@@ -2,6 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import { announce } from '../../../changes/announce.ts'
 import { isForeignKeyViolation, transact } from '../../../db/db.ts'
 import { attemptColumns, backoff, bodySignature } from '../../../deliveries/attempts.ts'
+import type { Ends } from '../../../deliveries/loop.ts'
 import type { Exchange } from '../../../outbound/outbound.ts'
 import { taskReceiver } from '../run-tasks/receiver.ts'
 import { taskHeaders, taskPayload } from '../run-tasks/request.ts'
@@ -20,7 +21,7 @@ const CLAIM_MS = 30_000
  * Sends the request of a claim once and records the exchange. Returns whether the request will be retried: it is, with backoff until the deadline,
  * unless the response is 200. No transaction is open during the request, so a callback may arrive at any time.
  */
-export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: AbortSignal): Promise<boolean> {
+export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, { shutdown }: Ends): Promise<boolean> {
   const { task_id, url: taskUrl } = claim
   if (task_id === null || taskUrl === null) {
     await withdraw(ctx, claim)
@@ -34,7 +35,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
   const headers = taskHeaders(ctx.baseUrl, bodySignature(body, hmacKey))
   const left = claim.deadline_at.getTime() - ctx.now().getTime()
   const timeoutMs = Math.max(1, Math.min(RESPONSE_TIMEOUT_MS, left))
-  const request = { url, headers, body, timeoutMs, ca, signal }
+  const request = { url, headers, body, timeoutMs, ca, signal: shutdown }
   const route = pool && {
     pool,
     kind: 'task' as const,
@@ -51,7 +52,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, signal: Abo
   }
 
   const { response } = exchange
-  const next = nextAttempt(ctx, claim, { exchange, isStopped: signal.aborted })
+  const next = nextAttempt(ctx, claim, { exchange, isStopped: shutdown.aborted })
   const recorded = store.recordDelivery(ctx.db, claim, {
     deliveredAt: response?.status === 200 ? ctx.now() : null,
     row: {

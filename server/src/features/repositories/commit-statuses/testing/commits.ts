@@ -1,5 +1,6 @@
 import { SYSTEM } from '../../../../auth/actor.ts'
 import { transact } from '../../../../db/db.ts'
+import { deliverDue } from '../../../../deliveries/loop.ts'
 import { raise } from '../../../../events.ts'
 import type { TestApp } from '../../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../../testing/factories.ts'
@@ -16,6 +17,7 @@ import { ingressRow } from '../../deliveries/ingress.ts'
 import { statedFacts } from '../../deliveries/inspect.ts'
 import * as deliveries from '../../deliveries/store.ts'
 import { findRepository, insertIngressAttributes } from '../../git/store.ts'
+import { REPORT_CONNECTIONS, reportQueue } from '../send.ts'
 
 const mona = { username: 'mona', avatarUrl: 'https://git.example/a', pageUrl: 'https://git.example/mona' }
 export const SHA = { head: '1'.repeat(40), base: '2'.repeat(40), merge: '3'.repeat(40), other: '4'.repeat(40) }
@@ -72,12 +74,27 @@ export const COMMENT_ROUTES = {
   list: `GET ${COMMENTS}/12/comments`,
 }
 
+/** Sends due reports as a server does; debounced ones, too. */
+async function sendDueReports(app: TestApp, shutdown = new AbortController().signal) {
+  app.clock.advance(2000)
+  await deliverDue(app.as(SYSTEM), reportQueue, { connections: REPORT_CONNECTIONS, shutdown })
+}
+
+/** Runs the jobs and sends the reports that are due, debounced ones too, and those that they lead to. */
+export async function runJobsAndReports(app: TestApp) {
+  for (let round = 0; round < 2; round++) {
+    app.clock.advance(15_000)
+    await app.runJobs()
+    await sendDueReports(app)
+  }
+}
+
 type Reported = { sha: string; treeSha?: string | null }
 
 /** An organization with a connection to a host, and what is reported about its repository acme/network. */
-export async function connectHost(app: TestApp, routes: HostRoutes = giteaRoutes()) {
+export async function connectHost(app: TestApp, routes: HostRoutes = giteaRoutes(), { isSiteAdmin = false } = {}) {
   const host = await startFakeHost(routes)
-  const owner = await createUser(app)
+  const owner = await createUser(app, { isSiteAdmin })
   const organization = await createOrganization(app, owner)
   const send = async (method: 'POST' | 'PATCH', path: string, data: object) => {
     const response = await app.request({ method, url: `/api/v2/${path}`, token: owner.token, body: { data } })
@@ -172,13 +189,8 @@ export async function connectHost(app: TestApp, routes: HostRoutes = giteaRoutes
     return runId
   }
 
-  /** Runs the jobs that are due, debounced ones too, and those that they lead to. */
-  const runJobs = async () => {
-    for (let round = 0; round < 2; round++) {
-      app.clock.advance(15_000)
-      await app.runJobs()
-    }
-  }
+  const sendDue = async (shutdown?: AbortSignal) => sendDueReports(app, shutdown)
+  const runJobs = async () => runJobsAndReports(app)
   await app.runJobs()
   return {
     host,
@@ -190,6 +202,7 @@ export async function connectHost(app: TestApp, routes: HostRoutes = giteaRoutes
     addWorkspace,
     report,
     startRun,
+    sendDue,
     runJobs,
   }
 }
