@@ -12,7 +12,7 @@ export const entitlementSetSchema = linkedResource('entitlement-sets', {
     agents: always,
     'run-tasks': always,
     'private-run-tasks': always,
-    'global-run-tasks': always,
+    'global-run-tasks': z.boolean().describe('whether the plan lets run tasks apply to every workspace'),
     teams: always,
     'audit-logging': always,
     sso: always,

@@ -158,7 +158,8 @@ export const taskSchema = linkedResource('tasks', {
     enabled: z.boolean(),
     'global-configuration': z
       .strictObject({ enabled: z.boolean(), stages: z.array(stage), 'enforcement-level': enforcementLevel })
-      .describe('settings that apply the task to every workspace of the organization'),
+      .nullable()
+      .describe('settings that apply the task to every workspace of the organization; null where its plan lacks them'),
     'ca-certificate': nullable.string.describe(
       "our own: PEM certificates of the authorities that signed the receiver's certificate",
     ),

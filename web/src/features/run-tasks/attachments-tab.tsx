@@ -10,7 +10,7 @@ import { type RowAction, RowMenu } from '../../components/row-menu.tsx'
 import { Table } from '../../components/table.tsx'
 import { type AttachmentRow, changeAttachment, useAttachmentRows, withStage } from './attachments.ts'
 import { taskRoute, useChangeTaskSearch } from './run-tasks.ts'
-import { LEVELS, type Level, STAGES, STAGE_NAMES, type Task } from './workspace-tasks.ts'
+import { LEVELS, type Level, STAGES, STAGE_NAMES, type Task, everywhereOf } from './workspace-tasks.ts'
 
 /** Workspaces and the stages at which their runs call the task; each cell changes one stage. */
 export function AttachmentsTab({ task }: { task: Task }) {
@@ -20,7 +20,7 @@ export function AttachmentsTab({ task }: { task: Task }) {
   const { data, fallback } = loaded(useAttachmentRows(organization, task.id, { q, page, all }), { rows: 8 })
   const isFiltered = q !== undefined || page !== undefined
   const isEmpty = data?.rows.length === 0
-  const { enabled: isGlobal } = task.attributes['global-configuration']
+  const { enabled: isGlobal } = everywhereOf(task)
 
   if (isEmpty && !isFiltered)
     return (
@@ -80,7 +80,7 @@ export function AttachmentsTab({ task }: { task: Task }) {
 }
 
 function GlobalNote({ task }: { task: Task }) {
-  const { stages, 'enforcement-level': level } = task.attributes['global-configuration']
+  const { stages, 'enforcement-level': level } = everywhereOf(task)
   return (
     <p className="mb-3 flex items-center gap-1.5 text-dim">
       <Globe size={15} className="shrink-0" />

@@ -4,6 +4,7 @@ import { Dialog } from '../../components/dialog.tsx'
 import { FormErrors } from '../../components/form.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { useDraft } from '../../components/settings-form.tsx'
+import { useOrganization } from '../organizations/organizations.ts'
 import { useCreateTask } from './run-tasks.ts'
 import {
   GLOBAL_POINTER,
@@ -27,6 +28,7 @@ export function NewTaskDialog({ organization, isOpen, onClose, onCreated }: NewT
   const create = useCreateTask(organization)
   const draft = useDraft(NEW_TASK)
   const form = useId()
+  const isFree = useOrganization(organization).data?.attributes['plan-identifier'] === 'free'
 
   function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault()
@@ -64,7 +66,7 @@ export function NewTaskDialog({ organization, isOpen, onClose, onCreated }: NewT
       <form id={form} noValidate onSubmit={submit} className="space-y-4">
         <GeneralFields draft={draft} />
         <ReceiverFields organization={organization} draft={draft} />
-        <GlobalFields draft={draft} />
+        {!isFree && <GlobalFields draft={draft} />}
         <FormErrors
           error={draft.error}
           names={['name', 'description', 'url', 'hmac-key', 'ca-certificate', POOL_POINTER, GLOBAL_POINTER]}

@@ -13,6 +13,7 @@ import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { AttachmentsTab } from './attachments-tab.tsx'
 import { type ShownTask, taskRoute, useRunTask, useSwitchTask } from './run-tasks.ts'
 import { HealthSummary } from './task-health.tsx'
+import { everywhereOf } from './workspace-tasks.ts'
 
 const DeliveriesTab = lazy(async () => import('./deliveries-tab.tsx'))
 const TestTab = lazy(async () => import('./test-tab.tsx'))
@@ -45,7 +46,7 @@ function RunTask({ shown }: { shown: ShownTask }) {
   const mayManage = useOrganizationPermissions(organization)?.['can-manage-run-tasks'] === true
   const switchTask = useSwitchTask(organization)
   const { task } = shown
-  const { name, url, description, enabled, 'global-configuration': everywhere } = task.attributes
+  const { name, url, description, enabled } = task.attributes
   return (
     <Page
       title={name}
@@ -53,7 +54,7 @@ function RunTask({ shown }: { shown: ShownTask }) {
       badge={
         <>
           {!enabled && <Badge icon={PowerOff} title="New runs do not call it" text="disabled" />}
-          {everywhere.enabled && <Badge icon={Globe} text="every workspace" />}
+          {everywhereOf(task).enabled && <Badge icon={Globe} text="every workspace" />}
         </>
       }
       about={

@@ -15,7 +15,7 @@ import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { NewTaskDialog } from './new-task-dialog.tsx'
 import { DELETION, type ShownTask, attachedReason, useDeleteTask, useRunTasks, useSwitchTask } from './run-tasks.ts'
 import { HealthLine } from './task-health.tsx'
-import { STAGES } from './workspace-tasks.ts'
+import { STAGES, everywhereOf } from './workspace-tasks.ts'
 
 const route = getRouteApi('/frame/app/$organization/run-tasks')
 
@@ -126,7 +126,7 @@ function Name({ organization, row: { task } }: { organization: string; row: Show
 }
 
 function Workspaces({ row: { task } }: { row: ShownTask }) {
-  const { enabled, stages } = task.attributes['global-configuration']
+  const { enabled, stages } = everywhereOf(task)
   const count = task.relationships['workspace-tasks'].data.length
   if (enabled)
     return <Badge icon={Globe} title={stages.map((stage) => STAGES[stage].text).join(', ')} text="every workspace" />

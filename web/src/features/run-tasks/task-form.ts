@@ -1,5 +1,5 @@
 import type { Stage } from '@groundstate/contract/run-tasks'
-import { type Level, STAGE_NAMES, type Task } from './workspace-tasks.ts'
+import { type Level, STAGE_NAMES, type Task, everywhereOf } from './workspace-tasks.ts'
 
 /** The values of a form. The HMAC key is write-only: `key` replaces it. */
 export type TaskValues = {
@@ -35,10 +35,11 @@ export const NEW_TASK: TaskValues = {
   post_apply: false,
 }
 
-export function taskValues({ attributes, relationships }: Task): TaskValues {
-  const { stages, enabled: isGlobal, 'enforcement-level': level } = attributes['global-configuration']
+export function taskValues(task: Task): TaskValues {
+  const { attributes, relationships } = task
+  const { stages, enabled: isGlobal, 'enforcement-level': level } = everywhereOf(task)
   // The stages of a task that was never global are empty.
-  const selected = stages.length > 0 ? stages : ['post_plan']
+  const selected: readonly string[] = stages.length > 0 ? stages : ['post_plan']
   return {
     ...NEW_TASK,
     name: attributes.name,

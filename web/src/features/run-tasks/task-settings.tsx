@@ -7,7 +7,7 @@ import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
 import { DELETION, RUN_TASKS, attachedReason, taskRoute, useUpdateTask } from './run-tasks.ts'
 import { GLOBAL_POINTER, GeneralFields, GlobalFields, POOL_POINTER, ReceiverFields } from './task-fields.tsx'
 import { type TaskValues, taskBody, taskValues } from './task-form.ts'
-import { LEVELS, STAGES, STAGE_NAMES, type Task } from './workspace-tasks.ts'
+import { LEVELS, STAGES, STAGE_NAMES, type Task, everywhereOf } from './workspace-tasks.ts'
 
 type SettingsProps = { task: Task; pool: string | undefined; mayManage: boolean }
 
@@ -17,7 +17,7 @@ export default function TaskSettings({ task, pool, mayManage }: SettingsProps) {
     <div className="max-w-4xl space-y-4">
       <General task={task} />
       <Receiver task={task} />
-      <Global task={task} />
+      {task.attributes['global-configuration'] !== null && <Global task={task} />}
       <Deletion task={task} />
     </div>
   )
@@ -125,8 +125,9 @@ function Deletion({ task }: { task: Task }) {
   )
 }
 
-function ReadOnly({ task: { attributes }, pool }: Omit<SettingsProps, 'mayManage'>) {
-  const { enabled, stages, 'enforcement-level': level } = attributes['global-configuration']
+function ReadOnly({ task, pool }: Omit<SettingsProps, 'mayManage'>) {
+  const { attributes } = task
+  const { enabled, stages, 'enforcement-level': level } = everywhereOf(task)
   return (
     <Card title="Settings" about="Changing them requires the permission to manage run tasks.">
       <DescriptionList

@@ -13,7 +13,15 @@ import { useOpenWorkspace } from '../workspaces/workspace.ts'
 import { AttachedTask, AttachmentForm, TaskLink } from './attached-task.tsx'
 import { NewTaskDialog } from './new-task-dialog.tsx'
 import type { Task, WorkspaceTask } from './workspace-tasks.ts'
-import { LEVELS, STAGES, tasksByStage, useAttachTask, useTasks, useWorkspaceTasks } from './workspace-tasks.ts'
+import {
+  LEVELS,
+  STAGES,
+  everywhereOf,
+  tasksByStage,
+  useAttachTask,
+  useTasks,
+  useWorkspaceTasks,
+} from './workspace-tasks.ts'
 
 export function TasksTab() {
   const { organization, workspace } = useOpenWorkspace()
@@ -38,7 +46,7 @@ function Tasks({ tasks, attachments }: TasksProps) {
   const mayCreate = mayManage && owner?.attributes.permissions['can-manage-run-tasks'] === true
   const attached = new Set(attachments.map(({ relationships }) => relationships.task.data?.id))
   const available = tasks.filter(({ id }) => !attached.has(id))
-  const hasTasks = attachments.length > 0 || tasks.some(({ attributes }) => attributes['global-configuration'].enabled)
+  const hasTasks = attachments.length > 0 || tasks.some((task) => everywhereOf(task).enabled)
   const reason =
     tasks.length === 0 ? 'the organization has no run tasks' : 'all run tasks of the organization are attached'
 

@@ -37,3 +37,13 @@ test('a disabled task is left out', () => {
 
   expect(at('pre_plan', tasks, [attachment('scan', ['pre_plan'], 'advisory')])).toEqual([])
 })
+
+test('a task of a plan without global tasks has only its attachments', () => {
+  const local = {
+    id: 'scan',
+    attributes: { name: 'scan', enabled: true, 'global-configuration': null },
+  } as unknown as Task
+
+  expect(at('pre_plan', [local], [attachment('scan', ['pre_plan'], 'advisory')])).toEqual(['scan advisory'])
+  expect(at('post_plan', [local], [])).toEqual([])
+})

@@ -7,6 +7,13 @@ import { useChange } from '../../api/queries.ts'
 export type Task = Wire<typeof taskSchema>
 export type WorkspaceTask = Wire<typeof workspaceTaskSchema>
 
+const LOCAL = { enabled: false, stages: [], 'enforcement-level': 'advisory' } as const
+
+/** How a task applies to every workspace; not at all where the plan lacks that. */
+export function everywhereOf({ attributes }: Pick<Task, 'attributes'>) {
+  return attributes['global-configuration'] ?? LOCAL
+}
+
 /** Reads all pages of a list, up to a limit that no organization reaches. */
 async function allPages<Item>(path: string, limit = 10): Promise<Item[]> {
   const items: Item[] = []
@@ -41,11 +48,11 @@ export function tasksByStage(tasks: readonly Task[], attachments: readonly Works
   return STAGE_NAMES.map((stage) => ({
     stage,
     tasks: enabled.flatMap((task) => {
-      const { 'global-configuration': everywhere } = task.attributes
+      const everywhere = everywhereOf(task)
       const attachment = attachments.find(
         ({ attributes, relationships }) => relationships.task.data?.id === task.id && attributes.stages.includes(stage),
       )
-      const isGlobal = everywhere.enabled && everywhere.stages.includes(stage)
+      const isGlobal = everywhere.enabled && everywhere.stages.some((name) => name === stage)
       if (!attachment && !isGlobal) return []
       const isMandatory =
         attachment?.attributes['enforcement-level'] === 'mandatory' ||

@@ -6,17 +6,19 @@ export type OrganizationPlan = OrganizationRow['plan']
 export type PlanLimits = {
   runTasks: number | null
   runTaskWorkspaces: number | null
+  /** Whether a run task can become global. */
+  globalRunTasks: boolean
   /** Self-hosted agents online at the same time. */
   agents: number | null
   /** The newest `kept` states of the organization are kept regardless of age, the others for `months`. */
   states: { kept: number; months: number } | null
 }
 
-const UNLIMITED = { runTasks: null, runTaskWorkspaces: null, agents: null, states: null }
+const UNLIMITED = { runTasks: null, runTaskWorkspaces: null, globalRunTasks: true, agents: null, states: null }
 
 /** The limits of the plans (INTERFACE §6). */
 export const PLAN_LIMITS = {
-  free: { runTasks: 1, runTaskWorkspaces: 10, agents: 1, states: { kept: 100, months: 6 } },
+  free: { runTasks: 1, runTaskWorkspaces: 10, globalRunTasks: false, agents: 1, states: { kept: 100, months: 6 } },
   standard: UNLIMITED,
   unlimited: UNLIMITED,
 } as const satisfies Record<OrganizationPlan, PlanLimits>
@@ -28,7 +30,6 @@ const ALWAYS = {
   agents: true,
   'run-tasks': true,
   'private-run-tasks': true,
-  'global-run-tasks': true,
   teams: true,
   'audit-logging': true,
   sso: true,
@@ -54,10 +55,11 @@ const NEVER = {
 }
 
 export function entitlements(plan: OrganizationPlan) {
-  const { runTasks, runTaskWorkspaces, agents } = PLAN_LIMITS[plan]
+  const { runTasks, runTaskWorkspaces, globalRunTasks, agents } = PLAN_LIMITS[plan]
   return {
     ...ALWAYS,
     ...NEVER,
+    'global-run-tasks': globalRunTasks,
     'run-task-limit': runTasks,
     'run-task-workspace-limit': runTaskWorkspaces,
     'agent-limit': agents,

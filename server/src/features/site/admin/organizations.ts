@@ -52,10 +52,10 @@ export async function deleteSiteOrganization(ctx: Ctx, name: string) {
   await destroyOrganization(ctx, await requireSiteOrganization(ctx, name))
 }
 
-/** The plans with names for existing clients, whose tests expect `Business` without limits. */
+/** The plans with names that existing clients search for: `Standard (entitlement)`, and `Business` for one without limits. */
 export const FEATURE_SETS = [
   { id: 'fs-free', name: 'Free', plan: 'free' },
-  { id: 'fs-standard', name: 'Standard', plan: 'standard' },
+  { id: 'fs-standard', name: 'Standard (entitlement)', plan: 'standard' },
   { id: 'fs-unlimited', name: 'Business (unlimited)', plan: 'unlimited' },
 ] as const satisfies readonly { id: string; name: string; plan: store.Plan }[]
 export type FeatureSet = (typeof FEATURE_SETS)[number]

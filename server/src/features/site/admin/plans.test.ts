@@ -46,9 +46,15 @@ async function withPool(setting: Awaited<ReturnType<typeof newSetting>>, name = 
 
 describe('INTERFACE §6 the entitlement set', () => {
   test.each([
-    ['free', { 'run-task-limit': 1, 'run-task-workspace-limit': 10, 'agent-limit': 1 }],
-    ['standard', { 'run-task-limit': null, 'run-task-workspace-limit': null, 'agent-limit': null }],
-    ['unlimited', { 'run-task-limit': null, 'run-task-workspace-limit': null, 'agent-limit': null }],
+    ['free', { 'global-run-tasks': false, 'run-task-limit': 1, 'run-task-workspace-limit': 10, 'agent-limit': 1 }],
+    [
+      'standard',
+      { 'global-run-tasks': true, 'run-task-limit': null, 'run-task-workspace-limit': null, 'agent-limit': null },
+    ],
+    [
+      'unlimited',
+      { 'global-run-tasks': true, 'run-task-limit': null, 'run-task-workspace-limit': null, 'agent-limit': null },
+    ],
   ])('of the plan %s has its limits, and the features of every plan', async (plan, limits) => {
     const { onPlan, entitlements } = await newSetting()
 

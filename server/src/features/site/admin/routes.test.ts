@@ -267,12 +267,15 @@ describe('organizations', () => {
         },
       })
     const [business] = (await send('GET', '/feature-sets?q=Business')).json().data
+    const [standard] = (await send('GET', '/feature-sets?q=Standard%20(entitlement)')).json().data
     await subscribe('fs-free')
 
     const response = await subscribe(business.id)
 
     expect(response.status).toBe(201)
     expect((await send('GET', `/organizations/${name}`)).json().data.attributes.plan).toBe('unlimited')
+    await subscribe(standard.id)
+    expect((await send('GET', `/organizations/${name}`)).json().data.attributes.plan).toBe('standard')
     expect((await subscribe('fs-none')).status).toBe(422)
   })
 })

@@ -4,9 +4,15 @@ import { organizationPermissions } from '../../../auth/organization-permissions.
 import type { OrganizationPermission } from '../../../auth/permissions.ts'
 import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { forbidden, notFound } from '../../../errors.ts'
+import { PLAN_LIMITS } from '../../organizations/organizations/quotas.ts'
 import * as store from './store.ts'
 
 export type Task = NonNullable<Awaited<ReturnType<typeof store.findTask>>>
+
+/** A task that was global before a downgrade stays so until it is made local. */
+export function mayBeGlobal(task: Pick<Task, 'organization_plan' | 'global_enabled'>) {
+  return task.global_enabled || PLAN_LIMITS[task.organization_plan].globalRunTasks
+}
 
 /** Throws `not-found` for a task that the actor may not see, `forbidden` without the permission. */
 export async function requireTask(ctx: Ctx, id: string, permission: OrganizationPermission): Promise<Task> {

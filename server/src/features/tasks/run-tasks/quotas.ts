@@ -27,8 +27,8 @@ export async function checkWorkspaceQuota(ctx: TransactionCtx, { id, plan }: Pla
     throw invalid(`the ${plan} plan allows run tasks in ${limit} workspaces, and ${others} already have one`)
 }
 
-/** As `checkTaskQuota`, for a task that becomes global; `pointer` names the attribute responsible. */
-export async function checkGlobalQuota(ctx: TransactionCtx, { id, plan }: Planned, pointer: string) {
+/** As `checkTaskQuota`, for a global task that is enabled again. */
+export async function checkGlobalQuota(ctx: TransactionCtx, { id, plan }: Planned) {
   const limit = PLAN_LIMITS[plan].runTaskWorkspaces
   if (limit === null) return
   await store.lockOrganization(ctx.db, id)
@@ -36,7 +36,7 @@ export async function checkGlobalQuota(ctx: TransactionCtx, { id, plan }: Planne
   if (count > limit) {
     throw invalid(
       `the ${plan} plan allows run tasks in ${limit} workspaces, and the organization has ${count}: attach the task to some of them instead`,
-      pointer,
+      '/data/attributes/enabled',
     )
   }
 }

@@ -1,10 +1,10 @@
 import type { Stage, TaskResource, TaskTestResource } from '@groundstate/contract/run-tasks'
 import { describeExchange, shownResponse } from '../../../deliveries/attempts.ts'
+import { type Task, mayBeGlobal } from './access.ts'
 import type { Verification } from './receiver.ts'
-import type { TaskRow } from './store.ts'
 
 /** `attachments` are the workspace tasks that the caller may see. */
-type ShownTask = TaskRow & { organization_name: string; attachments: readonly { id: string }[] }
+type ShownTask = Omit<Task, 'access'> & { attachments: readonly { id: string }[] }
 
 export function taskResource(task: ShownTask): TaskResource {
   const self = `/api/v2/tasks/${task.id}`
@@ -19,11 +19,13 @@ export function taskResource(task: ShownTask): TaskResource {
       'hmac-key': null,
       'has-hmac-key': task.hmac_key !== null,
       enabled: task.enabled,
-      'global-configuration': {
-        enabled: task.global_enabled,
-        stages: task.global_stages as Stage[],
-        'enforcement-level': task.global_enforcement_level,
-      },
+      'global-configuration': mayBeGlobal(task)
+        ? {
+            enabled: task.global_enabled,
+            stages: task.global_stages as Stage[],
+            'enforcement-level': task.global_enforcement_level,
+          }
+        : null,
       'ca-certificate': task.ca_certificates,
       'created-at': task.created_at,
       'updated-at': task.updated_at,

@@ -10,7 +10,8 @@ import {
   requireOrganization,
   requireOrganizationPool,
 } from '../../organizations/organizations/access.ts'
-import { type Task, requireTask } from './access.ts'
+import { PLAN_LIMITS } from '../../organizations/organizations/quotas.ts'
+import { mayBeGlobal, requireTask } from './access.ts'
 import { checkGlobalQuota, checkTaskQuota } from './quotas.ts'
 import { type Receiver, sealKey, taskReceiver } from './receiver.ts'
 import * as store from './store.ts'
@@ -40,8 +41,6 @@ export async function insertTask(
   const id = ctx.newId('task')
   const now = ctx.now()
   await checkTaskQuota(ctx, organization)
-  if (attributes['global-configuration']?.enabled && attributes.enabled !== false)
-    await checkGlobalQuota(ctx, organization, IS_GLOBAL)
   const row = {
     id,
     organization_id: organization.id,
@@ -52,7 +51,7 @@ export async function insertTask(
     ca_certificates: attributes['ca-certificate'] || null,
     enabled: attributes.enabled ?? true,
     agent_pool_id: poolId ?? null,
-    ...globalColumns(attributes['global-configuration']),
+    ...(PLAN_LIMITS[organization.plan].globalRunTasks && globalColumns(attributes['global-configuration'])),
     created_at: now,
     updated_at: now,
   }
@@ -131,27 +130,19 @@ export async function updateTask(ctx: Ctx, id: string, { attributes, relationshi
     ...(receiver.hmacKey !== before.hmacKey && { hmac_key: sealKey(ctx, id, receiver.hmacKey) }),
     ca_certificates: receiver.ca ?? null,
     ...(relation && { agent_pool_id: pool?.id ?? null }),
-    ...globalColumns(attributes['global-configuration'], task.global_stages),
+    ...(mayBeGlobal(task) && globalColumns(attributes['global-configuration'], task.global_stages)),
     updated_at: ctx.now(),
   }
   await rejectTakenTaskName(attributes.name ?? task.name, () =>
     transact(ctx, async (ctx) => {
       const changed = await store.updateTask(ctx.db, id, changes)
-      if (changed?.enabled && changed.global_enabled) await checkBecomesGlobal(ctx, task, attributes)
+      if (changed?.enabled && changed.global_enabled && !task.enabled)
+        await checkGlobalQuota(ctx, { id: task.organization_id, plan: task.organization_plan })
       const event = taskAudit(task, 'update', Object.keys({ ...attributes, ...relationships }))
       await recordAudit(ctx, { ...event, settings: { before: task, columns: changes } })
     }),
   )
   return requireTask(ctx, id, 'run-tasks:read')
-}
-
-/** For a changed row that is enabled and global, so counts in every workspace. A concurrent request may have changed one of the two. */
-async function checkBecomesGlobal(ctx: TransactionCtx, task: Task, attributes: UpdateTask['attributes']) {
-  const becomesGlobal = attributes['global-configuration']?.enabled === true && !task.global_enabled
-  const becomesEnabled = attributes.enabled === true && !task.enabled
-  if (!becomesGlobal && !becomesEnabled) return
-  const organization = { id: task.organization_id, plan: task.organization_plan }
-  await checkGlobalQuota(ctx, organization, becomesGlobal ? IS_GLOBAL : IS_ENABLED)
 }
 
 async function findPool(ctx: Ctx, organizationId: string, id: string | undefined): Promise<Receiver['pool']> {
@@ -223,6 +214,3 @@ function taskAudit(
     notices: [{ type: 'tasks', id: task.id }],
   }
 }
-
-const IS_GLOBAL = '/data/attributes/global-configuration/enabled'
-const IS_ENABLED = '/data/attributes/enabled'
