@@ -124,6 +124,7 @@ const AGENT: readonly string[] = [
   'isolation',
   'results',
   'engine',
+  'identity',
   'run',
   'settings',
   'job',

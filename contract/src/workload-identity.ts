@@ -52,9 +52,10 @@ type Settings = {
 /** Returns the settings and the default audience; undefined if a variable is missing or malformed. */
 type Reader = (settings: Settings) => { exchange: Exchange; audience: string } | undefined
 
-const TAGGED = /^(?:_(\w+))?$/
 /** Documented as reserved, since other variables end with it. */
 const RESERVED_TAG = 'TYPE'
+/** Tags become parts of file names. */
+const MAX_TAG_CHARACTERS = 100
 
 /**
  * Reads the configurations that a workspace's environment variables enable. Each variable exists as `TFC_AWS_…`, with a tag as `TFC_AWS_…_TAG`, and
@@ -74,7 +75,7 @@ export function readCredentials(environment: Environment, phase: IdentityPhase):
     }
   }
   for (const [name, value] of environment) {
-    if (/^TFC_(?:VAULT|HVS)_BACKED_\w+_AUTH$/.test(name) && isTrue(value))
+    if (/^TFC_(?:VAULT|HVS)_BACKED_\w+_AUTH$/.test(name) && /^true$/i.test(value))
       problems.push(`${name} is not supported: use the identity federation of the cloud itself`)
   }
   return { credentials: [...credentials, ...tokensOf(environment, problems)], problems }
@@ -124,7 +125,7 @@ const READERS: Record<string, Reader> = {
     const timeout = get('CLIENT_TIMEOUT') ?? '60'
     if (caCertificate === null) problem('ENCODED_CACERT', 'must be a PEM certificate in Base64')
     if (!/^[1-9]\d{0,3}$/.test(timeout)) problem('CLIENT_TIMEOUT', 'must be a number of seconds from 1 to 9999')
-    if (!/^[\w./-]+$/.test(authPath)) problem('AUTH_PATH', 'must be the path of an auth method, such as jwt')
+    if (!/^[\w-]+(?:\/[\w-]+)*$/.test(authPath)) problem('AUTH_PATH', 'must be the path of an auth method, such as jwt')
     if (address === undefined) return problem('ADDR', 'is missing: set it to the address of Vault')
     if (!/^https?:\/\/[^/?#@\s]+(?:\/[^?#\s]*)?$/.test(address) || !URL.canParse(address))
       return problem('ADDR', 'must be a URL such as https://vault.example.com:8200')
@@ -150,16 +151,30 @@ const READERS: Record<string, Reader> = {
 
 /** The tags of the configurations of a provider that are enabled. */
 function tagsOf(environment: Environment, provider: string, problems: string[]) {
-  const prefix = `TFC_${provider}_PROVIDER_AUTH`
-  return [...environment].flatMap(([name, value]) => {
-    if (!name.startsWith(prefix)) return []
-    const match = TAGGED.exec(name.slice(prefix.length))
-    if (match === null || value === '' || /^false$/i.test(value)) return []
-    if (match[1] === RESERVED_TAG) problems.push(`${name} has the reserved tag ${RESERVED_TAG}: choose another one`)
-    else if (isTrue(value)) return [match[1]]
-    else problems.push(`${name} must be true, or false to disable it`)
+  return taggedVariables(environment, `TFC_${provider}_PROVIDER_AUTH`, problems).flatMap(({ name, tag, value }) => {
+    if (/^true$/i.test(value)) return [tag]
+    if (!/^false$/i.test(value)) problems.push(`${name} must be true, or false to disable it`)
     return []
   })
+}
+
+/** The variables with this name, and those with a tag after it, that have a value. */
+function taggedVariables(environment: Environment, base: string, problems: string[]) {
+  return [...environment].flatMap(([name, text]) => {
+    const value = text.trim()
+    if ((name !== base && !name.startsWith(`${base}_`)) || value === '') return []
+    const tag = name === base ? undefined : name.slice(base.length + 1)
+    const problem = tag === undefined ? undefined : tagProblem(tag)
+    if (problem === undefined) return [{ name, tag, value }]
+    problems.push(`${name} ${problem}`)
+    return []
+  })
+}
+
+function tagProblem(tag: string): string | undefined {
+  if (!/^\w+$/.test(tag)) return 'has a tag with other characters than letters, digits and underscores'
+  if (tag.length > MAX_TAG_CHARACTERS) return `has a tag of more than ${MAX_TAG_CHARACTERS} characters`
+  return tag === RESERVED_TAG ? `has the reserved tag ${RESERVED_TAG}: choose another one` : undefined
 }
 
 type Configuration = { provider: string; tag: string | undefined; phase: IdentityPhase; problems: string[] }
@@ -194,22 +209,9 @@ function settingsOf(environment: Environment, { provider, tag, phase, problems }
   }
 }
 
-const AUDIENCE = 'TFC_WORKLOAD_IDENTITY_AUDIENCE'
-
 function tokensOf(environment: Environment, problems: string[]): Credential[] {
-  return [...environment].flatMap(([name, value]) => {
-    if (!name.startsWith(AUDIENCE)) return []
-    const match = TAGGED.exec(name.slice(AUDIENCE.length))
-    const audience = value.trim()
-    if (match === null || audience === '') return []
-    if (match[1] !== RESERVED_TAG) return [{ provider: 'token' as const, tag: match[1], audience }]
-    problems.push(`${name} has the reserved tag ${RESERVED_TAG}: choose another one`)
-    return []
-  })
-}
-
-function isTrue(value: string | undefined) {
-  return value !== undefined && /^true$/i.test(value.trim())
+  const variables = taggedVariables(environment, 'TFC_WORKLOAD_IDENTITY_AUDIENCE', problems)
+  return variables.map(({ tag, value }) => ({ provider: 'token', tag, audience: value }))
 }
 
 /** Null if it is not the Base64 of a PEM certificate. */

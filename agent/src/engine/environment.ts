@@ -23,6 +23,8 @@ export type EngineEnvironment = {
   quiet: Record<string, string>
   /** Names of workspace variables that are left out, since they would detach the run from its server. */
   refused: string[]
+  /** Names of variables by which the run proves its identity: their values differ between runs. */
+  identity: readonly string[]
 }
 
 /** The environment of a run's processes: the workspace's env variables, and settings of the agent that no variable may change. */
@@ -49,7 +51,7 @@ export function engineEnvironment(job: AgentJob, directory: RunDirectory, agent:
     ...controls,
   }
   const quiet = Object.fromEntries(Object.entries(run).filter(([key]) => !TUNING.test(key)))
-  return { run, quiet, refused }
+  return { run, quiet, refused, identity: [] }
 }
 
 /** The environment of a command that neither plans nor applies; contains nothing of the workspace. */

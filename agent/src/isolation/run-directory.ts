@@ -13,6 +13,7 @@ import type { PluginCache, PluginCaches } from './plugin-caches.ts'
 /** Plugins listen on unix sockets in TMPDIR, whose path may have 107 bytes; their names take about 20. */
 const MAX_TMP_PATH_BYTES = 80
 const KEPT = 'kept.json'
+const VARIABLES = 'variables'
 
 /** The content of `kept.json`, which marks a directory that waits for its apply. */
 const keptRecord = z.object({
@@ -38,6 +39,8 @@ export type RunDirectory = {
   variables: string
   /** The private key for git, in `variables`. */
   sshKey: string
+  /** Files with which the run proves its identity, in `variables`. */
+  identity: string
   output: string
   planFile: string
   planJson: string
@@ -111,7 +114,7 @@ export async function openRunDirectories(workDir: string, keepBytes: number, own
     if (dirname(directory.tmp) !== directory.root) await emptyTmp(directory)
     // A later run with the same user id must not have access.
     chmodSync(directory.root, 0o700)
-    rmSync(directory.variables, { recursive: true, force: true })
+    removeVariables(directory.root)
     for (const path of [directory.cliConfig, directory.planJson]) rmSync(path, { force: true })
   }
 
@@ -222,6 +225,11 @@ function open({ root, variables, user }: RunDirectory) {
   chmodSync(root, 0o711)
 }
 
+/** Removes the files with secrets of a phase that has ended. */
+export function removeVariables(root: string) {
+  rmSync(join(root, VARIABLES), { recursive: true, force: true })
+}
+
 /** Changes the owner of a file that the agent wrote for a run to the run's user. */
 export function chownToRun(path: string, { user }: Pick<RunDirectory, 'user'>) {
   if (user !== undefined) chownSync(path, user.uid, user.gid)
@@ -261,8 +269,9 @@ function directoryAt(root: string, { tmp, user, cache }: Pick<RunDirectory, 'tmp
     output,
     configuration: join(root, 'configuration'),
     home: join(root, 'home'),
-    variables: join(root, 'variables'),
-    sshKey: join(root, 'variables', 'ssh-key'),
+    variables: join(root, VARIABLES),
+    sshKey: join(root, VARIABLES, 'ssh-key'),
+    identity: join(root, VARIABLES, 'identity'),
     planFile: join(output, 'run.tfplan'),
     planJson: join(root, 'plan.json'),
     cliConfig: join(root, 'cli.tfrc'),

@@ -13,6 +13,7 @@ import { openLogStream } from '../results/log-stream.ts'
 import { prepareColdApply, runApply } from '../run/apply.ts'
 import type { AgentContext, EngineContext, JobContext, Outbox } from '../run/context.ts'
 import { type PlanSchemas, deliverDocuments } from '../run/documents.ts'
+import { withIdentity } from '../run/identity.ts'
 import { invalidateInitCache } from '../run/init-cache.ts'
 import { type Planned, runPlan } from '../run/plan.ts'
 import { EngineFailed } from '../run/run-engine.ts'
@@ -129,7 +130,7 @@ export async function runJob(
     const { context, isWarm } = await preparing.ready
     for (const key of context.environment.refused)
       logStream.write(`The environment variable ${key} is ignored: it would redirect the engine to another server.\n`)
-    const planned = await runPhase(context, isWarm)
+    const planned = await withIdentity(context, async (identified) => runPhase(identified, isWarm))
     outcome = { ...planned.outcome, engineVersion: engine.version }
     if (planned.pending !== undefined) {
       reported = Promise.withResolvers()

@@ -65,8 +65,13 @@ export async function runApply(context: EngineContext): Promise<FinishJob> {
 }
 
 /** Passes ephemeral variables again: a plan file contains only the others. */
-async function ephemeralVariables({ directory, job, workingDirectory }: EngineContext): Promise<string[]> {
+async function ephemeralVariables({
+  directory,
+  job,
+  ownVariables: own,
+  workingDirectory,
+}: EngineContext): Promise<string[]> {
   const declared = await readDeclaredVariables(workingDirectory, directory)
   const ephemeral = new Map([...declared].filter(([, variable]) => variable.ephemeral))
-  return writeVariables(directory, job.variables, ephemeral)
+  return writeVariables(directory, { variables: job.variables, own }, ephemeral)
 }

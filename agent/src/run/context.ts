@@ -58,6 +58,8 @@ export type EngineSite = RunSite &
 export type EngineContext = JobContext &
   RunSite & {
     environment: EngineEnvironment
+    /** Terraform variables that the agent sets, in place of the workspace's, by name. */
+    ownVariables: Record<string, object>
     /** The SHA-256 of the configuration's archive; undefined in the directory of a plan, which needs no init. */
     archiveDigest?: string
   }

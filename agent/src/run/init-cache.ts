@@ -81,7 +81,9 @@ function lengthOf(entries: Entries) {
 /** A digest of everything that determines the result of an init; hashed, since variables may be secret. Excludes paths and ids of the run. */
 function keyOf({ agent, job, directory, engine, environment, archiveDigest }: EngineContext, lock: string | undefined) {
   const own = new Set([job.runId, job.configurationVersionId, directory.cliConfig, directory.home, directory.tmp])
-  const variables = Object.entries(environment.run).filter(([, value]) => !own.has(value))
+  const variables = Object.entries(environment.run).filter(
+    ([name, value]) => !own.has(value) && !environment.identity.includes(name),
+  )
   // An emptied plugin cache counts as another directory, even with the same providers.
   const { ino, birthtimeMs } = fs.statSync(directory.cache.path)
   const parts = [

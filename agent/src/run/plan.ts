@@ -21,7 +21,7 @@ export async function runPlan(context: EngineContext): Promise<Planned> {
   const mayReportEarly = job.documentsMayFollow && context.outbox !== undefined
   await runHook(context, 'pre-plan')
   const declared = await readDeclaredVariables(workingDirectory, directory)
-  const variables = writeVariables(directory, job.variables, declared)
+  const variables = writeVariables(directory, { variables: job.variables, own: context.ownVariables }, declared)
   await runInit(context)
   const generated = unusedName(workingDirectory)
   const schemas = await planSchemas(context)

@@ -17,11 +17,15 @@ type DeclaredVariables = Map<string, { ephemeral: boolean }>
  */
 export function writeVariables(
   directory: Pick<RunDirectory, 'variables' | 'user'>,
-  variables: AgentJob['variables'],
+  { variables, own }: { variables: AgentJob['variables']; own: Record<string, object> },
   declared: DeclaredVariables,
 ) {
-  const used = variables.filter(({ category, key }) => category === 'terraform' && declared.has(key))
-  const literals = used.filter(({ hcl }) => !hcl).map(({ key, value }) => [key, value])
+  const set = variables.filter(({ category, key }) => category === 'terraform' && !Object.hasOwn(own, key))
+  const used = set.filter(({ key }) => declared.has(key))
+  const literals = [
+    ...used.filter(({ hcl }) => !hcl).map(({ key, value }) => [key, value]),
+    ...Object.entries(own).filter(([key]) => declared.has(key)),
+  ]
   const expressions = used.filter(({ hcl }) => hcl).map(({ key, value }) => `${key} = ${value}\n`)
   // An HCL value may contain a second definition, which must not override a variable that precedence has decided: the engine rejects two
   // of a name in one file, and the last of two files takes precedence.

@@ -47,7 +47,7 @@ export async function enterDirectory(jobContext: JobContext, directory: RunDirec
   writeSshKey(directory, job)
   const environment = engineEnvironment(job, directory, agent)
   const workingDirectory = join(directory.configuration, job.workingDirectory)
-  return { ...jobContext, directory, environment, workingDirectory }
+  return { ...jobContext, directory, environment, ownVariables: {}, workingDirectory }
 }
 
 /** Like the other files of the phase, the key is removed when it ends. */

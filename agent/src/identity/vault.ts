@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs'
+import type { Credential } from '@groundstate/contract/workload-identity'
+import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici'
+import { z } from 'zod'
+import { messageOf } from '../process/errors.ts'
+import { isLocal } from '../process/relay.ts'
+import { knownAuthorities, parseJson } from '../server/connection.ts'
+
+export type VaultCredential = Extract<Credential, { provider: 'vault' }>
+
+/** Renewal of a token after this part of its lease. */
+const RENEW_AFTER = 0.5
+const MIN_RENEW_MS = 1_000
+const MAX_RENEW_MS = 3_600_000
+/** The end of a phase waits at most this long for Vault, in ms. */
+const REVOKE_TIMEOUT_MS = 5_000
+const MAX_ERROR_CHARACTERS = 500
+const MAX_RESPONSE_BYTES = 1024 * 1024
+
+const authentication = z.object({
+  auth: z.object({ client_token: z.string().min(1), renewable: z.boolean(), lease_duration: z.number() }),
+})
+const failure = z.object({ errors: z.array(z.string()) })
+
+type VaultSite = {
+  /** A PEM file of authorities to trust in place of the default ones. */
+  certificates: string | undefined
+  signal: AbortSignal
+  /** Receives a sentence. */
+  warn: (text: string) => void
+}
+
+/** A token of Vault, which is renewed until it is disposed, and then revoked. */
+export type VaultLogin = AsyncDisposable & { token: string }
+
+/** Exchanges an identity token for one of Vault. Throws with the reason that Vault gives. */
+export async function logIntoVault(credential: VaultCredential, jwt: string, site: VaultSite): Promise<VaultLogin> {
+  const { role, authPath, timeoutMs } = credential
+  const dispatcher = dispatcherFor(credential, site.certificates)
+  let timer: NodeJS.Timeout | undefined
+  const where = `Vault${credential.tag === undefined ? '' : ` for the tag ${credential.tag}`}`
+
+  async function post(path: string, body: object, token: string | undefined, signal: AbortSignal) {
+    const response = await request(`${credential.address}/v1/auth/${path}`, {
+      dispatcher,
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-vault-request': 'true',
+        ...(credential.namespace !== undefined && { 'x-vault-namespace': credential.namespace }),
+        ...(token !== undefined && { 'x-vault-token': token }),
+      },
+      body: JSON.stringify(body),
+      signal,
+    })
+    const text = await response.body.text()
+    if (response.statusCode >= 200 && response.statusCode < 300) return parseJson(text)
+    const reasons = failure.safeParse(parseJson(text)).data?.errors.join('; ') ?? ''
+    const detail = reasons.slice(0, MAX_ERROR_CHARACTERS).replaceAll(jwt, '(token)')
+    throw new Error(`it responded with ${response.statusCode}${detail === '' ? '' : `: ${detail}`}`)
+  }
+
+  function renewLater(token: string, { renewable, lease_duration: seconds }: z.infer<typeof authentication>['auth']) {
+    if (!renewable || seconds <= 0) return
+    const waitMs = Math.min(Math.max(seconds * 1000 * RENEW_AFTER, MIN_RENEW_MS), MAX_RENEW_MS)
+    timer = setTimeout(() => void renew(token), waitMs)
+  }
+
+  async function renew(token: string) {
+    try {
+      const answer = await post('token/renew-self', {}, token, AbortSignal.timeout(timeoutMs))
+      const { data } = authentication.safeParse(answer)
+      if (data !== undefined && timer !== undefined) renewLater(token, data.auth)
+    } catch (error) {
+      site.warn(`the token of ${where} could not be renewed: ${messageOf(error)}`)
+    }
+  }
+
+  try {
+    const signal = AbortSignal.any([site.signal, AbortSignal.timeout(timeoutMs)])
+    const { data } = authentication.safeParse(await post(`${authPath}/login`, { role, jwt }, undefined, signal))
+    if (data === undefined) throw new Error('its response has no token')
+    const { client_token: token } = data.auth
+    renewLater(token, data.auth)
+    return {
+      token,
+      async [Symbol.asyncDispose]() {
+        clearTimeout(timer)
+        timer = undefined
+        try {
+          await post('token/revoke-self', {}, token, AbortSignal.timeout(REVOKE_TIMEOUT_MS))
+        } catch (error) {
+          site.warn(`the token of ${where} could not be revoked, and is valid until it expires: ${messageOf(error)}`)
+        }
+        await dispatcher.destroy()
+      },
+    }
+  } catch (error) {
+    await dispatcher.destroy()
+    site.signal.throwIfAborted()
+    throw new Error(`the login to ${where} failed: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+function dispatcherFor({ address, caCertificate }: VaultCredential, certificates: string | undefined): Dispatcher {
+  const shared = certificates === undefined ? undefined : readFileSync(certificates, 'utf8')
+  const ca =
+    caCertificate === undefined ? shared : [...(shared === undefined ? knownAuthorities() : [shared]), caCertificate]
+  const trust = ca === undefined ? {} : { ca }
+  const options = { connect: { timeout: 10_000, ...trust }, maxResponseSize: MAX_RESPONSE_BYTES }
+  return isLocal(address)
+    ? new Agent(options)
+    : new EnvHttpProxyAgent({ ...options, requestTls: trust, proxyTls: trust })
+}
