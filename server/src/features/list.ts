@@ -59,6 +59,7 @@ import { runTriggerRoutes } from './runs/run-triggers/routes.ts'
 import { runJobs, runReactions } from './runs/runs/jobs.ts'
 import * as runs from './runs/runs/routes.ts'
 import { taskStageLoaders, taskStageRoutes } from './runs/task-stages/routes.ts'
+import { workloadIdentityRoutes } from './runs/workload-identity/routes.ts'
 import { workspaceDeletionRoutes } from './runs/workspace-deletion/routes.ts'
 import { adminOrganizationRoutes, adminUserRoutes } from './site/admin/routes.ts'
 import { agentPackageRoutes } from './site/agent-package/routes.ts'
@@ -179,6 +180,7 @@ export const ROUTES: readonly Routes[] = [
   variableSets.variableSetRoutes,
   variableSets.variableSetScopeRoutes,
   variableSets.variableSetVariableRoutes,
+  workloadIdentityRoutes,
   workspaceDeletionRoutes,
   workspaces.workspaceLockRoutes,
   configurationVersions.workspaceReadmeRoutes,

@@ -37,6 +37,7 @@ export function selectWorkspaces(db: Db) {
       'o.allow_force_delete_workspaces',
       'o.default_execution_mode as organization_execution_mode',
       'o.default_agent_pool_id as organization_agent_pool_id',
+      'p.name as project_name',
       'p.default_execution_mode as project_execution_mode',
       'p.default_agent_pool_id as project_agent_pool_id',
       'p.auto_destroy_activity_duration as project_auto_destroy_activity_duration',

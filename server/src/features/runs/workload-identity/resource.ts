@@ -1,0 +1,102 @@
+import type {
+  IdentityPhase,
+  IdentityTokenPreviewResource,
+  WorkloadIdentityResource,
+} from '@groundstate/contract/workspace-identity'
+import type { Workspace } from '../../workspaces/workspaces/access.ts'
+import { CONFIGURATION_PATH, KEYS_PATH, WORKLOAD_CLAIMS } from '../identity-keys/issuer.ts'
+import { type ConfiguredCredentials, credentialOf } from './credentials.ts'
+import type { tokenClaims, tokenHeader } from './token.ts'
+import { trustPolicies } from './trust-policies.ts'
+
+const CLAIMS = {
+  jti: 'id of the token',
+  iss: 'issuer',
+  aud: 'audience: the service for which the token is',
+  iat: 'time of issue',
+  nbf: 'time from which it is valid, which tolerates clocks that differ',
+  exp: "end of the phase's time limit",
+  sub: 'subject, which policies should require',
+  ...WORKLOAD_CLAIMS,
+} as const
+
+type Claims = ReturnType<typeof tokenClaims>
+
+export type WorkspaceIdentity = {
+  workspace: Workspace
+  configured: ConfiguredCredentials
+  issuer: string
+  isExternal: boolean
+  issuerProblem: string | null
+  subjects: Record<IdentityPhase, string>
+  claims: Record<IdentityPhase, Claims>
+}
+
+export function workloadIdentityResource(identity: WorkspaceIdentity): WorkloadIdentityResource {
+  const { workspace, configured, issuer, subjects, claims } = identity
+  const names = Object.keys(CLAIMS) as (keyof typeof CLAIMS)[]
+  return {
+    id: workspace.id,
+    type: 'workload-identities',
+    attributes: {
+      issuer,
+      'issuer-is-external': identity.isExternal,
+      'issuer-problem': identity.issuerProblem,
+      'openid-configuration-url': `${issuer}${CONFIGURATION_PATH}`,
+      'jwks-url': `${issuer}${KEYS_PATH}`,
+      subjects,
+      claims: names.map((name) => ({
+        name,
+        description: CLAIMS[name],
+        plan: String(claims.plan[name]),
+        apply: String(claims.apply[name]),
+      })),
+      credentials: configured.credentials.map(({ credential: { provider, tag, audience }, phases }) => ({
+        provider,
+        tag: tag ?? null,
+        audience: configured.shown(audience) ?? null,
+        phases,
+      })),
+      problems: configured.problems,
+      'trust-policies': trustPolicies(trustOf(identity)),
+    },
+    relationships: { workspace: { data: { id: workspace.id, type: 'workspaces' } } },
+    links: { self: `/api/v2/workspaces/${workspace.id}/workload-identity` },
+  }
+}
+
+function trustOf({ workspace, configured, issuer, subjects }: WorkspaceIdentity) {
+  const { shown } = configured
+  const roleArn = shown(credentialOf(configured, 'aws')?.roleArn ?? '') ?? ''
+  const providerName = shown(credentialOf(configured, 'gcp')?.providerName ?? '') ?? ''
+  const [, projectNumber, pool, provider] =
+    /^projects\/(\d+)\/.*\/([^/]+)\/providers\/([^/]+)$/.exec(providerName) ?? []
+  const hcp = shown(credentialOf(configured, 'hcp')?.resourceName ?? '') ?? ''
+  return {
+    issuer,
+    subjects,
+    organization: { id: workspace.organization_id, name: workspace.organization_name },
+    workspace: { id: workspace.id, name: workspace.name },
+    audienceOf: (of: Parameters<typeof credentialOf>[1]) => {
+      const audience = credentialOf(configured, of)?.audience
+      return audience === undefined ? undefined : (shown(audience) ?? 'AUDIENCE')
+    },
+    awsAccount: /:(\d{12}):/.exec(roleArn)?.[1],
+    gcp:
+      projectNumber !== undefined && pool !== undefined && provider !== undefined
+        ? { projectNumber, pool, provider }
+        : undefined,
+    hcpPrincipal: /^(.*)\/workload-identity-provider\//.exec(hcp)?.[1],
+  }
+}
+
+type Preview = { workspace: Workspace; header: ReturnType<typeof tokenHeader>; claims: Claims }
+
+export function identityTokenPreviewResource({ workspace, header, claims }: Preview): IdentityTokenPreviewResource {
+  return {
+    id: claims.jti,
+    type: 'identity-token-previews',
+    attributes: { header, claims },
+    relationships: { workspace: { data: { id: workspace.id, type: 'workspaces' } } },
+  }
+}
