@@ -125,6 +125,13 @@ describe.skipIf(!hasBrowser)('repositories', () => {
 
     await openTab(page, server, 'network', '/deliveries')
     await page.getByText('(replay)').waitFor()
+    const statuses = region(page, 'Commit statuses')
+    await statuses.getByRole('button', { name: 'response 404' }).first().click()
+    await statuses.getByText(`/statuses/${SHA.pushed}`).waitFor()
+    const reported = await layoutFaults()
+    await statuses.getByRole('button', { name: 'Send again' }).click()
+    await page.getByText('The status is sent again').waitFor()
+    await expect.poll(() => statuses.getByRole('listitem').count()).toBeGreaterThan(1)
     await page.goto(`${server.url}/app/main/workspaces/network/runs/${run.id}`)
     await page.getByRole('heading', { name: 'Add a subnet for the database' }).waitFor()
     await page.getByText(SHA.pushed.slice(0, 8)).first().waitFor()
@@ -133,7 +140,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
 
     expect(status).toBe(202)
     expect([empty, form, connected, settings, inUse, beforeFirstRun].flat()).toEqual([])
-    expect([explained, opened, shownRun].flat()).toEqual([])
+    expect([explained, opened, reported, shownRun].flat()).toEqual([])
     expect(deliveries.map(({ attributes }: { attributes: { source: string } }) => attributes.source)).toEqual([
       'replay',
       'webhook',

@@ -10,6 +10,7 @@ import { RelativeTime } from '../../components/time.tsx'
 import { useOrganizationPermissions } from '../organizations/organizations.ts'
 import { RepositoryProblem } from '../workspace-repository/repository-problem.tsx'
 import { useOpenWorkspace } from '../workspaces/workspace.ts'
+import { CommitStatuses } from './commit-statuses.tsx'
 import { DecisionLine } from './decision-list.tsx'
 import { DeliveryCommit, ReplayButton, SOURCES } from './delivery-item.tsx'
 import { type ShownDecision, useWorkspaceDecisions } from './vcs-deliveries.ts'
@@ -80,6 +81,7 @@ export function DeliveriesTab(): ReactNode {
         pagination={data.pagination}
         onPage={(number) => void navigate({ search: { page: number === 1 ? undefined : number } })}
       />
+      <CommitStatuses />
     </section>
   )
 }

@@ -1,4 +1,5 @@
 import type { Ctx } from '../../../app.ts'
+import { announce } from '../../../changes/announce.ts'
 import { isForeignKeyViolation } from '../../../db/db.ts'
 import { attemptColumns } from '../../../deliveries/attempts.ts'
 import { type Exchange, isPrivateResponse } from '../../../outbound/outbound.ts'
@@ -9,7 +10,7 @@ type Reported = { workspace_id: string; commit_sha: string; kind: 'run' | 'plan'
 type Recorded = { request: { url: string; headers: Record<string, string>; body: Buffer }; exchange: Exchange }
 
 /** Headers of requests that contain no credentials, whatever the host. */
-const SHOWN_HEADERS = ['accept', 'content-type', 'user-agent']
+const SHOWN_HEADERS = new Set(['accept', 'content-type', 'user-agent'])
 /** Maximum kept bytes of a response, which is only displayed. */
 const KEPT_BYTES = 16 * 1024
 
@@ -25,6 +26,8 @@ export async function logRequests<T>(
     return await send({ ...connection, api })
   } finally {
     await insertLog(ctx, { reported, recorded, secret: connection.access.token })
+    const { run, workspace_id: workspace } = reported
+    if (run) announce(ctx, { organization: connection.row.organization_id, type: 'runs', id: run.id, workspace })
   }
 }
 
@@ -37,7 +40,7 @@ function recordingFetch(
     const url = input instanceof Request ? input.url : String(input)
     if (!url.includes(about)) return send(input, init)
     const started = { at: Date.now(), from: performance.now() }
-    const sent = [...new Headers(init.headers)].filter(([name]) => SHOWN_HEADERS.includes(name))
+    const sent = [...new Headers(init.headers)].filter(([name]) => SHOWN_HEADERS.has(name))
     const body = typeof init.body === 'string' ? init.body : ''
     const request = { url, headers: Object.fromEntries(sent), body: Buffer.from(body) }
     const measured = () => ({ startedAt: started.at, durationMs: Math.round(performance.now() - started.from) })

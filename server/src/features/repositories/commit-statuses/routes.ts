@@ -43,7 +43,7 @@ function deliveryResource(row: StatusDeliveryRow & { isHidden: boolean }): Commi
     type: 'commit-status-deliveries',
     attributes: {
       'commit-sha': row.commit_sha,
-      kind: row.kind as 'run' | 'plan',
+      kind: row.kind,
       status: status !== null && status >= 200 && status < 300 ? 'succeeded' : 'failed',
       ...attemptAttributes(row),
       error: row.error,
