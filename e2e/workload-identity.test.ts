@@ -1,8 +1,9 @@
-import { readFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SignJWT, generateKeyPair } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { hooksDirectory, temporaryDirectory } from '../agent/src/testing/agent-fixture.ts'
+import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 import { bootAgent } from './agent.ts'
 import * as standIn from './cloud-stand-ins.ts'
 import { agentPool } from './remote-workspaces.ts'
@@ -27,15 +28,14 @@ beforeAll(async () => {
 
 /** An agent of the pool whose hook runs the client in plans, as the configuration does in applies. */
 async function startAgent() {
-  const hooks = await hooksDirectory({ 'pre-plan': 'exec node cloud-client.mjs' })
-  const workDir = await temporaryDirectory()
-  return bootAgent({
-    url: server.url,
-    token: pool.token,
-    name: 'runner',
-    workDir,
-    settings: { GROUNDSTATE_HOOKS: hooks },
+  const workDir = await mkdtemp(join(tmpdir(), 'groundstate-e2e-agent-'))
+  const hooks = await mkdtemp(join(tmpdir(), 'groundstate-hooks-'))
+  whenFileEnds(async () => {
+    for (const path of [workDir, hooks]) await rm(path, { recursive: true, force: true })
   })
+  await chmod(hooks, 0o755)
+  await writeFile(join(hooks, 'pre-plan'), '#!/bin/sh\nexec node cloud-client.mjs\n', { mode: 0o755 })
+  bootAgent({ url: server.url, token: pool.token, name: 'runner', workDir, settings: { GROUNDSTATE_HOOKS: hooks } })
 }
 
 /** Services that trust all phases of a workspace. */
@@ -107,7 +107,7 @@ async function logsOf(workspaceId: string) {
 }
 
 describe.skipIf(!hasTerraform)('a run', () => {
-  beforeAll(async () => void (await startAgent()))
+  beforeAll(startAgent)
 
   test('gets credentials for its subject in each phase from services that know nothing but the issuer', async () => {
     const services = await startServices('trusted')
@@ -150,7 +150,7 @@ describe.skipIf(!hasTerraform)('a run', () => {
     await directory.ok(['apply', '-auto-approve'])
 
     const { apply } = await logsOf(id)
-    expect(apply).toMatch(/aws: refused: 403 .*unexpected "aud" claim value/)
+    expect(apply).toMatch(/aws: refused: 403 .*unexpected .*aud.* claim value/)
     for (const name of ['gcp', 'azure', 'kubernetes', 'hcp'])
       expect(apply).toMatch(new RegExp(`${name}: refused: 400 .*no policy trusts the subject .*workspace:mine`))
     expect(apply).toContain(`vault: ${subjectOf('mine', 'apply')}`)
