@@ -119,7 +119,9 @@ const runMembers = {
     'tf-policy-evaluations': hasMany('tf-policy-evaluations').describe('always empty: policies are not evaluated'),
     'policy-checks': hasMany('policy-checks').describe('always empty: policies are not evaluated'),
     'task-stages': hasMany('task-stages'),
-    'run-events': linksToMany('run-events'),
+    'run-events': linksToMany('run-events').describe(
+      'the last 100 of a single run, oldest first; lists have only the link',
+    ),
     comments: hasMany('comments').describe('the last 100, oldest first'),
   },
   links: { self: z.string() },

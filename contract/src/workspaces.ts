@@ -212,6 +212,9 @@ export const workspaceSchema = resource('workspaces', {
     'source-url': nullable.string,
     'source-module-id': z.null().describe(ABSENT),
     'no-code-upgrade-available': z.literal(false),
+    'has-configuration': z
+      .boolean()
+      .describe('our own: whether it has a current configuration, which runs use that name no other'),
     'vcs-repo': vcsRepoSchema.nullable(),
     'vcs-repo-identifier': nullable.string,
     locked: z.boolean(),
@@ -257,12 +260,16 @@ export const workspaceSchema = resource('workspaces', {
     'locked-by': hasOne('users', 'teams', 'runs'),
     'current-run': hasOne('runs'),
     'latest-run': hasOne('runs'),
-    'current-configuration-version': hasOne('configuration-versions'),
+    'current-configuration-version': hasOne('configuration-versions').describe(
+      'in the response about a single workspace that has none yet, the newest one that is awaited',
+    ),
     'current-state-version': hasOne('state-versions').describe('also none when the caller may not read states'),
     'current-assessment-result': nothing,
     readme: nothing,
     outputs: linksToMany('workspace-outputs'),
-    vars: linksToMany('vars'),
+    vars: linksToMany('vars').describe(
+      'also named in the response about a single workspace, if the caller may read variables',
+    ),
     'remote-state-consumers': linksToMany('workspaces'),
     'data-retention-policy': hasOne('data-retention-policy-delete-olders', 'data-retention-policy-dont-deletes'),
     'tag-bindings': linksToMany('tag-bindings'),

@@ -185,7 +185,7 @@ function TargetNotice({ target }: { target: TargetWorkspace }) {
             : 'The workspace is locked: the run waits until it is unlocked, unless it is plan-only.'}
         </Notice>
       )}
-      {existing.relationships['current-configuration-version'].data && (
+      {existing.attributes['has-configuration'] && (
         <Notice>
           The upload replaces the current configuration of {existing.attributes.name}, unless it is plan-only.
         </Notice>

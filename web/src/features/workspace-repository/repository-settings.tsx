@@ -265,7 +265,7 @@ function SshKey() {
 function Disconnection({ name }: { name: string }) {
   const { organization, workspace } = useOpenWorkspace()
   const update = useUpdateWorkspace(organization)
-  const hasConfiguration = workspace.relationships['current-configuration-version'].data !== null
+  const hasConfiguration = workspace.attributes['has-configuration']
   return (
     <Card
       title="Disconnect"

@@ -5,34 +5,30 @@ import type { ListedWorkspace } from './workspaces.ts'
 type Fields = {
   attributes?: object
   project?: object
-  configuration?: string | null
+  hasConfiguration?: boolean
   holder?: { id: string; type: string } | null
 }
 
 /** Fields of a workspace that the actions read. */
-function workspace(name: string, { attributes = {}, project, configuration = 'cv-1', holder = null }: Fields = {}) {
+function workspace(name: string, { attributes = {}, project, hasConfiguration = true, holder = null }: Fields = {}) {
   return {
     id: `ws-${name}`,
     attributes: {
       name,
       locked: false,
       'execution-mode': 'remote',
+      'has-configuration': hasConfiguration,
       permissions: { 'can-lock': true, 'can-unlock': true, 'can-queue-run': true, 'can-manage-tags': true },
       ...attributes,
     },
-    relationships: {
-      'locked-by': { data: holder },
-      'current-configuration-version': {
-        data: configuration === null ? null : { id: configuration, type: 'configuration-versions' },
-      },
-    },
+    relationships: { 'locked-by': { data: holder } },
     project,
   } as ListedWorkspace
 }
 
 describe('obstacles', () => {
   test('a workspace without a configuration can’t be planned', () => {
-    expect(START_RUN.obstacle(workspace('a', { configuration: null }))).toContain('no configuration yet')
+    expect(START_RUN.obstacle(workspace('a', { hasConfiguration: false }))).toContain('no configuration yet')
     expect(START_RUN.obstacle(workspace('a'))).toBeUndefined()
   })
 

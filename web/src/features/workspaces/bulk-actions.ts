@@ -140,12 +140,10 @@ export function workspaceActions(organization: string): readonly WorkspaceAction
   return [LOCK, UNLOCK, ADD_TAG, REMOVE_TAG, START_RUN, move(organization)]
 }
 
-function runObstacle({ attributes, relationships }: ListedWorkspace) {
+function runObstacle({ attributes }: ListedWorkspace) {
   if (!attributes.permissions['can-queue-run']) return 'you can’t start runs in it'
   if (attributes['execution-mode'] === 'local') return 'its runs execute in the CLI (execution mode local)'
-  return relationships['current-configuration-version'].data === null
-    ? 'no configuration yet: upload one first'
-    : undefined
+  return attributes['has-configuration'] ? undefined : 'no configuration yet: upload one first'
 }
 
 /** Without "=", removes the key whatever its value. */

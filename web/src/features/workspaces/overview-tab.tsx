@@ -52,7 +52,7 @@ function FirstRun() {
   const navigate = useNavigate()
   const { name, permissions, 'execution-mode': mode, 'vcs-repo': repository } = workspace.attributes
   const isLocal = mode === 'local'
-  const hasConfiguration = workspace.relationships['current-configuration-version'].data !== null
+  const hasConfiguration = workspace.attributes['has-configuration']
   const hasState = workspace.relationships['current-state-version'].data !== null
   const mayRun = permissions['can-queue-run'] && !isLocal
   const open = (dialog: 'start' | 'upload' | 'import') =>
@@ -181,7 +181,7 @@ function ReadmeCard({ workspace }: { workspace: WorkspaceResource }) {
   const version = workspace.relationships['current-configuration-version'].data?.id
   const readme = useQuery({
     queryKey: ['workspace-readmes', workspace.id, version],
-    enabled: version !== undefined,
+    enabled: workspace.attributes['has-configuration'],
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: async () => {
       // The response is empty without a README.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
-import { createUser } from '../../../testing/factories.ts'
+import { createUser, createWorkspace } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import {
   actOnRun,
@@ -40,6 +40,40 @@ describe('the current configuration of a workspace', () => {
     await (await agent.take()).finish()
 
     expect(await current(setting)).toBe(version)
+  })
+
+  test('is the awaited one while there is none, for a single workspace', async () => {
+    const setting = await createRunSetting(app)
+    const { user, organization } = setting
+    const workspace = await createWorkspace(app, { organization, actor: user.actor })
+    const ours = { ...setting, workspaceId: workspace.id }
+    const relation = async () => {
+      const { attributes, relationships } = await readWorkspace(app, ours)
+      return [relationships['current-configuration-version'].data?.id, attributes['has-configuration']]
+    }
+
+    const before = await relation()
+    const awaited = await createConfigurationVersion(app, ours)
+    await createConfigurationVersion(app, ours, { provisional: true })
+    await createConfigurationVersion(app, ours, { speculative: true })
+    const pending = await relation()
+    const path = `/organizations/${ours.organization}/workspaces?include=current_configuration_version`
+    const listed = (await read(ours, path)).json().data.find(({ id }: any) => id === ours.workspaceId)
+    const run = await app.request({
+      method: 'POST',
+      url: '/api/v2/runs',
+      token: ours.user.token,
+      body: {
+        data: { type: 'runs', relationships: { workspace: { data: { type: 'workspaces', id: ours.workspaceId } } } },
+      },
+    })
+    await put(app, awaited.attributes['upload-url'], EMPTY_ARCHIVE)
+
+    expect(before).toEqual([undefined, false])
+    expect(pending).toEqual([awaited.id, false])
+    expect(listed.relationships['current-configuration-version'].data).toBeNull()
+    expect(run.status).toBe(422)
+    expect(await relation()).toEqual([awaited.id, true])
   })
 
   test('is the one that was created last, whatever the order of uploads', async () => {

@@ -30,6 +30,26 @@ test('events and comments show actions and their actors', async () => {
   expect((await app.request({ url: `/api/v2/run-events/${event.id}`, token: setting.user.token })).status).toBe(200)
 })
 
+test('a run names its events from its creation on; lists only link to them', async () => {
+  const setting = await createRunSetting(app)
+  const request = async (method: 'GET' | 'POST', path: string, body?: unknown) =>
+    (await app.request({ method, url: `/api/v2${path}`, token: setting.user.token, body })).json()
+  const workspace = { data: { type: 'workspaces', id: setting.workspaceId } }
+
+  const created = (await request('POST', '/runs', { data: { type: 'runs', relationships: { workspace } } })).data
+  await actOnRun(app, setting, { run: created.id, action: 'cancel' })
+  const shown = (await request('GET', `/runs/${created.id}`)).data
+  const [listed] = (await request('GET', `/workspaces/${setting.workspaceId}/runs`)).data
+  const events = (await request('GET', `/runs/${created.id}/run-events`)).data
+
+  const ids = events.map(({ id }: any) => ({ id, type: 'run-events' }))
+  const links = { related: `/api/v2/runs/${created.id}/run-events` }
+  expect(events.map(({ attributes }: any) => attributes.action)).toEqual(['created', 'canceled'])
+  expect(created.relationships['run-events']).toEqual({ data: ids.slice(0, 1), links })
+  expect(shown.relationships['run-events']).toEqual({ data: ids, links })
+  expect(listed.relationships['run-events']).toEqual({ links })
+})
+
 test('a run lists its comments, also those of actions', async () => {
   const setting = await createRunSetting(app)
   const agent = await createFakeAgent(app)

@@ -77,7 +77,10 @@ function relationships(run: Run, self: string): RunResource['relationships'] {
       data: (run.task_stages?.ids ?? []).map((id) => ({ id, type: 'task-stages' })),
       links: { related: `${self}/task-stages` },
     },
-    'run-events': { links: { related: `${self}/run-events` } },
+    'run-events': {
+      ...(run.run_event_ids && { data: run.run_event_ids.map((id) => ({ id, type: 'run-events' })) }),
+      links: { related: `${self}/run-events` },
+    },
     comments: {
       data: run.comment_ids.map((id) => ({ id, type: 'comments' })),
       links: { related: `${self}/comments` },

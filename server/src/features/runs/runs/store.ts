@@ -18,8 +18,9 @@ import { filterCondition, isUnfinished, pageWindow, statusCondition } from './fi
 import type { RunFilter } from './filter.ts'
 import { findFewRunIds, findRunIds } from './search-store.ts'
 
-/** Number of newest comments in the relationships of a run; the list has all. */
+/** Number of newest comments and events in the relationships of a run; the lists have all. */
 const MAX_COMMENTS = 100
+const MAX_EVENTS = 100
 
 /** Runs `r` with the columns of their resource, in workspaces `w`; `heard` is `heardSince`. */
 function selectRuns(db: Db, heard: string | RawBuilder<string>) {
@@ -66,18 +67,30 @@ function selectRunsFor(db: Db, actor: ActorInSql, heard: string | RawBuilder<str
   return selectRuns(db, heard).select(workspaceAccessColumn(actor).as('access'))
 }
 
+const eventIds = sql<string[]>`array(select last.id from (
+    select e.id, e.seq from run_events e where e.run_id = r.id order by e.seq desc limit ${sql.lit(MAX_EVENTS)}) last
+  order by last.seq)`
+
+/** As `selectRunsFor`, with the events, for which lists have only links. */
+function selectOneRun(db: Db, actor: ActorInSql, { heard, id }: Record<'heard' | 'id', string | RawBuilder<string>>) {
+  return selectRunsFor(db, actor, heard).select(eventIds.as('run_event_ids')).where('r.id', '=', id)
+}
+
 export async function findRun(db: Db, actor: Actor, { id, now }: { id: string; now: Date }) {
   const heard = heardSince(now)
-  if (actor.kind !== 'user') return selectRunsFor(db, actor, heard).where('r.id', '=', id).executeTakeFirst()
+  if (actor.kind !== 'user') return selectOneRun(db, actor, { heard, id }).executeTakeFirst()
   return findForUser(db, { userId: actor.userId, heard, id })
 }
 
 // Clients poll runs: concurrent requests share a statement.
 const findForUser = lookup(['userId', 'heard', 'id'], (db, { userId, heard, id }) =>
-  selectRunsFor(db, userInSql(userId), heard).where('r.id', '=', id),
+  selectOneRun(db, userInSql(userId), { heard, id }),
 )
 
-export type FoundRun = NonNullable<Awaited<ReturnType<typeof findRun>>>
+type OneRun = NonNullable<Awaited<ReturnType<typeof findRun>>>
+
+/** The ids of events are those of a single run. */
+export type FoundRun = Omit<OneRun, 'run_event_ids'> & Partial<Pick<OneRun, 'run_event_ids'>>
 
 type Runs = { ids: readonly string[] | RawBuilder<string[]>; now: Date }
 

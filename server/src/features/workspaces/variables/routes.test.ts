@@ -50,6 +50,32 @@ test('a variable is created, shown, changed and deleted', async () => {
   expect([deleted.status, afterDeletion.status]).toEqual([204, 404])
 })
 
+test('a workspace names its variables to those who may read them; lists of workspaces only link to them', async () => {
+  const workspace = await newWorkspace()
+  const ids = []
+  for (const key of ['b', 'a']) ids.push((await create(workspace.id, { key, category: 'env' })).json().data.id)
+  const reader = await createUser(app)
+  await createTeamWithAccess(app, {
+    members: [reader],
+    organizationId: acme.id,
+    workspaces: { [workspace.id]: 'custom' },
+  })
+  const relation = async (path: string, token: string) => {
+    const { data } = (await app.request({ url: `/api/v2/${path}`, token })).json()
+    return [data].flat().find(({ id }: any) => id === workspace.id).relationships.vars
+  }
+
+  const links = { related: `/api/v2/workspaces/${workspace.id}/vars` }
+  const data = ids.toReversed().map((id) => ({ id, type: 'vars' }))
+  expect(await relation(`workspaces/${workspace.id}`, owner.token)).toEqual({ data, links })
+  expect(await relation(`organizations/${acme.name}/workspaces/${workspace.name}`, owner.token)).toEqual({
+    data,
+    links,
+  })
+  expect(await relation(`workspaces/${workspace.id}`, reader.token)).toEqual({ links })
+  expect(await relation(`organizations/${acme.name}/workspaces?page[size]=100`, owner.token)).toEqual({ links })
+})
+
 test('a sensitive value is never shown again, nor stored in plain text', async () => {
   const workspace = await newWorkspace()
   const created = await create(workspace.id, { key: 'secret', value: 'hunter2', category: 'env', sensitive: true })

@@ -18,7 +18,18 @@ export async function requireWorkspace(ctx: Ctx, id: string, permission: Workspa
 
 /** As `requireWorkspace`, by id, or by the names of the organization and the workspace. */
 export async function requireWorkspaceBy(ctx: Ctx, key: store.WorkspaceKey, permission: WorkspacePermission) {
-  const row = await store.findWorkspace(ctx.db, ctx.actor, key)
+  return requireFound(ctx, await store.findWorkspace(ctx.db, ctx.actor, key), permission)
+}
+
+/** The workspace to show; for users with its details, in the same query. */
+export async function requireShownWorkspace(ctx: Ctx, key: store.WorkspaceKey): Promise<Workspace> {
+  const { actor, db } = ctx
+  if (actor.kind !== 'user') return requireWorkspaceBy(ctx, key, 'workspace:read')
+  const row = await store.findDetailed(db, actor.userId, key)
+  return { ...requireFound(ctx, row, 'workspace:read'), details: row }
+}
+
+function requireFound(ctx: Ctx, row: FoundWorkspace | undefined, permission: WorkspacePermission) {
   const workspace = row && readableWorkspace(ctx, row)
   if (!workspace) throw notFound('workspace')
   checkSignInPolicy(workspace.access)
@@ -91,6 +102,8 @@ type FoundWorkspace = NonNullable<Awaited<ReturnType<typeof store.findWorkspace>
 export type Workspace = Omit<FoundWorkspace, 'access'> & {
   can: ReadonlySet<WorkspacePermission>
   access: AccessContext
+  /** Known if the workspace was loaded to be shown. */
+  details?: store.Details | undefined
   /** The URL to which the host of its repository sends events; null without one. */
   webhook_url: string | null
 }

@@ -3,14 +3,14 @@ import type { WorkspaceResource } from '@groundstate/contract/workspaces'
 import { policyIdentifier } from '../../organizations/organizations/resource.ts'
 import { type Workspace, permissionsBlock } from './access.ts'
 import { effectiveAutoDestroy, effectiveExecution } from './settings.ts'
+import type { Details } from './store.ts'
 
 const LOCK_TYPES = { user: 'users', team: 'teams', run: 'runs' } as const
 
-/** `waitingReason` is not in the public API; it is present where the workspace itself was requested. */
-export function workspaceResource(
-  workspace: Workspace,
-  { waitingReason }: { waitingReason?: string | null } = {},
-): WorkspaceResource {
+type Shown = { waitingReason?: string | null; details?: Details | undefined }
+
+/** `waitingReason` is not in the public API; it is present where the workspace itself was requested. `details` are those of a single one. */
+export function workspaceResource(workspace: Workspace, { waitingReason, details }: Shown = {}): WorkspaceResource {
   const { can } = workspace
   const { mode, agentPoolId } = effectiveExecution(workspace)
   const autoDestroy = effectiveAutoDestroy(workspace)
@@ -60,6 +60,7 @@ export function workspaceResource(
       'source-url': workspace.source_url,
       'source-module-id': null,
       'no-code-upgrade-available': false,
+      'has-configuration': workspace.current_configuration_version_id !== null,
       'vcs-repo': vcsRepoOf(workspace),
       'vcs-repo-identifier': workspace.repository?.identifier ?? null,
       'vcs-repo-problem': repositoryProblem(workspace),
@@ -89,7 +90,10 @@ export function workspaceResource(
       'locked-by': toOne(workspace.locked_by_id, LOCK_TYPES[workspace.locked_by_type ?? 'user']),
       'current-run': toOne(workspace.current_run_id, 'runs'),
       'latest-run': toOne(workspace.latest_run_id, 'runs'),
-      'current-configuration-version': toOne(workspace.current_configuration_version_id, 'configuration-versions'),
+      'current-configuration-version': toOne(
+        workspace.current_configuration_version_id ?? details?.awaited_configuration_version_id ?? null,
+        'configuration-versions',
+      ),
       'current-state-version': {
         ...toOne(can.has('state-versions:read') ? workspace.current_state_version_id : null, 'state-versions'),
         links: { related: `${self}/current-state-version` },
@@ -97,7 +101,10 @@ export function workspaceResource(
       'current-assessment-result': { data: null },
       readme: { data: null },
       outputs: { links: { related: `${self}/current-state-version-outputs` } },
-      vars: { links: { related: `${self}/vars` } },
+      vars: {
+        ...(details && can.has('variables:read') && { data: details.variable_ids.map((id) => ({ id, type: 'vars' })) }),
+        links: { related: `${self}/vars` },
+      },
       'remote-state-consumers': { links: { related: `${self}/relationships/remote-state-consumers` } },
       'data-retention-policy': policyIdentifier(workspace.retention_policy),
       'tag-bindings': { links: { related: `${self}/tag-bindings` } },

@@ -8,7 +8,7 @@ import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { sortBy } from '../../../http/query.ts'
 import { created, ok } from '../../../http/responses.ts'
-import { type Workspace, listReadableWorkspaces, requireWorkspaceBy } from './access.ts'
+import { type Workspace, listReadableWorkspaces, requireShownWorkspace } from './access.ts'
 import { WORKSPACE_FILTER_QUERY, workspaceFilter } from './filter-store.ts'
 import { SORTS } from './list-store.ts'
 import { listWorkspaces } from './list.ts'
@@ -81,7 +81,7 @@ export const workspaceRoutes: Routes = (http) => {
     return req.list({ rows: await service.showWorkspaces(req.ctx, rows), total })
   })
   for (const path of PATHS) {
-    http.get(path, SHOW, async (req) => shown(req.ctx, await requireWorkspaceBy(req.ctx, req.params, 'workspace:read')))
+    http.get(path, SHOW, async (req) => shown(req.ctx, await requireShownWorkspace(req.ctx, req.params)))
     http.patch(path, UPDATE, async (req) =>
       shown(req.ctx, await service.updateWorkspace(req.ctx, req.params, readInput(req))),
     )

@@ -99,9 +99,13 @@ function mayHaveWaitingRun({ actor }: Ctx, { active_run_id, waiting_runs, can }:
   return (active_run_id !== null || waiting_runs > 0) && can.has('runs:read')
 }
 
+/** As `showWorkspaces`, with details that lists do not have. Engines do not read them. */
 export async function showWorkspace(ctx: Ctx, workspace: Workspace): Promise<Resource> {
-  const [resource] = await showWorkspaces(ctx, [workspace])
-  return resource ?? workspaceResource(workspace)
+  const [reasons, details] = await Promise.all([
+    mayHaveWaitingRun(ctx, workspace) ? listWaitingReasons(ctx, [workspace]) : undefined,
+    workspace.details ?? (ctx.actor.kind === 'run' ? undefined : store.findDetails(ctx.db, workspace)),
+  ])
+  return workspaceResource(workspace, { waitingReason: reasons?.get(workspace.id) ?? null, details })
 }
 
 /** Changes settings, moves the workspace to another project, and replaces its tags. */

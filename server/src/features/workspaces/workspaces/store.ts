@@ -93,6 +93,40 @@ const findForRunByName = lookup(
   (db, { workspaceId, organizationId, name }) => selectWorkspace(db, runInSql(workspaceId), { organizationId, name }),
 )
 
+/**
+ * What only the response about a single workspace has: its variables, and, while it has no current configuration, the newest one that is
+ * awaited.
+ */
+const DETAILS = [
+  sql<string[]>`array(select v.id from variables v where v.workspace_id = w.id order by v.key, v.category)`.as(
+    'variable_ids',
+  ),
+  sql<string | null>`case when w.current_configuration_version_id is null then (
+      select cv.id from configuration_versions cv where cv.workspace_id = w.id and cv.status = 'pending'
+         and not cv.speculative and not cv.provisional order by cv.seq desc limit 1) end`.as(
+    'awaited_configuration_version_id',
+  ),
+] as const
+
+export type Details = NonNullable<Awaited<ReturnType<typeof findDetails>>>
+
+export const findDetails = lookup(['id'], (db, { id }) =>
+  db.selectFrom('workspaces as w').select(DETAILS).where('w.id', '=', id),
+)
+
+/** As `findWorkspace` for a user, with the details. */
+export async function findDetailed(db: Db, userId: string, key: WorkspaceKey) {
+  if ('id' in key) return findDetailedById(db, { userId, ...key })
+  return findDetailedByName(db, { userId, organization: key.organization.toLowerCase(), name: key.name.toLowerCase() })
+}
+
+const findDetailedById = lookup(['userId', 'id'], (db, { userId, id }) =>
+  selectWorkspace(db, userInSql(userId), { id }).select(DETAILS),
+)
+const findDetailedByName = lookup(['userId', 'organization', 'name'], (db, { userId, organization, name }) =>
+  selectWorkspace(db, userInSql(userId), { organization, name }).select(DETAILS),
+)
+
 /** The existing workspaces with the actor's access contexts; the caller filters out those that the actor may not see. */
 export async function findWorkspaces(db: Db, actor: Actor, ids: readonly string[]) {
   return selectWorkspacesFor(db, actor)

@@ -128,11 +128,13 @@ export function useNewRunContext(workspaceId: string) {
         `/workspaces/${workspaceId}?include=current_configuration_version,current_run,locked_by`,
       )
       const included = includedOf(document)
-      const { relationships } = document.data
+      const { attributes, relationships } = document.data
       const lockedBy = relationships['locked-by']
       return {
         workspace: document.data,
-        configuration: included.one('configuration-versions', relationships['current-configuration-version']),
+        configuration: attributes['has-configuration']
+          ? included.one('configuration-versions', relationships['current-configuration-version'])
+          : undefined,
         currentRun: included.one('runs', relationships['current-run']),
         holder: holderOf(document.data, included.one('users', lockedBy) ?? included.one('teams', lockedBy)),
       }
