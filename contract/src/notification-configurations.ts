@@ -184,7 +184,7 @@ export const notificationDeliverySchema = resource('notification-deliveries', {
     request: z
       .strictObject({
         method: z.enum(['POST', 'SMTP']),
-        url: z.string().describe('without its path and query for callers who may not manage the configuration'),
+        url: z.string().describe('without its path and query, which may be secret'),
         headers: z.record(z.string(), z.string()),
         body: z.string(),
       })

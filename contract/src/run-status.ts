@@ -23,6 +23,8 @@ type Row<Status extends string> = {
   stopped?: string
   /** How the KPIs of the workspace count a run that has ended. */
   kpi?: 'success' | 'failure'
+  /** The trigger of notifications about the status: `run:` and this. `needs_attention` applies only while the run waits. */
+  notifies?: 'planning' | 'needs_attention' | 'applying' | 'completed' | 'errored'
 }
 
 function declareStatuses<Status extends string>(rows: Readonly<Record<Status, Row<NoInfer<Status>>>>) {
@@ -68,6 +70,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
   planning: {
     group: 'running',
     label: 'planning',
+    notifies: 'planning',
     phase: 'plan',
     awaits: 'result',
     // Back to plan_queued when the agent is lost.
@@ -76,6 +79,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
   planned: {
     group: 'needs_approval',
     label: 'planned',
+    notifies: 'needs_attention',
     phase: 'apply',
     awaits: 'decision',
     next: ['post_plan_running', 'planned_and_finished', 'planned_and_saved', 'confirmed', 'discarded', 'canceled'],
@@ -90,6 +94,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
   post_plan_awaiting_decision: {
     group: 'needs_approval',
     label: 'needs a decision',
+    notifies: 'needs_attention',
     phase: 'apply',
     awaits: 'decision',
     next: ['post_plan_completed', 'discarded', 'canceled', 'errored'],
@@ -97,14 +102,16 @@ export const RUN_STATUS_TABLE = declareStatuses({
   post_plan_completed: {
     group: 'needs_approval',
     label: 'post-plan tasks done',
+    notifies: 'needs_attention',
     phase: 'apply',
     awaits: 'decision',
     next: ['planned_and_finished', 'planned_and_saved', 'confirmed', 'discarded', 'canceled'],
   },
-  planned_and_finished: { group: 'finished', label: 'planned', next: [] },
+  planned_and_finished: { group: 'finished', label: 'planned', notifies: 'completed', next: [] },
   planned_and_saved: {
     group: 'finished',
     label: 'plan saved',
+    notifies: 'completed',
     phase: 'apply',
     awaits: 'decision',
     next: ['confirmed', 'discarded'],
@@ -136,6 +143,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
   applying: {
     group: 'running',
     label: 'applying',
+    notifies: 'applying',
     phase: 'apply',
     awaits: 'result',
     // Back to apply_queued only when an agent releases the job before the apply has started.
@@ -148,10 +156,18 @@ export const RUN_STATUS_TABLE = declareStatuses({
     next: ['post_apply_completed'],
   },
   post_apply_completed: { group: 'running', label: 'post-apply tasks done', next: ['applied'] },
-  applied: { group: 'finished', label: 'applied', summary: 'The changes were applied.', kpi: 'success', next: [] },
+  applied: {
+    group: 'finished',
+    label: 'applied',
+    notifies: 'completed',
+    summary: 'The changes were applied.',
+    kpi: 'success',
+    next: [],
+  },
   discarded: {
     group: 'stopped',
     label: 'discarded',
+    notifies: 'errored',
     stopped: 'discarded',
     summary: 'The plan was not applied.',
     next: [],
@@ -159,6 +175,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
   canceled: {
     group: 'stopped',
     label: 'canceled',
+    notifies: 'errored',
     stopped: 'canceled',
     summary: 'The run was canceled before it finished.',
     next: [],
@@ -166,6 +183,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
   force_canceled: {
     group: 'stopped',
     label: 'force-canceled',
+    notifies: 'errored',
     stopped: 'force-canceled',
     summary: 'The run was force-canceled: its last changes may be missing from the state.',
     next: [],
@@ -173,6 +191,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
   errored: {
     group: 'errored',
     label: 'errored',
+    notifies: 'errored',
     summary: 'The run failed.',
     kpi: 'failure',
     next: [],

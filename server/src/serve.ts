@@ -9,6 +9,7 @@ import { migrate } from './db/migrate.ts'
 import { startDeliveries } from './deliveries/loop.ts'
 import { createBuiltInAgentToken } from './features/agents/agent-pools/service.ts'
 import { JOBS, LOADERS, REACTIONS, ROUTES } from './features/list.ts'
+import { startNotificationDeliveries } from './features/notifications/notifications/delivery-loop.ts'
 import { REPORT_CONNECTIONS, reportQueue } from './features/repositories/commit-statuses/send.ts'
 import { startLeaseReaper } from './features/runs/agent-jobs/reap-leases.ts'
 import { ensureIdentityKey } from './features/runs/identity-keys/service.ts'
@@ -74,6 +75,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
     stack.use(startLeaseReaper(ctx))
     stack.use(startTaskDeliveries(ctx))
     stack.use(startDeliveries(ctx, reportQueue, REPORT_CONNECTIONS))
+    stack.use(startNotificationDeliveries(ctx))
   }
 
   const agentStops = new AbortController()

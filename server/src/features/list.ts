@@ -16,6 +16,10 @@ import { sessionJobs } from './identity/sessions/service.ts'
 import { userTokenRoutes } from './identity/tokens/routes.ts'
 import { avatarRoutes, userLoaders, userRoutes } from './identity/users/routes.ts'
 import { notificationConfigurationRoutes } from './notifications/notification-configurations/routes.ts'
+import { notificationSettingsRoutes } from './notifications/notification-settings/routes.ts'
+import { notificationJobs } from './notifications/notifications/jobs.ts'
+import { notificationReactions } from './notifications/notifications/raise.ts'
+import { notificationRoutes } from './notifications/notifications/routes.ts'
 import * as authenticationTokens from './organizations/authentication-tokens/routes.ts'
 import { invitationRoutes } from './organizations/invitations/routes.ts'
 import * as memberships from './organizations/organization-memberships/routes.ts'
@@ -135,6 +139,8 @@ export const ROUTES: readonly Routes[] = [
   oauthTokenRoutes,
   organizationOverviewRoutes,
   notificationConfigurationRoutes,
+  notificationRoutes,
+  notificationSettingsRoutes,
   organizationRoutes,
   runs.organizationRunRoutes,
   authenticationTokens.organizationTokenRoutes,
@@ -210,6 +216,7 @@ export const REACTIONS: readonly Reaction[] = [
   ...firstRunReactions,
   ...pollingReactions,
   ...webhookReactions,
+  ...notificationReactions,
 ]
 
 /** Loaders of included resources. */
@@ -247,6 +254,7 @@ export const JOBS: readonly JobHandler[] = [
   ...configurationVersionJobs,
   ...dataRetentionJobs,
   ...mailJobs,
+  ...notificationJobs,
   ...oauthJobs,
   ...passwordResetJobs,
   ...planJobs,

@@ -10,6 +10,7 @@ export type Expiring =
   | 'histories'
   | 'archives'
   | 'deliveries'
+  | 'notifications'
   | 'connection events'
   | 'commits'
   | 'agents'

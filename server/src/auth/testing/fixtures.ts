@@ -179,10 +179,7 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
     'failed-jobs': await createFailedJob(app),
     'identity-keys': await createIdentityKey(app),
     'sign-in-trials': await createTrialOf(app, owner),
-    'notification-configurations': await make(`${at}/notification-configurations`, 'notification-configurations', {
-      name: 'mails',
-      'destination-type': 'email',
-    }),
+    ...(await createNotification(app, { make, organization, workspace })),
     'reserved-tag-keys': await make(`${inside}/reserved-tag-keys`, 'reserved-tag-keys', { key: 'stage' }),
   }
   return {
@@ -284,6 +281,40 @@ async function createIdentityKey(app: TestApp) {
   await ensureIdentityKey(app)
   const [key] = await listPublishedKeys(app)
   return key?.row.id ?? ''
+}
+
+/** A configuration of a workspace, and a notification that it has given up. */
+async function createNotification(
+  app: TestApp,
+  { make, organization, workspace }: Connecting & { workspace: string },
+): Promise<Record<string, string>> {
+  const configuration = await make(
+    `/workspaces/${workspace}/notification-configurations`,
+    'notification-configurations',
+    { name: 'mails', 'destination-type': 'email', enabled: true },
+  )
+  const notification = app.newId('ntf')
+  const now = app.clock.now()
+  await app.db
+    .insertInto('notifications')
+    .values({
+      id: notification,
+      configuration_id: configuration,
+      receiver_id: configuration,
+      organization_id: organization.id,
+      workspace_id: workspace,
+      trigger: 'run:created',
+      facts: JSON.stringify({
+        message: 'Run Created',
+        workspace_name: 'network',
+        organization_name: organization.name,
+      }),
+      status: 'failed',
+      deadline_at: now,
+      created_at: now,
+    })
+    .execute()
+  return { 'notification-configurations': configuration, notifications: notification }
 }
 
 async function createTrialOf(app: TestApp, { actor }: TestUser) {

@@ -4,7 +4,7 @@ import { announce, runNotice, workspaceNotice } from '../../../changes/announce.
 import { transact } from '../../../db/db.ts'
 import { raise } from '../../../events.ts'
 import { discardPending, settleStates } from '../../states/state-versions/service.ts'
-import { announceAgentOf, commitRunChanged, runApplied } from './audit.ts'
+import { announceAgentOf, commitRunChanged, runAdvanced, runApplied } from './audit.ts'
 import { type LockedRun, type LockedWorkspace, lockRun, lockRunWorkspace } from './locked-run-store.ts'
 import { runEventRow, runEventsInsert } from './run-event-store.ts'
 import { releaseResult } from './stage-store.ts'
@@ -95,10 +95,11 @@ function announceTransition(
 /** Returns the next change, of this run or of the next one in the queue. */
 async function startEffectsOf(ctx: TransactionCtx, { locked, transition }: Saved): Promise<Pending | undefined> {
   const { run } = locked
-  const { effects, status } = transition
+  const { effects, path, status } = transition
   const workspace = { ...locked.workspace, ...transition.workspace }
   if (run.ingress_attributes_id !== null)
     await raise(ctx, commitRunChanged, { run, hasPlanned: effects.plan === 'finished' })
+  if (path.length > 0) await raise(ctx, runAdvanced, { run, path })
   if (effects.startStage !== undefined) {
     const change = await startStage(ctx, run, effects.startStage)
     const current = change && (await lockRun(ctx.db, { id: run.id, workspaceId: run.workspace_id }))

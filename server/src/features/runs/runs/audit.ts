@@ -1,3 +1,4 @@
+import type { RunStatus } from '@groundstate/contract/run-status'
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
 import { announce, announceFound, runNotice } from '../../../changes/announce.ts'
@@ -48,3 +49,9 @@ export const commitRunChanged = domainEvent<{ run: RunRow; hasPlanned: boolean }
 
 /** A successful apply; raised in its transaction. */
 export const runApplied = domainEvent<RunRow>('run.applied')
+
+/** A run was created; raised in its transaction, before its first statuses. */
+export const runCreated = domainEvent<RunRow>('run.created')
+
+/** A run has passed through the statuses of `path`, and waits in the last one or has ended. Raised in the transaction, with the run as it was. */
+export const runAdvanced = domainEvent<{ run: RunRow; path: readonly RunStatus[] }>('run.advanced')

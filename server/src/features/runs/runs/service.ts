@@ -16,7 +16,7 @@ import { configurationWanted, requireConfigurationVersion } from '../configurati
 import { insertConfigurationVersion, openArchive } from '../configuration-versions/service.ts'
 import { requireConfigurationOfRun, runWithAccess } from './access.ts'
 import { startEffects } from './advance.ts'
-import { runCreationAudit } from './audit.ts'
+import { runCreated, runCreationAudit } from './audit.ts'
 import { type QUEUE_QUERY, type RunQuery, groupStatuses, runFilter } from './filter.ts'
 import type { LockedWorkspace, RunRow } from './locked-run-store.ts'
 import { type RunOrigin, checkOptions, newLockedRun, newRun } from './new-run.ts'
@@ -92,6 +92,7 @@ async function insert(ctx: TransactionCtx, workspace: LockedWorkspace, run: RunR
   announceEvent(ctx, audit)
   if (transition.jobTopic !== undefined) ctx.signals.publishToOne(ctx.db, transition.jobTopic)
   if (run.stages.length > 0) await createStages(ctx, run, run.stages as Parameters<typeof createStages>[2])
+  await raise(ctx, runCreated, run)
   await startEffects(ctx, { locked, transition })
   return run.id
 }

@@ -3,7 +3,7 @@ import { recordAudit } from '../../../audit/record.ts'
 import { announce, runNotice } from '../../../changes/announce.ts'
 import { isTransaction, transact } from '../../../db/db.ts'
 import { conflict, forbidden, notFound } from '../../../errors.ts'
-import { raise } from '../../../events.ts'
+import { domainEvent, raise } from '../../../events.ts'
 import { countManaged } from '../../states/state-versions/extraction.ts'
 import { repositoryLeft } from '../../vcs/repositories/service.ts'
 import { type Workspace, mayForceDelete, requireWorkspaceBy } from '../../workspaces/workspaces/access.ts'
@@ -46,6 +46,9 @@ export async function safeDeleteWorkspace(ctx: Ctx, key: store.WorkspaceKey) {
       throw conflict(`the workspace ${locked.name} is still managing resources (${count}): destroy them first`)
   })
 }
+
+/** A workspace is deleted in this transaction, with its runs. */
+export const workspaceDeleting = domainEvent<store.WorkspaceRow>('workspace.deleting')
 
 type StateOf = Pick<store.WorkspaceRow, 'name' | 'current_state_version_id'>
 
@@ -100,6 +103,7 @@ async function destroyLocked(
     listTriggersAround(ctx.db, id),
     listSourceRuns(ctx.db, id),
   ])
+  await raise(ctx, workspaceDeleting, locked)
   await store.deleteWorkspace(ctx.db, id)
   if (locked.repository_id !== null) await raise(ctx, repositoryLeft, { repositoryId: locked.repository_id })
   const notices = [

@@ -1,0 +1,190 @@
+import type { DestinationType, Trigger } from '@groundstate/contract/notification-configurations'
+import { type Selectable, sql } from 'kysely'
+import type { Db } from '../../../db/db.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import type { AttemptColumns } from '../../../deliveries/attempts.ts'
+import { type Claim, type ClaimOptions, type QueueTable, dueRows } from '../../../deliveries/queue.ts'
+import type { Counts, RunFacts, WorkspaceFacts } from '../notification-configurations/content.ts'
+
+export type NotificationDeliveryRow = Selectable<Schema['notification_deliveries']>
+
+/** A notification of a run is sent after those before it to the same receiver were delivered or given up. */
+export const QUEUE: QueueTable = {
+  table: 'notifications',
+  receiver: 'receiver_id',
+  receivers: 'notification_configurations',
+  connects: sql<boolean>`true`,
+  isReady: sql<boolean>`(r.run_id is null or not exists (
+    select from notifications earlier where earlier.receiver_id = r.receiver_id and earlier.run_id = r.run_id
+       and earlier.seq < r.seq and earlier.delivery_due_at is not null))`,
+}
+
+/** The content and destination of a notification; without a configuration it is an e-mail to the user. */
+export type ClaimedNotification = Claim & {
+  trigger: Trigger
+  facts: { message: string } & Omit<WorkspaceFacts, 'workspace_id'> & Partial<Omit<RunFacts, 'run_id'>>
+  deadline_at: Date
+  delivered_to: string[]
+  user_id: string | null
+  receiver_id: string
+  organization_id: string
+  workspace_id: string
+  run_id: string | null
+  configuration: {
+    id: string
+    name: string
+    destination_type: DestinationType
+    url: Buffer | null
+    token: Buffer | null
+    workspace_id: string | null
+    project_id: string | null
+    team_id: string | null
+  } | null
+  counts: Counts | null
+  /** The phase that failed, and why the run did, if the server knows. */
+  failed_phase_id: string | null
+  run_error: string | null
+}
+
+/** A count of the apply, or of the plan before that ends (see phases). */
+const count = (column: string) =>
+  sql`coalesce(case when apply.status = 'finished' then apply.${sql.ref(column)} end, plan.${sql.ref(column)}, 0)`
+
+/** Leases due notifications, so that each is sent by one process, and loads everything required to send them. When a process dies, its leases expire. */
+export async function claimNotifications(db: Db, { leaseUntil, ...options }: ClaimOptions) {
+  type Row = Omit<ClaimedNotification, 'configuration'> & { c_id: string | null } & Record<string, unknown>
+  const { rows } = await sql<Row>`with recursive ${dueRows(QUEUE, options)},
+    claimed as (
+      update notifications r set lease_expires_at = ${leaseUntil}, attempts = r.attempts + 1
+       where r.id = any(array(select id from due))
+      returning r.*)
+    select r.id, r.attempts as attempt, r.trigger, r.facts, r.deadline_at, r.delivered_to, r.user_id, r.receiver_id, r.organization_id,
+           r.workspace_id, r.run_id, c.id as c_id, c.name as c_name, c.destination_type, c.url, c.token,
+           c.workspace_id as c_workspace_id, c.project_id, c.team_id,
+           case when plan.resource_additions is not null then jsonb_build_object(
+             'imports', ${count('resource_imports')}, 'additions', ${count('resource_additions')},
+             'changes', ${count('resource_changes')}, 'destructions', ${count('resource_destructions')}) end as counts,
+           case when r.run_status = 'errored' then
+             case when apply.status = 'errored' then apply.id when plan.status = 'errored' then plan.id end end as failed_phase_id,
+           case when r.run_status = 'errored' then runs.error end as run_error
+      from claimed r
+      left join notification_configurations c on c.id = r.configuration_id
+      left join runs on runs.id = r.run_id
+      left join phases plan on plan.run_id = r.run_id and plan.kind = 'plan'
+      left join phases apply on apply.run_id = r.run_id and apply.kind = 'apply'
+     order by r.seq`.execute(db)
+  return rows.map((row): ClaimedNotification => ({
+    ...row,
+    configuration:
+      row.c_id === null
+        ? null
+        : {
+            id: row.c_id,
+            name: row['c_name'] as string,
+            destination_type: row['destination_type'] as DestinationType,
+            url: row['url'] as Buffer | null,
+            token: row['token'] as Buffer | null,
+            workspace_id: row['c_workspace_id'] as string | null,
+            project_id: row['project_id'] as string | null,
+            team_id: row['team_id'] as string | null,
+          },
+  }))
+}
+
+/** The user's address for e-mails about own runs; undefined for one who has left the organization or no longer wants them. */
+export async function findOwnAddress(db: Db, user: { id: string; organizationId: string; trigger: Trigger }) {
+  const { rows } = await sql<{ email: string }>`select u.email from users u
+     join notification_settings s on s.user_id = u.id and ${user.trigger} = any(s.own_run_triggers)
+     join organization_memberships m on m.user_id = u.id and m.organization_id = ${user.organizationId} and m.status = 'active'
+    where u.id = ${user.id} and u.suspended_at is null and u.email is not null`.execute(db)
+  return rows[0]?.email
+}
+
+/** Records that a mail server has accepted the mail for an address, which gets it no more. */
+export async function addDelivered(db: Db, id: string, address: string) {
+  await sql`update notifications set delivered_to = array_append(delivered_to, ${address}) where id = ${id}`.execute(db)
+}
+
+type Recorded = {
+  id: string
+  columns: AttemptColumns
+  error: string | null
+  deliveredAt: Date | null
+  next: Date | null
+  now: Date
+}
+
+/**
+ * Records an attempt and releases its lease, unless another process has taken over. A notification that was canceled during the attempt stays
+ * canceled, unless it was delivered. Later ones of the run are due when this has ended, and not before its next attempt.
+ */
+export async function recordAttempt(
+  db: Db,
+  claim: ClaimedNotification,
+  { id, columns, error, deliveredAt, next, now }: Recorded,
+) {
+  const status = sql`case when ${deliveredAt}::timestamptz is not null then 'delivered'
+    when status <> 'pending' then status when ${next}::timestamptz is null then 'failed' else 'pending' end`
+  await sql`with freed as (
+      update notifications
+         set lease_expires_at = null, delivered_at = coalesce(${deliveredAt}, delivered_at), error = ${error}, status = ${status},
+             delivery_due_at = case when ${status} = 'pending' then ${next}::timestamptz end
+       where id = ${claim.id} and attempts = ${claim.attempt}
+      returning id, seq, receiver_id, run_id, delivery_due_at, deadline_at),
+    later as (${laterUpdate(now)})
+    insert into notification_deliveries (id, notification_id, attempt, sent_at, duration_ms, url, request_headers, request_body,
+        response_status, response_headers, response_body, response_truncated, error, is_private, next_attempt_at)
+    values (${id}, ${claim.id}, ${claim.attempt}, ${columns.sent_at}, ${columns.duration_ms}, ${columns.url},
+        ${JSON.stringify(columns.request_headers)}::jsonb, ${columns.request_body}, ${columns.response_status},
+        ${columns.response_headers && JSON.stringify(columns.response_headers)}::jsonb, ${columns.response_body},
+        ${columns.response_truncated}, ${error}, ${columns.is_private}, (select delivery_due_at from freed))`.execute(
+    db,
+  )
+}
+
+/** Time that a notification has at least after those before it were given up. */
+const LEAST_TIME = sql.lit('1 hour')
+
+function laterUpdate(now: Date) {
+  return sql`update notifications l
+       set delivery_due_at = coalesce(freed.delivery_due_at, ${now}::timestamptz),
+           deadline_at = greatest(l.deadline_at, ${now}::timestamptz + ${LEAST_TIME}::interval)
+      from freed
+     where l.receiver_id = freed.receiver_id and l.run_id = freed.run_id and l.seq > freed.seq
+       and l.delivery_due_at is not null`
+}
+
+/** Ends a notification that nobody receives, without counting an attempt. */
+export async function cancelNotification(
+  db: Db,
+  claim: ClaimedNotification,
+  { error, now }: { error: string; now: Date },
+) {
+  await sql`with freed as (
+      update notifications
+         set lease_expires_at = null, delivery_due_at = null, status = 'canceled', error = ${error}, attempts = attempts - 1
+       where id = ${claim.id} and attempts = ${claim.attempt} and status = 'pending'
+      returning seq, receiver_id, run_id, delivery_due_at)
+    ${laterUpdate(now)}`.execute(db)
+}
+
+/** SQL expression: the earliest deadline of a notification that was not delivered. */
+export const FIRST_DEADLINE = sql<Date | null>`(select deadline_at from notifications
+    where delivery_due_at is not null order by deadline_at limit 1)`
+
+const GIVEN_UP_AT_ONCE = 500
+
+/** Gives up notifications whose deadline has passed; an attempt in progress may still deliver one. Returns their configurations. */
+export async function giveUpNotifications(db: Db, now: Date) {
+  const { rows } = await sql<{ configuration_id: string | null }>`with overdue as (
+      select id from notifications where delivery_due_at is not null and deadline_at <= ${now}
+       order by deadline_at limit ${sql.lit(GIVEN_UP_AT_ONCE)} for update skip locked),
+    freed as (
+      update notifications n
+         set delivery_due_at = null, status = 'failed', error = coalesce(n.error, 'it was not sent in time')
+       where n.id = any(array(select id from overdue))
+      returning n.configuration_id, n.seq, n.receiver_id, n.run_id, n.delivery_due_at),
+    later as (${laterUpdate(now)} and l.deadline_at > ${now})
+    select configuration_id from freed`.execute(db)
+  return rows
+}
