@@ -94,6 +94,52 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       exitCode = await adoptBlobsCommand(configOf(flags))
     })
 
+  const identity = program
+    .command('identity')
+    .summary('manage the issuer of identity tokens')
+    .description('Manages the keys that sign the identity tokens of runs, directly in the database of the server.')
+  const identityCommand = (name: string) => withSettings(identity.command(name), IDENTITY_SETTINGS)
+
+  identityCommand('keys')
+    .summary('list the published keys')
+    .description('Lists the published keys, the newest first.')
+    .action(async (flags: SettingFlags) => {
+      const { identityKeysCommand } = await import('./identity.ts')
+      exitCode = await identityKeysCommand(configOf(flags))
+    })
+
+  identityCommand('rotate')
+    .summary('publish a new key')
+    .description(
+      'Publishes a new key. It signs after a day; with GROUNDSTATE_ISSUER_URL after `groundstate identity activate`.',
+    )
+    .action(async (flags: SettingFlags) => {
+      const { identityRotateCommand } = await import('./identity.ts')
+      exitCode = await identityRotateCommand(configOf(flags))
+    })
+
+  identityCommand('activate')
+    .summary('make the next key sign now')
+    .description(
+      'Makes the key of the last rotation sign now. With GROUNDSTATE_ISSUER_URL, it must be published there.',
+    )
+    .option('--force', 'do not check whether the key is published')
+    .action(async (flags: SettingFlags & { force?: true }) => {
+      const { identityActivateCommand } = await import('./identity.ts')
+      exitCode = await identityActivateCommand(configOf(flags), { force: flags.force === true })
+    })
+
+  identityCommand('export')
+    .summary('write the documents of the issuer for a static host')
+    .description(
+      'Writes .well-known/openid-configuration and .well-known/jwks below a directory, for any host of static files.',
+    )
+    .argument('<directory>', 'directory for the documents, which contain no secrets')
+    .action(async (directory: string, flags: SettingFlags) => {
+      const { identityExportCommand } = await import('./identity.ts')
+      exitCode = await identityExportCommand(configOf(flags), directory)
+    })
+
   const state = program
     .command('state')
     .summary('copy states between servers and directories')
@@ -173,8 +219,9 @@ export async function runCli(argv: readonly string[]): Promise<number> {
 
 const USAGE_ERROR = 2
 
-const { dataDir, databaseUrl, databaseDirectUrl, secret, logLevel } = SETTINGS
+const { baseUrl, dataDir, databaseUrl, databaseDirectUrl, issuerUrl, secret, logLevel } = SETTINGS
 const DATABASE_SETTINGS = { dataDir, databaseUrl, databaseDirectUrl, secret, logLevel }
+const IDENTITY_SETTINGS = { ...DATABASE_SETTINGS, baseUrl, issuerUrl }
 const BLOB_SETTINGS = {
   ...DATABASE_SETTINGS,
   ...Object.fromEntries(Object.entries<Setting>(SETTINGS).filter(([name]) => name.startsWith('s3'))),

@@ -1,0 +1,217 @@
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openidConfiguration, publishedKeys } from '@groundstate/contract/identity-keys'
+import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
+import { sql } from 'kysely'
+import { beforeEach, expect, inject, onTestFinished, test } from 'vitest'
+import { readConfig } from '../config.ts'
+import { connectDatabase } from '../db/connect.ts'
+import { ensureIdentityKey } from '../features/runs/identity-keys/service.ts'
+import { mintTokens } from '../features/runs/workload-identity/token.ts'
+import { requireSameSecret } from '../secrets/mark.ts'
+import { createTestApp, type TestApp } from '../testing/app.ts'
+import { groundstate } from '../testing/command-line.ts'
+import { createTestDatabase, databaseUrl } from '../testing/database.ts'
+import { loadTls } from '../tls/tls.ts'
+
+const SECRET = '11'.repeat(32)
+const WORKLOAD = {
+  organization: { id: 'org-1', name: 'acme' },
+  project: { id: 'prj-1', name: 'Default Project' },
+  workspace: { id: 'ws-1', name: 'network' },
+  runId: 'run-1',
+  phase: 'plan',
+} as const
+
+let app: TestApp
+let site: string[]
+let directory: string
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'identity-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+})
+
+async function start(settings: Record<string, string> = {}) {
+  app = await createTestApp(settings)
+  await ensureIdentityKey(app)
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
+  const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
+  const client = await connectDatabase(url, 'test')
+  await requireSameSecret(client, app.config)
+  await client.end()
+  const flags = Object.entries(settings).flatMap(([name, value]) => [
+    `--${name.replace('GROUNDSTATE_', '').toLowerCase().replaceAll('_', '-')}`,
+    value,
+  ])
+  site = ['--database-url', url, '--secret', SECRET, ...flags]
+}
+
+const identity = (command: string, ...args: string[]) => groundstate('identity', command, ...site, ...args)
+
+/** The exported documents, as a verifier reads them. */
+async function exported() {
+  const read = async (name: string) => JSON.parse(await readFile(join(directory, '.well-known', name), 'utf8'))
+  return {
+    configuration: openidConfiguration.parse(await read('openid-configuration')),
+    jwks: publishedKeys.parse(await read('jwks')),
+  }
+}
+
+async function mint() {
+  const [minted] = await mintTokens(app, WORKLOAD, ['aws.workload.identity'])
+  return minted?.token ?? ''
+}
+
+/** An https host of static files that serves the directory. */
+async function serveDirectory() {
+  const tls = await loadTls(readConfig({ GROUNDSTATE_DATA_DIR: directory, GROUNDSTATE_TLS: 'auto' }))
+  const server = createServer({ key: tls?.key, cert: tls?.cert }, (request, response) => {
+    readFile(join(directory, request.url ?? '')).then(
+      (content) => response.end(content),
+      () => response.writeHead(404).end('not found'),
+    )
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // The certificate is of an authority that this process does not know.
+  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
+  onTestFinished(() => {
+    delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+    server.close()
+    server.closeAllConnections()
+  })
+  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('the exported documents are sufficient to verify a token', async () => {
+  await start({ GROUNDSTATE_ISSUER_URL: 'https://identity.example.com/a' })
+
+  const { code, out, err } = await identity('export', directory)
+
+  const { configuration, jwks } = await exported()
+  const { payload } = await jwtVerify(await mint(), createLocalJWKSet(jwks), {
+    issuer: configuration.issuer,
+    audience: 'aws.workload.identity',
+  })
+  expect([code, err]).toEqual([0, ''])
+  expect(configuration.jwks_uri).toBe('https://identity.example.com/a/.well-known/jwks')
+  expect(payload).toMatchObject({ iss: 'https://identity.example.com/a', terraform_run_phase: 'plan' })
+  expect(out).toContain(join(directory, '.well-known/jwks'))
+  expect(out).toContain('content type application/json')
+  expect(out).toContain('https://identity.example.com/a/.well-known/openid-configuration')
+})
+
+test('with an external issuer a new key signs only once it was uploaded', async () => {
+  const issuer = await serveDirectory()
+  await start({ GROUNDSTATE_ISSUER_URL: issuer })
+  await identity('export', directory)
+  const first = decodeProtectedHeader(await mint()).kid
+
+  const rotated = await identity('rotate')
+  const notUploaded = await identity('activate')
+  const exportedAgain = await identity('export', directory)
+  const activated = await identity('activate')
+  app.clock.advance(5001)
+  const second = decodeProtectedHeader(await mint()).kid
+
+  expect(rotated.out).toContain('waits for its activation')
+  expect(rotated.out).toContain(`upload both documents to ${issuer}`)
+  expect(notUploaded.code).toBe(1)
+  expect(notUploaded.err).toMatch(/^groundstate: the published keys at https:\S+ do not have the key \S+; upload /m)
+  expect(exportedAgain.out).toContain('Then run `groundstate identity activate`')
+  expect(activated).toMatchObject({ code: 0, out: expect.stringMatching(/^The key [\w-]+ signs now\.\n$/) })
+  expect(second).not.toBe(first)
+  expect((await exported()).jwks.keys.map(({ kid }) => kid)).toEqual([second, first])
+  await expect(jwtVerify(await mint(), createLocalJWKSet((await exported()).jwks))).resolves.toBeDefined()
+})
+
+test('an activation without the check needs --force', async () => {
+  await start({ GROUNDSTATE_ISSUER_URL: 'https://127.0.0.1:1' })
+  await identity('rotate')
+
+  const refused = await identity('activate')
+  const forced = await identity('activate', '--force')
+
+  expect([refused.code, forced.code]).toEqual([1, 0])
+  expect(refused.err).toMatch(/^groundstate: can't read the published keys at https:\/\/127\.0\.0\.1:1\/\S+; [^\n]+\n$/)
+})
+
+test('a rotation on the command line is listed, audited and refused twice', async () => {
+  await start({ GROUNDSTATE_BASE_URL: 'https://groundstate.example.com' })
+
+  const rotated = await identity('rotate')
+  const again = await identity('rotate')
+  const early = await identity('activate')
+  const listed = await identity('keys')
+
+  expect(rotated.out).toMatch(/^The key [\w-]+ is published and signs from \S+Z\.\nTo use it earlier/)
+  expect([again.code, early.code]).toEqual([1, 1])
+  expect(again.err).toMatch(/^groundstate: the key [\w-]+ is already published and signs from [^\n]+\n$/)
+  expect(early.err).toContain('services may cache the published keys for 5 minutes')
+  expect(listed.out).toMatch(/^[\w-]{43} {2}next {6}signs from \S+\n[\w-]{43} {2}current {3}signs from \S+, published /)
+  const events = await app.db
+    .selectFrom('audit_events')
+    .select(['action', 'actor_name'])
+    .where('resource_type', '=', 'identity_key')
+    .where('action', '=', 'rotate')
+    .execute()
+  expect(events).toEqual([{ action: 'rotate', actor_name: 'groundstate' }])
+})
+
+test('without a key to activate, activate says what to do', async () => {
+  await start()
+
+  expect(await identity('activate')).toMatchObject({
+    code: 1,
+    err: 'groundstate: there is no key to activate: rotate the keys first\n',
+  })
+})
+
+test("an export for the server's own address warns", async () => {
+  await start({ GROUNDSTATE_BASE_URL: 'https://groundstate.example.com' })
+
+  const { code, err } = await identity('export', directory)
+
+  expect(code).toBe(0)
+  expect(err).toMatch(/^groundstate: the issuer https:\/\/groundstate\.example\.com is this server's own address/)
+})
+
+test('an export needs the address of the issuer', async () => {
+  await start()
+
+  expect(await identity('export', directory)).toMatchObject({
+    code: 1,
+    err: 'groundstate: the documents need the address of the issuer; set GROUNDSTATE_ISSUER_URL\n',
+  })
+})
+
+test('a directory that cannot be written is one line', async () => {
+  await start({ GROUNDSTATE_ISSUER_URL: 'https://identity.example.com' })
+
+  const { code, err } = await identity('export', '/proc/groundstate')
+
+  expect(code).toBe(1)
+  expect(err).toMatch(/^groundstate: can't make the directory \/proc\/groundstate\/\.well-known: [^\n]+\n$/)
+})
+
+test('another secret than that of the database is rejected', async () => {
+  await start()
+
+  const { code, err } = await groundstate('identity', 'rotate', ...site.slice(0, 2), '--secret', '22'.repeat(32))
+
+  expect(code).toBe(1)
+  expect(err).toContain('created with')
+})
+
+test('a database without tables is rejected', async () => {
+  await using empty = await createTestDatabase()
+
+  const { code, err } = await groundstate('identity', 'keys', '--database-url', empty.url, '--secret', SECRET)
+
+  expect(code).toBe(1)
+  expect(err).toMatch(/^groundstate: the database \S+ has no keys for identity tokens; [^\n]+\n$/)
+})

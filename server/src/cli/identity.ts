@@ -1,0 +1,158 @@
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { publishedKeys } from '@groundstate/contract/identity-keys'
+import { SYSTEM } from '../auth/actor.ts'
+import { createDatabaseClock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { connectDatabase, databaseName } from '../db/connect.ts'
+import { createDb } from '../db/db.ts'
+import { makeDirectory } from '../directory.ts'
+import { AppError } from '../errors.ts'
+import {
+  CONFIGURATION_PATH,
+  isExternalIssuer,
+  jwks,
+  KEYS_PATH,
+  openidConfiguration,
+} from '../features/runs/identity-keys/issuer.ts'
+import type { IdentityKey } from '../features/runs/identity-keys/key-states.ts'
+import {
+  activateIdentityKey,
+  type KeyCtx,
+  listPublishedKeys,
+  rotateIdentityKeys,
+} from '../features/runs/identity-keys/service.ts'
+import { newId } from '../ids.ts'
+import { checkSecret, findMark } from '../secrets/mark.ts'
+import { loadSecret } from '../secrets/secret-file.ts'
+import { createSecrets } from '../secrets/secrets.ts'
+import { StartError } from '../start-error.ts'
+import { openDatabase } from './database.ts'
+
+/** Lists the keys that sign the identity tokens of runs. */
+export async function identityKeysCommand(config: Config): Promise<number> {
+  const keys = await withKeys(config, listPublishedKeys)
+  for (const { row, state, expiresAt } of keys) {
+    const until = expiresAt === null ? '' : `, published until ${expiresAt.toISOString()}`
+    process.stdout.write(`${row.key_id}  ${state.padEnd(8)}  ${signsFrom(row.activates_at)}${until}\n`)
+  }
+  return 0
+}
+
+/** Publishes a new key. */
+export async function identityRotateCommand(config: Config): Promise<number> {
+  const { row, state } = await withKeys(config, rotateIdentityKeys)
+  const next = isExternalIssuer(config)
+    ? `Run \`groundstate identity export\`, upload both documents to ${config.issuerUrl}, and then run \`groundstate identity activate\`: until then the former key signs.`
+    : 'To use it earlier, run `groundstate identity activate` in five minutes.'
+  process.stdout.write(
+    `The key ${row.key_id} is published and ${signsFrom(row.activates_at)}.\n${state === 'next' ? `${next}\n` : ''}`,
+  )
+  return 0
+}
+
+function signsFrom(at: Date | null) {
+  return at === null ? 'waits for its activation' : `signs from ${at.toISOString()}`
+}
+
+/** Makes the next key sign now. `force` omits the check that the issuer's address has it. */
+export async function identityActivateCommand(config: Config, { force }: { force: boolean }): Promise<number> {
+  const { row } = await withKeys(config, async (ctx) => {
+    const next = (await listPublishedKeys(ctx)).find(({ state }) => state === 'next')
+    if (next && isExternalIssuer(config) && !force) await requireUploaded(config, next)
+    return activateIdentityKey(ctx)
+  })
+  process.stdout.write(`The key ${row.key_id} signs now.\n`)
+  return 0
+}
+
+const FETCH_TIMEOUT_MS = 10_000
+
+/** Tokens of a key that services cannot find would be rejected. */
+async function requireUploaded(config: Config, { row: { key_id: keyId } }: IdentityKey) {
+  const address = `${config.issuerUrl}${KEYS_PATH}`
+  const advice = 'upload the documents first; --force activates it anyway'
+  const { keys } = await fetch(address, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS), redirect: 'error' })
+    .then(async (response) => publishedKeys.parse(await response.json()))
+    .catch((cause: unknown) => {
+      throw new StartError(`can't read the published keys at ${address}`, { cause, advice })
+    })
+  if (!keys.some(({ kid }) => kid === keyId))
+    throw new StartError(`the published keys at ${address} do not have the key ${keyId}`, { advice })
+}
+
+/** Writes the two documents of the issuer for any host of static files. */
+export async function identityExportCommand(config: Config, directory: string): Promise<number> {
+  const issuer = config.issuerUrl ?? config.baseUrl
+  if (issuer === undefined)
+    throw new StartError('the documents need the address of the issuer', { advice: 'set GROUNDSTATE_ISSUER_URL' })
+  const keys = await withKeys(config, listPublishedKeys)
+  const documents = { [KEYS_PATH]: jwks(keys), [CONFIGURATION_PATH]: openidConfiguration(issuer) }
+  const paths: string[] = []
+  for (const [path, document] of Object.entries(documents)) paths.push(await writeDocument(directory, path, document))
+  const next = keys.find(({ state }) => state === 'next')
+  process.stdout.write(
+    [
+      `Wrote ${paths.join('\nand   ')}`,
+      `Serve them with the content type application/json at`,
+      ...[KEYS_PATH, CONFIGURATION_PATH].map((path) => `  ${issuer}${path}`),
+      ...(next?.row.activates_at === null
+        ? [`Then run \`groundstate identity activate\`: the key ${next.row.key_id} waits for it.`]
+        : []),
+      'Export and upload them again after each `groundstate identity rotate`.',
+      '',
+    ].join('\n'),
+  )
+  if (!isExternalIssuer(config))
+    process.stderr.write(
+      `groundstate: the issuer ${issuer} is this server's own address, where it serves these documents itself; for another one set GROUNDSTATE_ISSUER_URL\n`,
+    )
+  return 0
+}
+
+/** Replaces the file atomically: it may be served from its place. */
+async function writeDocument(directory: string, path: string, document: object) {
+  const target = resolve(join(directory, path))
+  const draft = `${target}.${process.pid}`
+  await makeDirectory(dirname(target))
+  try {
+    await writeFile(draft, `${JSON.stringify(document, undefined, 2)}\n`, { mode: 0o644 })
+    await rename(draft, target)
+  } finally {
+    await rm(draft, { force: true })
+  }
+  return target
+}
+
+/** Works on the keys in the database, with the secret of the installation and the time of the database. */
+async function withKeys<T>(config: Config, work: (ctx: KeyCtx) => Promise<T>): Promise<T> {
+  await using database = await openDatabase(config)
+  await requireSecret(database.url, config)
+  await using stack = new AsyncDisposableStack()
+  const db = stack.adopt(createDb(database.url, { max: 2 }), (connected) => connected.destroy())
+  const warn = (details: unknown, message?: string) =>
+    process.stderr.write(`groundstate: ${message ?? String(details)}\n`)
+  const clock = stack.use(await createDatabaseClock(db, { warn } as Parameters<typeof createDatabaseClock>[1]))
+  const secrets = createSecrets(await loadSecret(config.dataDir, config.secret))
+  try {
+    return await work({ db, config, secrets, now: clock.now, newId, actor: SYSTEM })
+  } catch (error) {
+    if (error instanceof AppError) throw new StartError(error.message, { cause: error })
+    throw error
+  }
+}
+
+async function requireSecret(url: string, config: Config) {
+  const client = await connectDatabase(url, 'groundstate-identity')
+  try {
+    const { rows } = await client.query(`select where to_regclass('public.identity_keys') is not null`)
+    const mark = rows.length > 0 ? await findMark(client) : undefined
+    if (mark === undefined)
+      throw new StartError(`the database ${databaseName(client)} has no keys for identity tokens`, {
+        advice: 'start this version of the server with it first',
+      })
+    await checkSecret(mark, config)
+  } finally {
+    await client.end()
+  }
+}
