@@ -32,6 +32,11 @@ export const GROUPS: readonly Group[] = [
         'Repositories',
         'Pushes start runs, pull requests get plans: GitHub, GitLab and others',
       ),
+      document(
+        'docs/WORKLOAD-IDENTITY.md',
+        'Workload identity',
+        'Runs authenticate to AWS, Google Cloud, Azure, Vault and others without stored keys',
+      ),
       document('docs/STATE.md', 'State versions', 'Upload, compare, roll back, restore and delete states'),
       document('docs/CHAIN-WORKSPACES.md', 'Chain workspaces', 'Run triggers and remote state between workspaces'),
     ],
