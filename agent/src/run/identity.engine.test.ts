@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -38,6 +40,8 @@ const ALL = {
   TFC_WORKLOAD_IDENTITY_AUDIENCE: 'other',
   TFC_WORKLOAD_IDENTITY_AUDIENCE_DB: 'database',
 }
+const hasSandbox = spawnSync('bwrap', ['--ro-bind', '/', '/', '--unshare-pid', 'true']).status === 0
+
 /** Reads files of the run, one per line of output; a run may print no token, so they go to a directory. */
 const COPY = `mkdir -p "$OUT/$PHASE" && chmod 777 "$OUT/$PHASE" && env > "$OUT/$PHASE/env" && pwd > "$OUT/$PHASE/pwd"
 copy() { test -z "$2" || { stat -c '%a %U' "$2" > "$OUT/$PHASE/$1.stat" && cat "$2" > "$OUT/$PHASE/$1"; }; }
@@ -146,6 +150,32 @@ describeWithTerraform('a run with dynamic credentials', () => {
     expect(apply.log()).toContain('mine: (identity token) é (identity token)')
     expect(apply.log()).not.toContain('jwt.')
   }, 60_000)
+
+  test.each([
+    { sandbox: false, isolation: 'auto' },
+    { sandbox: false, isolation: 'off' },
+    { sandbox: hasSandbox, isolation: 'auto' },
+    { sandbox: hasSandbox, isolation: 'off' },
+  ] as const)(
+    'reads its files: $isolation, sandbox $sandbox',
+    async (confinement) => {
+      const server = await startServer()
+      const { workDir } = await startAgent(server, confinement)
+      const paths = ['"$ARM_OIDC_TOKEN_FILE_PATH"', '../variables/identity/tfc-azure-token']
+      const archive = scripted(paths.map((path) => `sha256sum < ${path}`).join('\n'))
+      const plan = server.submit({ configuration: archive, ...identityOf(ALL, 'plan') })
+      await plan.finished
+
+      const identity = identityOf(ALL, 'apply')
+      const apply = server.submit({ kind: 'apply', runId: plan.runId, configuration: archive, ...identity })
+      await apply.finished
+
+      const digest = createHash('sha256').update(tokenOf(AUDIENCES.azure, 'apply')).digest('hex')
+      expect(apply.log().split(digest)).toHaveLength(3)
+      expect(await identityFiles(workDir)).toEqual([])
+    },
+    60_000,
+  )
 
   test('uses a cached init, although its tokens differ', async () => {
     const server = await startServer()
