@@ -34,6 +34,7 @@ export function provide(identified: readonly Identified[], site: Site): Provided
     const { provider, tag } = credential
     if (provider === 'token') {
       provided.environment[`TFC_WORKLOAD_IDENTITY_TOKEN${tag === undefined ? '' : `_${tag}`}`] = token
+      provided.files[`tfc-token${tag === undefined ? '' : `-${tag}`}`] = token
       continue
     }
     const hasAliases = identified.some(

@@ -225,6 +225,11 @@ function open({ root, variables, user }: RunDirectory) {
   chmodSync(root, 0o711)
 }
 
+/** The directory of the files with which a run proves its identity. */
+export function identityDirectory(root: string) {
+  return join(root, VARIABLES, 'identity')
+}
+
 /** Removes the files with secrets of a phase that has ended. */
 export function removeVariables(root: string) {
   rmSync(join(root, VARIABLES), { recursive: true, force: true })
@@ -271,7 +276,7 @@ function directoryAt(root: string, { tmp, user, cache }: Pick<RunDirectory, 'tmp
     home: join(root, 'home'),
     variables: join(root, VARIABLES),
     sshKey: join(root, VARIABLES, 'ssh-key'),
-    identity: join(root, VARIABLES, 'identity'),
+    identity: identityDirectory(root),
     planFile: join(output, 'run.tfplan'),
     planJson: join(root, 'plan.json'),
     cliConfig: join(root, 'cli.tfrc'),

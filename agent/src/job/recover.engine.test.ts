@@ -12,7 +12,9 @@ import {
   temporaryDirectory,
 } from '../testing/agent-fixture.ts'
 import { kill, spawnAgent } from '../testing/agent-process.ts'
+import { identityFiles, identityOf, tokenOf } from '../testing/identity.ts'
 import { processIsAlive } from '../testing/processes.ts'
+import type { JobInput } from '../testing/protocol-job.ts'
 import type { ProtocolServer } from '../testing/protocol-server.ts'
 
 /** An engine with a long plan and apply. An interrupted apply leaves a state that it could not store. */
@@ -33,7 +35,7 @@ esac
 }
 
 /** An apply of another agent's plan. */
-async function startColdApply(server: ProtocolServer, job: { leaseMs?: number; graceMs?: number } = {}) {
+async function startColdApply(server: ProtocolServer, job: Partial<JobInput> = {}) {
   const artifacts = new Map([['plan-file' as const, Buffer.from('plan')]])
   const apply = server.submit({ kind: 'apply', configuration: configuration(''), artifacts, ...job })
   await apply.logged(/pid=\d/)
@@ -207,6 +209,22 @@ describe('an agent that was killed', () => {
 
     expect(apply.log().length).toBeLessThan(64 * 1024 ** 2 + 200)
     expect(apply.log().slice(-100)).toContain('The log is cut off here: it is longer than 67108864 bytes.')
+  }, 60_000)
+
+  test('leaves no token in the log, although its engine has printed it', async () => {
+    const server = await startServer()
+    const workDir = await temporaryDirectory()
+    const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine('echo mine: $TFC_WORKLOAD_IDENTITY_TOKEN.') }
+    const agent = spawnAgent(server, workDir, env)
+    const identity = identityOf({ TFC_WORKLOAD_IDENTITY_AUDIENCE: 'other' }, 'apply')
+    const { apply } = await startColdApply(server, identity)
+
+    await kill(agent)
+    spawnAgent(server, workDir, env)
+    await apply.finished
+
+    expect(apply.log()).toContain(`mine: ${'*'.repeat(tokenOf('other', 'apply').length)}.`)
+    expect(await identityFiles(workDir)).toEqual([])
   }, 60_000)
 
   test('in a plan requeues it after a restart', async () => {

@@ -3,7 +3,8 @@ import { sep } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type EngineSearch, findEngine } from '../engine/engine.ts'
 import { bareEnvironment } from '../engine/environment.ts'
-import { type RunDirectory, removeVariables } from '../isolation/run-directory.ts'
+import { redactFile } from '../identity/redaction.ts'
+import { type RunDirectory, identityDirectory, removeVariables } from '../isolation/run-directory.ts'
 import type { AgentLog } from '../log.ts'
 import { type Journal, dropJournal, readExit, saveErroredState } from '../results/journal.ts'
 import { holdLease } from '../results/lease.ts'
@@ -94,6 +95,7 @@ async function awaitOutcome(journal: Journal, { log, signal }: Recovery) {
   let problem: string | undefined
   if (directory !== undefined && workingDirectory !== undefined) {
     const { root, uid } = directory
+    redactFile(journal.log, identityDirectory(root))
     // The report may take long, and the engine needs them no longer.
     removeVariables(root)
     const bounds = { root, user: uid === undefined ? undefined : { uid } }

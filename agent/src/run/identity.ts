@@ -3,9 +3,9 @@ import { join, relative } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { type Credential, readCredentials } from '@groundstate/contract/workload-identity'
 import { type Identified, provide } from '../identity/providers.ts'
+import { redacted } from '../identity/redaction.ts'
 import { logIntoVault } from '../identity/vault.ts'
 import { type RunDirectory, chownToRun } from '../isolation/run-directory.ts'
-import type { LogStream } from '../results/log-stream.ts'
 import type { EngineContext } from './context.ts'
 
 /** Variables that providers prefer to the files of dynamic credentials. */
@@ -99,18 +99,4 @@ function warnOfPreferred({ log, environment: { run } }: EngineContext, credentia
   const preferred = credentials.flatMap(({ provider, tag }) => (tag === undefined ? (PREFERRED[provider] ?? []) : []))
   for (const name of preferred.filter((one) => Object.hasOwn(run, one)))
     log.write(`Warning: providers may prefer the environment variable ${name} to the dynamic credentials.\n`)
-}
-
-/** A log without these texts, which a run could print. */
-function redacted(log: LogStream, secrets: readonly string[]): LogStream {
-  return {
-    ...log,
-    write(output) {
-      const bytes = Buffer.from(output)
-      const found = secrets.filter((secret) => bytes.includes(secret))
-      if (found.length === 0) return log.write(bytes)
-      const text = found.reduce((rest, secret) => rest.replaceAll(secret, '(identity token)'), bytes.toString('latin1'))
-      return log.write(Buffer.from(text, 'latin1'))
-    },
-  }
 }
