@@ -29,6 +29,7 @@ import * as commitSearch from './0028-commit-search.ts'
 import * as repositoryProblems from './0029-repository-problems.ts'
 import * as identityKeys from './0030-identity-keys.ts'
 import * as notifications from './0031-notifications.ts'
+import * as notifiedInvitations from './0032-notified-invitations.ts'
 import * as commitStatusQueue from './0033-commit-status-queue.ts'
 
 /**
@@ -70,5 +71,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0029-repository-problems', up: repositoryProblems.up },
   { name: '0030-identity-keys', up: identityKeys.up },
   { name: '0031-notifications', up: notifications.up },
+  { name: '0032-notified-invitations', up: notifiedInvitations.up },
   { name: '0033-commit-status-queue', up: commitStatusQueue.up },
 ]

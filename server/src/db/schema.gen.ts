@@ -276,6 +276,10 @@ export type Schema = {
     phase_id: string
     start_offset: number
   }
+  notification_configuration_invitations: {
+    configuration_id: string
+    membership_id: string
+  }
   notification_configuration_users: {
     configuration_id: string
     user_id: string

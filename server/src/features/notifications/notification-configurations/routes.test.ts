@@ -165,6 +165,37 @@ test('e-mail names members, and an update without them removes them unless it on
   expect(renamed.json().data.relationships.users.data).toEqual([])
 })
 
+test('e-mail names someone who is invited, and the user once there is an account', async () => {
+  const EMAIL = { name: 'mail', 'destination-type': 'email', enabled: false }
+  const invitation = await request(
+    'POST',
+    `/organizations/${organization.name}/organization-memberships`,
+    owner.token,
+    {
+      data: { type: 'organization-memberships', attributes: { email: 'grace@example.com' } },
+    },
+  )
+  const invited = invitation.json().data.relationships.user.data.id
+  const { url } = invitation.json().included.find(({ type }: any) => type === 'invitations').attributes
+
+  const created = await create(EMAIL, users(member.id, invited))
+  const secret = new URL(url).hash.slice(1)
+  const attributes = { secret, username: 'grace', password: 'correct horse battery' }
+  const account = await request('POST', '/invitations/actions/register', undefined, {
+    data: { type: 'invitations', attributes },
+  })
+  const named = (await request('GET', `/notification-configurations/${created.id}`, owner.token)).json().data
+  const renamed = await patch(created.id, { name: 'other' }, { users: named.relationships.users })
+
+  const ids = (data: any) => data.relationships.users.data.map(({ id }: any) => id)
+  expect(ids(created).toSorted()).toEqual([member.id, invited].toSorted())
+  expect(account.status).toBe(201)
+  expect(ids(named)).toHaveLength(2)
+  expect(ids(named)).toContain(member.id)
+  expect(ids(named)).not.toContain(invited)
+  expect(ids(renamed.json().data)).toEqual(ids(named))
+})
+
 test('addresses of members are accepted, others only where the site allows them', async () => {
   const EMAIL = {
     name: 'mail',

@@ -3,7 +3,6 @@ import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import type { Db, Page, Tx } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import { insertRows } from '../../../db/sql.ts'
 
 export type ConfigurationRow = Selectable<Schema['notification_configurations']>
 export type ConfigurationChanges = Updateable<Schema['notification_configurations']>
@@ -20,14 +19,22 @@ type LastNotification = {
   created_at: string
 }
 
+/** The users whom a configuration `c` names; someone invited has the id that clients see until there is an account. */
+const userIds = sql<string[]>`array(
+  select n.user_id as id from notification_configuration_users n where n.configuration_id = c.id
+  union
+  select coalesce(m.user_id, m.placeholder_id) from notification_configuration_invitations i
+    join organization_memberships m on m.id = i.membership_id
+   where i.configuration_id = c.id
+   order by id)`
+
 /** Configurations `c` with their users and their latest notification. */
 function selectConfigurations(db: Db) {
   return db
     .selectFrom('notification_configurations as c')
     .selectAll('c')
     .select([
-      sql<string[]>`array(select n.user_id from notification_configuration_users n where n.configuration_id = c.id
-          order by n.user_id)`.as('user_ids'),
+      userIds.as('user_ids'),
       // Addresses of members, for the two lists of addresses.
       sql<string[]>`array(select lower(u.email) from organization_memberships m join users u on u.id = m.user_id
          where m.organization_id = c.organization_id and m.status = 'active'
@@ -77,8 +84,14 @@ export async function updateConfiguration(tx: Tx, id: string, changes: Configura
 
 export async function replaceUsers(tx: Tx, id: string, userIds: readonly string[]) {
   await tx.deleteFrom('notification_configuration_users').where('configuration_id', '=', id).execute()
-  const rows = userIds.map((user_id) => ({ configuration_id: id, user_id }))
-  if (rows.length > 0) await insertRows(tx, 'notification_configuration_users', rows).execute()
+  await tx.deleteFrom('notification_configuration_invitations').where('configuration_id', '=', id).execute()
+  if (userIds.length === 0) return
+  await sql`insert into notification_configuration_users (configuration_id, user_id)
+    select ${id}, u.id from users u where u.id = any(${userIds})`.execute(tx)
+  await sql`insert into notification_configuration_invitations (configuration_id, membership_id)
+    select c.id, m.id from notification_configurations c
+      join organization_memberships m on m.organization_id = c.organization_id and m.placeholder_id = any(${userIds})
+     where c.id = ${id}`.execute(tx)
 }
 
 export async function deleteConfiguration(tx: Tx, id: string) {
@@ -95,10 +108,13 @@ export async function cancelNotifications(tx: Tx, configurationId: string, reaso
     .execute()
 }
 
-/** Those of the users that are active members of the organization, with accounts of people. */
+/** Those of the users that are active members of the organization, with accounts of people, or invited to it. */
 export async function findMembers(db: Db, organizationId: string, userIds: readonly string[]) {
-  const { rows } = await sql<{ id: string }>`select user_id as id from organization_memberships
-    where organization_id = ${organizationId} and status = 'active' and user_id = any(${userIds})`.execute(db)
+  const { rows } = await sql<{
+    id: string
+  }>`select coalesce(user_id, placeholder_id) as id from organization_memberships
+    where organization_id = ${organizationId}
+      and (status = 'active' and user_id = any(${userIds}) or placeholder_id = any(${userIds}))`.execute(db)
   return new Set(rows.map(({ id }) => id))
 }
 
@@ -117,7 +133,7 @@ export async function findMemberAddresses(db: Db, organizationId: string, addres
  */
 export async function listRecipients(db: Db, configurationId: string, allowsOthers: boolean) {
   const { rows } = await sql<{ email: string }>`
-    with c as (select c.*, array(select user_id from notification_configuration_users n where n.configuration_id = c.id) as user_ids
+    with c as (select c.*, ${userIds} as user_ids
                  from notification_configurations c where c.id = ${configurationId}),
     everybody as (
       select c.id from c where c.email_all_members

@@ -40,6 +40,8 @@ export async function listNamingConfigurations(db: Db, userId: string) {
       join organizations o on o.id = m.organization_id
       join notification_configurations c on c.organization_id = o.id and c.destination_type = 'email'
        and (exists (select from notification_configuration_users n where n.configuration_id = c.id and n.user_id = u.id)
+            or exists (select from notification_configuration_invitations i
+                        where i.configuration_id = c.id and i.membership_id = m.id)
             or lower(u.email) = any(select lower(a) from unnest(c.email_addresses) a))
       left join workspaces w on w.id = c.workspace_id
       left join projects p on p.id = c.project_id
