@@ -180,13 +180,18 @@ test("an export for the server's own address warns", async () => {
   expect(err).toMatch(/^groundstate: the issuer https:\/\/groundstate\.example\.com is this server's own address/)
 })
 
-test('an export needs the address of the issuer', async () => {
-  await start()
+test('commands know the issuer of the server without its settings', async () => {
+  await start({ GROUNDSTATE_ISSUER_URL: 'https://identity.example.com' })
+  site = site.slice(0, 4)
 
-  expect(await identity('export', directory)).toMatchObject({
-    code: 1,
-    err: 'groundstate: the documents need the address of the issuer; set GROUNDSTATE_ISSUER_URL\n',
-  })
+  const rotated = await identity('rotate')
+  const written = await identity('export', directory)
+  const activated = await identity('activate', '--force')
+
+  expect(rotated.out).toContain('upload both documents to https://identity.example.com')
+  expect([written.code, written.err]).toEqual([0, ''])
+  expect((await exported()).configuration.issuer).toBe('https://identity.example.com')
+  expect(activated.code).toBe(0)
 })
 
 test('a directory that cannot be written is one line', async () => {

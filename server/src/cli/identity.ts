@@ -21,6 +21,7 @@ import {
   type KeyCtx,
   listPublishedKeys,
   rotateIdentityKeys,
+  withIssuer,
 } from '../features/runs/identity-keys/service.ts'
 import { newId } from '../ids.ts'
 import { checkSecret, findMark } from '../secrets/mark.ts'
@@ -41,9 +42,12 @@ export async function identityKeysCommand(config: Config): Promise<number> {
 
 /** Publishes a new key. */
 export async function identityRotateCommand(config: Config): Promise<number> {
-  const { row, state } = await withKeys(config, rotateIdentityKeys)
-  const next = isExternalIssuer(config)
-    ? `Run \`groundstate identity export\`, upload both documents to ${config.issuerUrl}, and then run \`groundstate identity activate\`: until then the former key signs.`
+  const [{ row, state }, { issuerUrl, baseUrl }] = await withKeys(config, async (ctx) => [
+    await rotateIdentityKeys(ctx),
+    ctx.config,
+  ])
+  const next = isExternalIssuer({ issuerUrl, baseUrl })
+    ? `Run \`groundstate identity export\`, upload both documents to ${issuerUrl}, and then run \`groundstate identity activate\`: until then the former key signs.`
     : 'To use it earlier, run `groundstate identity activate` in five minutes.'
   process.stdout.write(
     `The key ${row.key_id} is published and ${signsFrom(row.activates_at)}.\n${state === 'next' ? `${next}\n` : ''}`,
@@ -59,7 +63,7 @@ function signsFrom(at: Date | null) {
 export async function identityActivateCommand(config: Config, { force }: { force: boolean }): Promise<number> {
   const { row } = await withKeys(config, async (ctx) => {
     const next = (await listPublishedKeys(ctx)).find(({ state }) => state === 'next')
-    if (next && isExternalIssuer(config) && !force) await requireUploaded(config, next)
+    if (next && isExternalIssuer(ctx.config) && !force) await requireUploaded(ctx.config, next)
     return activateIdentityKey(ctx)
   })
   process.stdout.write(`The key ${row.key_id} signs now.\n`)
@@ -83,10 +87,13 @@ async function requireUploaded(config: Config, { row: { key_id: keyId } }: Ident
 
 /** Writes the two documents of the issuer for any host of static files. */
 export async function identityExportCommand(config: Config, directory: string): Promise<number> {
-  const issuer = config.issuerUrl ?? config.baseUrl
+  const { keys, issuer, isExternal } = await withKeys(config, async (ctx) => ({
+    keys: await listPublishedKeys(ctx),
+    issuer: ctx.config.issuerUrl ?? ctx.config.baseUrl,
+    isExternal: isExternalIssuer(ctx.config),
+  }))
   if (issuer === undefined)
     throw new StartError('the documents need the address of the issuer', { advice: 'set GROUNDSTATE_ISSUER_URL' })
-  const keys = await withKeys(config, listPublishedKeys)
   const documents = { [KEYS_PATH]: jwks(keys), [CONFIGURATION_PATH]: openidConfiguration(issuer) }
   const paths: string[] = []
   for (const [path, document] of Object.entries(documents)) paths.push(await writeDocument(directory, path, document))
@@ -103,7 +110,7 @@ export async function identityExportCommand(config: Config, directory: string): 
       '',
     ].join('\n'),
   )
-  if (!isExternalIssuer(config))
+  if (!isExternal)
     process.stderr.write(
       `groundstate: the issuer ${issuer} is this server's own address, where it serves these documents itself; for another one set GROUNDSTATE_ISSUER_URL\n`,
     )
@@ -135,7 +142,7 @@ async function withKeys<T>(config: Config, work: (ctx: KeyCtx) => Promise<T>): P
   const clock = stack.use(await createDatabaseClock(db, { warn } as Parameters<typeof createDatabaseClock>[1]))
   const secrets = createSecrets(await loadSecret(config.dataDir, config.secret))
   try {
-    return await work({ db, config, secrets, now: clock.now, newId, actor: SYSTEM })
+    return await work({ db, config: await withIssuer(db, config), secrets, now: clock.now, newId, actor: SYSTEM })
   } catch (error) {
     if (error instanceof AppError) throw new StartError(error.message, { cause: error })
     throw error

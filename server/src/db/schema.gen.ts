@@ -224,6 +224,11 @@ export type Schema = {
     lease_expires_at: Timestamp | null
     retry_at: Timestamp | null
   }
+  identity_issuer: {
+    is_external: boolean
+    is_only: Generated<boolean>
+    url: string
+  }
   identity_keys: {
     activates_at: Timestamp | null
     created_at: Timestamp

@@ -1,9 +1,10 @@
 import { type App, type Ctx } from '../../../app.ts'
 import { recordSiteAudit } from '../../../audit/record.ts'
 import { SYSTEM, checkSiteAdmin } from '../../../auth/actor.ts'
+import type { Config } from '../../../config.ts'
 import { type Tx, transact } from '../../../db/db.ts'
 import { conflict, notFound } from '../../../errors.ts'
-import { isExternalIssuer } from './issuer.ts'
+import { isExternalIssuer, issuerOf } from './issuer.ts'
 import { CACHE_MS, type IdentityKey, identityKeys, LEAD_MS } from './key-states.ts'
 import { newKey, openKey, UnreadableKeyError } from './signing.ts'
 import * as store from './store.ts'
@@ -14,7 +15,7 @@ type KeyTransaction = KeyCtx & { db: Tx }
 
 /**
  * Creates the first key, once for concurrent servers; it signs at once, since there is no other. Keys then stay published for as long as a token
- * of this server's longest phase is valid.
+ * of this server's longest phase is valid. Records the issuer for commands.
  */
 export async function ensureIdentityKey(app: App) {
   const ctx = { ...app, actor: SYSTEM }
@@ -28,7 +29,15 @@ export async function ensureIdentityKey(app: App) {
     }
     await deleteExpired(ctx)
     await store.raiseTokenLifetime(ctx.db, lifetimeMs)
+    await store.upsertIssuer(ctx.db, { url: issuerOf(app), is_external: isExternalIssuer(app.config) })
   })
+}
+
+/** The settings with the issuer of the server, for commands that do not have them. */
+export async function withIssuer(db: Ctx['db'], config: Config): Promise<Config> {
+  const issuer = await store.findIssuer(db)
+  if (!issuer || config.issuerUrl !== undefined) return config
+  return issuer.is_external ? { ...config, issuerUrl: issuer.url } : { ...config, baseUrl: issuer.url }
 }
 
 export async function listPublishedKeys({ db, now }: Pick<Ctx, 'db' | 'now'>) {

@@ -30,6 +30,18 @@ export async function raiseTokenLifetime(db: Db, lifetimeMs: number) {
     .execute()
 }
 
+export async function findIssuer(db: Db) {
+  return db.selectFrom('identity_issuer').select(['url', 'is_external']).executeTakeFirst()
+}
+
+export async function upsertIssuer(tx: Tx, issuer: { url: string; is_external: boolean }) {
+  await tx
+    .insertInto('identity_issuer')
+    .values({ is_only: true, ...issuer })
+    .onConflict((conflict) => conflict.column('is_only').doUpdateSet(issuer))
+    .execute()
+}
+
 export async function deleteIdentityKeys(tx: Tx, ids: readonly string[]) {
   await tx
     .deleteFrom('identity_keys')
