@@ -7,7 +7,7 @@ import { makeCertificate } from '../testing/certificate.ts'
 import { readBody } from '../testing/workspace-api.ts'
 import { type VaultCredential, logIntoVault } from './vault.ts'
 
-type Answer = { status?: number; body?: object; never?: boolean }
+type Answer = { status?: number; body?: object; never?: boolean; times?: number }
 type Received = { path: string; token: unknown; namespace: unknown; body: unknown }
 
 const AUTH = { auth: { client_token: 'hvs.secret', renewable: true, lease_duration: 1200 } }
@@ -23,7 +23,10 @@ async function startVault(answer: Record<string, Answer> = {}, tls?: { cert: str
     const text = await readBody(request)
     const path = String(request.url)
     const { 'x-vault-token': token, 'x-vault-namespace': namespace } = request.headers
-    const { status = 200, body = AUTH, never = false } = answer[path] ?? {}
+    const own = answer[path]
+    const earlier = received.filter((request) => request.path === path).length
+    const isUsed = own?.times === undefined || earlier < own.times
+    const { status = 200, body = AUTH, never = false } = (isUsed ? own : undefined) ?? {}
     received.push({ path, token, namespace, body: JSON.parse(text.toString()) })
     for (const listener of listeners) listener()
     if (!never) response.writeHead(status).end(JSON.stringify(body))
@@ -96,6 +99,31 @@ describe('a login to Vault', () => {
 
     expect(secret.token).toBe('hvs.secret')
     expect(vault.received[1]).toMatchObject({ path: '/v1/auth/token/renew-self', token: 'hvs.secret' })
+  })
+
+  test('is renewed again after a failure, until it expires', async () => {
+    const short = { auth: { ...AUTH.auth, lease_duration: 1 } }
+    const vault = await startVault({
+      '/v1/auth/jwt/login': { body: short },
+      '/v1/auth/token/renew-self': { status: 503, body: {}, times: 1 },
+    })
+    const { result, warnings } = login(credential(vault.address))
+
+    await using secret = await result
+    await vault.requests(3)
+
+    expect(secret.token).toBe('hvs.secret')
+    expect(vault.received.slice(1).map(({ path }) => path)).toEqual(Array(2).fill('/v1/auth/token/renew-self'))
+    expect(warnings).toEqual([])
+  })
+
+  test('is repeated while Vault is not ready', async () => {
+    const vault = await startVault({ '/v1/auth/jwt/login': { status: 503, body: { errors: ['sealed'] }, times: 2 } })
+
+    await using secret = await login(credential(vault.address)).result
+
+    expect(secret.token).toBe('hvs.secret')
+    expect(vault.received).toHaveLength(3)
   })
 
   test('that is refused reports the reason, but not the token', async () => {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Credential } from '@groundstate/contract/workload-identity'
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici'
 import { z } from 'zod'
@@ -8,10 +9,11 @@ import { knownAuthorities, parseJson } from '../server/connection.ts'
 
 export type VaultCredential = Extract<Credential, { provider: 'vault' }>
 
-/** Renewal of a token after this part of its lease. */
-const RENEW_AFTER = 0.5
-const MIN_RENEW_MS = 1_000
+/** A token is renewed after half of its remaining time, within these limits, in ms. */
+const MIN_RENEW_MS = 100
 const MAX_RENEW_MS = 3_600_000
+/** Delays before a login is repeated that found Vault unavailable, in ms. */
+const RETRY_DELAYS_MS = [200, 1_000]
 /** The end of a phase waits at most this long for Vault, in ms. */
 const REVOKE_TIMEOUT_MS = 5_000
 const MAX_ERROR_CHARACTERS = 500
@@ -21,6 +23,11 @@ const authentication = z.object({
   auth: z.object({ client_token: z.string().min(1), renewable: z.boolean(), lease_duration: z.number() }),
 })
 const failure = z.object({ errors: z.array(z.string()) })
+
+/** Vault could not be reached, or is not ready: a later attempt may succeed. */
+class Unavailable extends Error {
+  override name = 'Unavailable'
+}
 
 type VaultSite = {
   /** A PEM file of authorities to trust in place of the default ones. */
@@ -52,36 +59,58 @@ export async function logIntoVault(credential: VaultCredential, jwt: string, sit
       },
       body: JSON.stringify(body),
       signal,
+    }).catch((error: unknown) => {
+      signal.throwIfAborted()
+      throw new Unavailable(messageOf(error), { cause: error })
     })
     const text = await response.body.text()
-    if (response.statusCode >= 200 && response.statusCode < 300) return parseJson(text)
+    const { statusCode } = response
+    if (statusCode >= 200 && statusCode < 300) return parseJson(text)
     const reasons = failure.safeParse(parseJson(text)).data?.errors.join('; ') ?? ''
     const detail = reasons.slice(0, MAX_ERROR_CHARACTERS).replaceAll(jwt, '(token)')
-    throw new Error(`it responded with ${response.statusCode}${detail === '' ? '' : `: ${detail}`}`)
+    const message = `it responded with ${statusCode}${detail === '' ? '' : `: ${detail}`}`
+    throw statusCode >= 500 || statusCode === 429 ? new Unavailable(message) : new Error(message)
   }
 
-  function renewLater(token: string, { renewable, lease_duration: seconds }: z.infer<typeof authentication>['auth']) {
-    if (!renewable || seconds <= 0) return
-    const waitMs = Math.min(Math.max(seconds * 1000 * RENEW_AFTER, MIN_RENEW_MS), MAX_RENEW_MS)
-    timer = setTimeout(() => void renew(token), waitMs)
-  }
-
-  async function renew(token: string) {
-    try {
-      const answer = await post('token/renew-self', {}, token, AbortSignal.timeout(timeoutMs))
-      const { data } = authentication.safeParse(answer)
-      if (data !== undefined && timer !== undefined) renewLater(token, data.auth)
-    } catch (error) {
-      site.warn(`the token of ${where} could not be renewed: ${messageOf(error)}`)
+  async function login(signal: AbortSignal) {
+    for (const waitMs of RETRY_DELAYS_MS) {
+      try {
+        return await post(`${authPath}/login`, { role, jwt }, undefined, signal)
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error
+      }
+      await delay(waitMs, undefined, { signal })
     }
+    return post(`${authPath}/login`, { role, jwt }, undefined, signal)
+  }
+
+  function renewLater(token: string, endsAt: number) {
+    const waitMs = Math.min(Math.max((endsAt - performance.now()) / 2, MIN_RENEW_MS), MAX_RENEW_MS)
+    timer = setTimeout(() => void renew(token, endsAt), waitMs)
+  }
+
+  /** Repeats a failed renewal until the token expires. */
+  async function renew(token: string, endsAt: number) {
+    const renewed = await post('token/renew-self', {}, token, AbortSignal.timeout(timeoutMs)).catch(
+      (error: unknown) => {
+        if (timer === undefined || endsAt - performance.now() > 2 * MIN_RENEW_MS) return undefined
+        site.warn(`the token of ${where} could not be renewed, and expires: ${messageOf(error)}`)
+        timer = undefined
+      },
+    )
+    // The phase may have ended.
+    if (timer === undefined) return
+    const seconds = authentication.safeParse(renewed).data?.auth.lease_duration
+    if (seconds === undefined) renewLater(token, endsAt)
+    else if (seconds > 0) renewLater(token, performance.now() + seconds * 1000)
   }
 
   try {
     const signal = AbortSignal.any([site.signal, AbortSignal.timeout(timeoutMs)])
-    const { data } = authentication.safeParse(await post(`${authPath}/login`, { role, jwt }, undefined, signal))
+    const { data } = authentication.safeParse(await login(signal))
     if (data === undefined) throw new Error('its response has no token')
-    const { client_token: token } = data.auth
-    renewLater(token, data.auth)
+    const { client_token: token, renewable, lease_duration: seconds } = data.auth
+    if (renewable && seconds > 0) renewLater(token, performance.now() + seconds * 1000)
     return {
       token,
       async [Symbol.asyncDispose]() {
