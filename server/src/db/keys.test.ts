@@ -17,12 +17,13 @@ const WITHOUT_KEY = {
     'vcs_authorizations.installation_id',
   ],
   'identifies the row itself': [
+    'identity_keys.key_id',
     'organization_memberships.placeholder_id',
     'tag_bindings.tag_id',
     'variables.version_id',
   ],
   'is the public id of a row with another key': ['vcs_authorizations.session_id'],
-  'refers to several tables': ['state_versions.lock_holder_id', 'workspaces.locked_by_id'],
+  'refers to several tables': ['notifications.receiver_id', 'state_versions.lock_holder_id', 'workspaces.locked_by_id'],
   'is history that outlives the referenced row': [
     'agent_jobs.agent_pool_id',
     'agent_jobs.preferred_agent_id',
@@ -35,6 +36,8 @@ const WITHOUT_KEY = {
     'audit_events.token_id',
     'former_sensitive_values.variable_set_id',
     'former_variable_sets.variable_set_id',
+    'notifications.run_id',
+    'notifications.workspace_id',
     'phases.job_id',
     'runs.agent_pool_id',
     'runs.base_state_version_id',
