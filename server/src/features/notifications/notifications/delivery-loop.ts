@@ -34,7 +34,7 @@ export function startNotificationDeliveries(ctx: Ctx, connections = CONNECTIONS)
       name: 'notification',
       topic: TOPIC,
       first: FIRST_DEADLINE,
-      pass: async ({ db, now }) => void (await giveUpNotifications(db, now())),
+      pass: async ({ db, now }) => giveUpNotifications(db, now()),
     }),
   )
   return stack

@@ -8,15 +8,18 @@ import type { Counts, RunFacts, WorkspaceFacts } from '../notification-configura
 
 export type NotificationDeliveryRow = Selectable<Schema['notification_deliveries']>
 
+/** SQL condition: no earlier notification `r` of the run waits for the same receiver. */
+const isFirst = sql<boolean>`(r.run_id is null or not exists (
+    select from notifications earlier where earlier.receiver_id = r.receiver_id and earlier.run_id = r.run_id
+       and earlier.seq < r.seq and earlier.delivery_due_at is not null))`
+
 /** A notification of a run is sent after those before it to the same receiver were delivered or given up. */
 export const QUEUE: QueueTable = {
   table: 'notifications',
   receiver: 'receiver_id',
   receivers: 'notification_configurations',
   connects: sql<boolean>`true`,
-  isReady: sql<boolean>`(r.run_id is null or not exists (
-    select from notifications earlier where earlier.receiver_id = r.receiver_id and earlier.run_id = r.run_id
-       and earlier.seq < r.seq and earlier.delivery_due_at is not null))`,
+  isReady: isFirst,
 }
 
 /** The content and destination of a notification; without a configuration it is an e-mail to the user. */
@@ -174,17 +177,15 @@ export const FIRST_DEADLINE = sql<Date | null>`(select deadline_at from notifica
 
 const GIVEN_UP_AT_ONCE = 500
 
-/** Gives up notifications whose deadline has passed; an attempt in progress may still deliver one. Returns their configurations. */
+/** Gives up notifications whose deadline has passed; an attempt in progress may still deliver one. Later ones of the run get their chance. */
 export async function giveUpNotifications(db: Db, now: Date) {
-  const { rows } = await sql<{ configuration_id: string | null }>`with overdue as (
-      select id from notifications where delivery_due_at is not null and deadline_at <= ${now}
-       order by deadline_at limit ${sql.lit(GIVEN_UP_AT_ONCE)} for update skip locked),
+  await sql`with overdue as (
+      select r.id from notifications r where r.delivery_due_at is not null and r.deadline_at <= ${now} and ${isFirst}
+       order by r.deadline_at limit ${sql.lit(GIVEN_UP_AT_ONCE)} for update skip locked),
     freed as (
       update notifications n
          set delivery_due_at = null, status = 'failed', error = coalesce(n.error, 'it was not sent in time')
        where n.id = any(array(select id from overdue))
-      returning n.configuration_id, n.seq, n.receiver_id, n.run_id, n.delivery_due_at),
-    later as (${laterUpdate(now)} and l.deadline_at > ${now})
-    select configuration_id from freed`.execute(db)
-  return rows
+      returning n.seq, n.receiver_id, n.run_id, n.delivery_due_at)
+    ${laterUpdate(now)}`.execute(db)
 }

@@ -29,14 +29,14 @@ async function firstError(ctx: Ctx, phaseId: string) {
   }
 }
 
-// eslint-disable-next-line no-control-regex -- escape sequences of terminals
-const ANSI = /\u001B\[[0-9;]*m/g
+// eslint-disable-next-line no-control-regex -- escape sequences of terminals, and the bytes at the ends of a log
+const CONTROLS = /\u001B\[[0-9;]*m|[\u0002\u0003\r]/g
 const HEADING = /^[│╷\s|]*Error: (.+)$/
 
 /** The summary of the first error in a log, of JSON lines or text. */
 export function errorIn(log: string): string | undefined {
   for (const line of log.split('\n')) {
-    const plain = line.replaceAll(ANSI, '')
+    const plain = line.replaceAll(CONTROLS, '')
     const summary = plain.includes('"diagnostic"') ? jsonSummary(plain) : HEADING.exec(plain)?.[1]?.trim()
     if (summary !== undefined) return summary
   }

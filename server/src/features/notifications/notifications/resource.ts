@@ -5,11 +5,11 @@ import type {
 } from '@groundstate/contract/notification-configurations'
 import type { RunStatus } from '@groundstate/contract/run-status'
 import { attemptAttributes } from '../../../deliveries/attempts.ts'
+import type { Notification } from './access.ts'
 import type { NotificationDeliveryRow } from './delivery-store.ts'
-import type { ShownNotification } from './service.ts'
 
 /** Readers of a project may not see all its workspaces, so only those who manage it see which one a notification is about. */
-export function notificationResource(row: ShownNotification): NotificationResource {
+export function notificationResource(row: Notification): NotificationResource {
   const { subscribable } = row.configuration
   const facts = row.facts as { message: string; workspace_name: string }
   const isShown = subscribable.canManage || subscribable.type === 'workspaces'

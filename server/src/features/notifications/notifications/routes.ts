@@ -8,6 +8,7 @@ import type { Routes } from '../../../http/http.ts'
 import { oneOf } from '../../../http/query.ts'
 import { ok } from '../../../http/responses.ts'
 import { NOTIFICATION_MANAGE, NOTIFICATION_READ } from '../notification-configurations/routes.ts'
+import { requireNotification } from './access.ts'
 import { notificationDeliveryResource, notificationResource } from './resource.ts'
 import * as service from './service.ts'
 
@@ -32,8 +33,7 @@ export const notificationRoutes: Routes = (http) => {
   http.get(
     '/notifications/:notificationId',
     { summary: 'Show a notification', access: NOTIFICATION_READ, ...NOTIFICATION },
-    async (req) =>
-      ok(notificationResource(await service.requireNotification(req.ctx, req.params.notificationId, 'read'))),
+    async (req) => ok(notificationResource(await requireNotification(req.ctx, req.params.notificationId, 'read'))),
   )
   http.get(
     '/notifications/:notificationId/deliveries',

@@ -4,8 +4,9 @@ import { recordAudit } from '../../../audit/record.ts'
 import { type Page, transact } from '../../../db/db.ts'
 import { isWithheld } from '../../../deliveries/attempts.ts'
 import { conflict, notFound } from '../../../errors.ts'
-import { type Configuration, requireConfiguration } from '../notification-configurations/access.ts'
+import { requireConfiguration } from '../notification-configurations/access.ts'
 import { configurationNotice } from '../notification-configurations/service.ts'
+import { requireNotification } from './access.ts'
 import { MAX_AGE_MS, TOPIC } from './raise.ts'
 import * as store from './store.ts'
 
@@ -16,14 +17,6 @@ export async function listNotifications(ctx: Ctx, configurationId: string, input
   const configuration = await requireConfiguration(ctx, configurationId, 'read')
   const { rows, total } = await store.listNotifications(ctx.db, configuration.id, input)
   return { rows: rows.map((row) => ({ ...row, configuration })), total }
-}
-
-export type ShownNotification = store.NotificationRow & { configuration: Configuration }
-
-export async function requireNotification(ctx: Ctx, id: string, level: 'read' | 'manage'): Promise<ShownNotification> {
-  const row = await store.findNotification(ctx.db, id)
-  if (row?.configuration_id == null) throw notFound('notification')
-  return { ...row, configuration: await requireConfiguration(ctx, row.configuration_id, level) }
 }
 
 /** The attempts of a notification, the latest first. Only those who manage the configuration see requests and responses. */

@@ -89,3 +89,12 @@ export async function listNotifications(app: TestApp, { user }: Pick<RunSetting,
   })
   return response.json().data
 }
+
+/** The next job of the run, after any jobs of other runs, which end. */
+export async function takeJob({ agent }: Pick<NotifiedSetting, 'agent'>, run: string) {
+  for (;;) {
+    const job = await agent.take()
+    if (job.runId === run) return job
+    await job.finish({ hasChanges: false })
+  }
+}
