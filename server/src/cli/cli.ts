@@ -129,6 +129,17 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       exitCode = await identityActivateCommand(configOf(flags), { force: flags.force === true })
     })
 
+  identityCommand('withdraw')
+    .summary('remove a previous key at once')
+    .description(
+      'Removes a leaked key, which no longer signs, from the published keys. Running phases with its tokens fail.',
+    )
+    .argument('<key>', 'id of the key, as `groundstate identity keys` lists it')
+    .action(async (key: string, flags: SettingFlags) => {
+      const { identityWithdrawCommand } = await import('./identity.ts')
+      exitCode = await identityWithdrawCommand(configOf(flags), key)
+    })
+
   identityCommand('export')
     .summary('write the documents of the issuer for a static host')
     .description(

@@ -1,14 +1,10 @@
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openidConfiguration, publishedKeys } from '@groundstate/contract/identity-keys'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { sql } from 'kysely'
 import { beforeEach, expect, inject, onTestFinished, test } from 'vitest'
-import { readConfig } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
 import { ensureIdentityKey } from '../features/runs/identity-keys/service.ts'
 import { mintTokens } from '../features/runs/workload-identity/token.ts'
@@ -16,7 +12,7 @@ import { requireSameSecret } from '../secrets/mark.ts'
 import { createTestApp, type TestApp } from '../testing/app.ts'
 import { groundstate } from '../testing/command-line.ts'
 import { createTestDatabase, databaseUrl } from '../testing/database.ts'
-import { loadTls } from '../tls/tls.ts'
+import { startStaticHost } from '../testing/static-host.ts'
 
 const SECRET = '11'.repeat(32)
 const WORKLOAD = {
@@ -66,27 +62,6 @@ async function mint() {
   return minted?.token ?? ''
 }
 
-/** An https host of static files that serves the directory. */
-async function serveDirectory() {
-  const tls = await loadTls(readConfig({ GROUNDSTATE_DATA_DIR: directory, GROUNDSTATE_TLS: 'auto' }))
-  const server = createServer({ key: tls?.key, cert: tls?.cert }, (request, response) => {
-    readFile(join(directory, request.url ?? '')).then(
-      (content) => response.end(content),
-      () => response.writeHead(404).end('not found'),
-    )
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // The certificate is of an authority that this process does not know.
-  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
-  onTestFinished(() => {
-    delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
-    server.close()
-    server.closeAllConnections()
-  })
-  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
 test('the exported documents are sufficient to verify a token', async () => {
   await start({ GROUNDSTATE_ISSUER_URL: 'https://identity.example.com/a' })
 
@@ -106,7 +81,7 @@ test('the exported documents are sufficient to verify a token', async () => {
 })
 
 test('with an external issuer a new key signs only once it was uploaded', async () => {
-  const issuer = await serveDirectory()
+  const issuer = await startStaticHost(directory)
   await start({ GROUNDSTATE_ISSUER_URL: issuer })
   await identity('export', directory)
   const first = decodeProtectedHeader(await mint()).kid
@@ -137,7 +112,9 @@ test('an activation without the check needs --force', async () => {
   const forced = await identity('activate', '--force')
 
   expect([refused.code, forced.code]).toEqual([1, 0])
-  expect(refused.err).toMatch(/^groundstate: can't read the published keys at https:\/\/127\.0\.0\.1:1\/\S+; [^\n]+\n$/)
+  expect(refused.err).toMatch(
+    /^groundstate: can't read the published keys at https:\/\/127\.0\.0\.1:1\/\S+: [^\n]+; upload [^\n]+\n$/,
+  )
 })
 
 test('a rotation on the command line is listed, audited and refused twice', async () => {
@@ -160,6 +137,26 @@ test('a rotation on the command line is listed, audited and refused twice', asyn
     .where('action', '=', 'rotate')
     .execute()
   expect(events).toEqual([{ action: 'rotate', actor_name: 'groundstate' }])
+})
+
+test('a leaked key is withdrawn once another one signs', async () => {
+  await start({ GROUNDSTATE_ISSUER_URL: 'https://127.0.0.1:1' })
+  const token = await mint()
+  const { kid = '' } = decodeProtectedHeader(token)
+  await identity('rotate')
+  const refused = await identity('withdraw', kid)
+  await identity('activate', '--force')
+
+  const withdrawn = await identity('withdraw', kid)
+  const again = await identity('withdraw', kid)
+  await identity('export', directory)
+
+  expect(refused.err).toBe(`groundstate: the key ${kid} is current: only a previous key can be withdrawn\n`)
+  expect(withdrawn).toMatchObject({ code: 0, out: expect.stringContaining('Export and upload the documents') })
+  expect(again.code).toBe(1)
+  await expect(jwtVerify(token, createLocalJWKSet((await exported()).jwks))).rejects.toThrow('no applicable key')
+  const events = app.db.selectFrom('audit_events').select('id').where('resource_type', '=', 'identity_key')
+  expect(await events.where('action', '=', 'destroy').execute()).toHaveLength(1)
 })
 
 test('without a key to activate, activate says what to do', async () => {

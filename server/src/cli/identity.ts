@@ -1,6 +1,5 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { publishedKeys } from '@groundstate/contract/identity-keys'
 import { SYSTEM } from '../auth/actor.ts'
 import { createDatabaseClock } from '../clock.ts'
 import type { Config } from '../config.ts'
@@ -16,11 +15,13 @@ import {
   openidConfiguration,
 } from '../features/runs/identity-keys/issuer.ts'
 import type { IdentityKey } from '../features/runs/identity-keys/key-states.ts'
+import { findPublishedKey } from '../features/runs/identity-keys/published.ts'
 import {
   activateIdentityKey,
   type KeyCtx,
   listPublishedKeys,
   rotateIdentityKeys,
+  withdrawIdentityKey,
   withIssuer,
 } from '../features/runs/identity-keys/service.ts'
 import { newId } from '../ids.ts'
@@ -62,27 +63,36 @@ function signsFrom(at: Date | null) {
 /** Makes the next key sign now. `force` omits the check that the issuer's address has it. */
 export async function identityActivateCommand(config: Config, { force }: { force: boolean }): Promise<number> {
   const { row } = await withKeys(config, async (ctx) => {
+    const { issuerUrl } = ctx.config
     const next = (await listPublishedKeys(ctx)).find(({ state }) => state === 'next')
-    if (next && isExternalIssuer(ctx.config) && !force) await requireUploaded(ctx.config, next)
+    if (next && issuerUrl !== undefined && isExternalIssuer(ctx.config) && !force)
+      await requireUploaded(issuerUrl, next)
     return activateIdentityKey(ctx)
   })
   process.stdout.write(`The key ${row.key_id} signs now.\n`)
   return 0
 }
 
-const FETCH_TIMEOUT_MS = 10_000
-
 /** Tokens of a key that services cannot find would be rejected. */
-async function requireUploaded(config: Config, { row: { key_id: keyId } }: IdentityKey) {
-  const address = `${config.issuerUrl}${KEYS_PATH}`
-  const advice = 'upload the documents first; --force activates it anyway'
-  const { keys } = await fetch(address, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS), redirect: 'error' })
-    .then(async (response) => publishedKeys.parse(await response.json()))
-    .catch((cause: unknown) => {
-      throw new StartError(`can't read the published keys at ${address}`, { cause, advice })
-    })
-  if (!keys.some(({ kid }) => kid === keyId))
-    throw new StartError(`the published keys at ${address} do not have the key ${keyId}`, { advice })
+async function requireUploaded(issuer: string, { row: { key_id: keyId } }: IdentityKey) {
+  const { address, ...published } = await findPublishedKey(issuer, keyId)
+  if ('hasKey' in published && published.hasKey) return
+  const reason =
+    'problem' in published
+      ? `can't read the published keys at ${address}: ${published.problem}`
+      : `the published keys at ${address} do not have the key ${keyId}`
+  throw new StartError(reason, { advice: 'upload the documents first; --force activates it anyway' })
+}
+
+/** Removes a previous key from the published ones. */
+export async function identityWithdrawCommand(config: Config, keyId: string): Promise<number> {
+  const isExternal = await withKeys(config, async (ctx) => {
+    await withdrawIdentityKey(ctx, keyId)
+    return isExternalIssuer(ctx.config)
+  })
+  const next = isExternal ? 'Export and upload the documents: until then its tokens are accepted.\n' : ''
+  process.stdout.write(`The key ${keyId} is no longer published.\n${next}`)
+  return 0
 }
 
 /** Writes the two documents of the issuer for any host of static files. */

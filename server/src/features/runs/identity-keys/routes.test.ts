@@ -1,12 +1,16 @@
 import { createPublicKey } from 'node:crypto'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { openidConfiguration, publishedKeys } from '@groundstate/contract/identity-keys'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import jwt from 'jsonwebtoken'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { App } from '../../../app.ts'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createUser, type TestUser } from '../../../testing/factories.ts'
 import { createReplica } from '../../../testing/replica.ts'
+import { startStaticHost } from '../../../testing/static-host.ts'
 import { mintTokens } from '../workload-identity/token.ts'
 import { ensureIdentityKey } from './service.ts'
 
@@ -215,7 +219,8 @@ describe('a rotation', () => {
   })
 
   test('with an external issuer waits for its activation', async () => {
-    const external = await createTestApp({ GROUNDSTATE_ISSUER_URL: 'https://identity.example.com' })
+    // No one listens there: whether the key was uploaded is then the administrator's responsibility.
+    const external = await createTestApp({ GROUNDSTATE_ISSUER_URL: 'https://127.0.0.1:1' })
     const { token } = await createUser(external, { isSiteAdmin: true })
     await ensureIdentityKey(external)
     const { body } = await send('POST', '/actions/rotate', { on: external, token })
@@ -230,6 +235,31 @@ describe('a rotation', () => {
     expect(activated.status).toBe(200)
     expect(waiting).not.toBe(body.data.attributes['key-id'])
     expect(kidOf(await mint(external))).toBe(body.data.attributes['key-id'])
+  })
+
+  test('is not activated while the address of the issuer lacks the key', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'issuer-'))
+    onTestFinished(() => rm(directory, { recursive: true, force: true }))
+    const issuer = await startStaticHost(directory)
+    const external = await createTestApp({ GROUNDSTATE_ISSUER_URL: issuer })
+    const { token } = await createUser(external, { isSiteAdmin: true })
+    await ensureIdentityKey(external)
+    const upload = async () => {
+      await mkdir(join(directory, '.well-known'), { recursive: true })
+      await writeFile(join(directory, '.well-known/jwks'), (await external.request({ url: '/.well-known/jwks' })).text)
+    }
+    await upload()
+    const { body } = await send('POST', '/actions/rotate', { on: external, token })
+
+    const refused = await send('POST', `/${body.data.id}/actions/activate`, { on: external, token })
+    await upload()
+    const activated = await send('POST', `/${body.data.id}/actions/activate`, { on: external, token })
+
+    expect(refused.status).toBe(409)
+    expect(refused.body.errors[0].detail).toBe(
+      `the published keys at ${issuer}/.well-known/jwks do not have the key ${body.data.attributes['key-id']}: upload the documents first`,
+    )
+    expect(activated.status).toBe(200)
   })
 
   test('reaches other processes within seconds', async () => {

@@ -6,7 +6,7 @@ import { created, json, ok } from '../../../http/responses.ts'
 import { CONFIGURATION_PATH, isExternalIssuer, issuerOf, jwks, KEYS_PATH, openidConfiguration } from './issuer.ts'
 import { CACHE_MS } from './key-states.ts'
 import { identityKeyResource } from './resource.ts'
-import { activateIdentityKey, listPublishedKeys, listSiteKeys, rotateIdentityKeys } from './service.ts'
+import { activateSiteKey, listPublishedKeys, listSiteKeys, rotateIdentityKeys } from './service.ts'
 
 const PUBLIC = { access: 'public', prefix: '' } as const
 const ADMIN = { access: 'site-admin' } as const
@@ -61,6 +61,6 @@ export const identityKeyRoutes: Routes = (http) => {
       audit: 'identity_key activate',
       responses: { 200: documentOf(contract.identityKeySchema) },
     },
-    async ({ ctx, params }) => ok(identityKeyResource(await activateIdentityKey(ctx, params.keyId))),
+    async ({ ctx, params }) => ok(identityKeyResource(await activateSiteKey(ctx, params.keyId))),
   )
 }

@@ -6,6 +6,7 @@ import { type Tx, transact } from '../../../db/db.ts'
 import { conflict, notFound } from '../../../errors.ts'
 import { isExternalIssuer, issuerOf } from './issuer.ts'
 import { CACHE_MS, type IdentityKey, identityKeys, LEAD_MS } from './key-states.ts'
+import { findPublishedKey } from './published.ts'
 import { newKey, openKey, UnreadableKeyError } from './signing.ts'
 import * as store from './store.ts'
 
@@ -91,6 +92,20 @@ function isReadable(ctx: KeyCtx, { row }: IdentityKey) {
   }
 }
 
+/** As `activateIdentityKey`. Throws `conflict` if the issuer has another address, and its keys can be read there and lack the key. */
+export async function activateSiteKey(ctx: Ctx, id: string): Promise<IdentityKey> {
+  const key = (await listSiteKeys(ctx)).find(({ row }) => row.id === id)
+  const { issuerUrl } = ctx.config
+  if (key?.state === 'next' && issuerUrl !== undefined && isExternalIssuer(ctx.config)) {
+    const keyId = key.row.key_id
+    const { address, ...published } = await findPublishedKey(issuerUrl, keyId)
+    if ('problem' in published) ctx.log.warn({ address, problem: published.problem }, 'cannot read the published keys')
+    else if (!published.hasKey)
+      throw conflict(`the published keys at ${address} do not have the key ${keyId}: upload the documents first`)
+  }
+  return activateIdentityKey(ctx, id)
+}
+
 /**
  * Makes the next key sign now; without an id, the one that there is. Throws `conflict` if it already signs, or if services may still have a copy
  * of this server's keys without it.
@@ -112,6 +127,20 @@ export async function activateIdentityKey(ctx: KeyCtx, id?: string): Promise<Ide
     await store.updateActivation(ctx.db, row.id, ctx.now())
     await recordSiteAudit(ctx, keyEvent('activate', row))
     return requireKey(ctx, row.id)
+  })
+}
+
+/** Removes a key that no longer signs from the published ones, although its tokens are still valid. Throws `conflict` for another key. */
+export async function withdrawIdentityKey(ctx: KeyCtx, keyId: string) {
+  checkSiteAdmin(ctx)
+  await transact(ctx, async (ctx) => {
+    await store.lockIdentityKeys(ctx.db)
+    const key = (await listPublishedKeys(ctx)).find(({ row }) => row.key_id === keyId)
+    if (!key) throw notFound('identity key')
+    if (key.state !== 'previous')
+      throw conflict(`the key ${keyId} is ${key.state}: only a previous key can be withdrawn`)
+    await store.deleteIdentityKeys(ctx.db, [key.row.id])
+    await recordSiteAudit(ctx, keyEvent('destroy', key.row))
   })
 }
 
