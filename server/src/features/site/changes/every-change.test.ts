@@ -45,6 +45,7 @@ const TYPES: Partial<Record<string, ChangeType[]>> = {
 const ON_NO_PAGE = new Set([
   'authentication_token',
   'configuration_version',
+  'identity_key',
   'job',
   'reserved_tag_key',
   'sample',
