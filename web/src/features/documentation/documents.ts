@@ -38,6 +38,11 @@ export const GROUPS: readonly Group[] = [
         'Runs authenticate to AWS, Google Cloud, Azure, Vault and others without stored keys',
       ),
       document('docs/STATE.md', 'State versions', 'Upload, compare, roll back, restore and delete states'),
+      document(
+        'docs/NOTIFICATIONS.md',
+        'Notifications',
+        'Messages about runs in chat services, by e-mail or to programs',
+      ),
       document('docs/CHAIN-WORKSPACES.md', 'Chain workspaces', 'Run triggers and remote state between workspaces'),
     ],
   },
