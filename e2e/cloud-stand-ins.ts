@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { type JWTPayload, createRemoteJWKSet, decodeProtectedHeader, errors, jwtVerify } from 'jose'
 import { whenFileEnds } from '../server/src/testing/cleanup.ts'
 
-/** The principals that trust a workspace: their audience, and a pattern of the subject, with at most one `*` for any text. */
-export type Trust = { issuer: string; audience: string; subject: string }
+/** The principals that trust a workspace: their audience, and a pattern of the subject, with at most one `*` for any text. `now` is the time of their clock. */
+export type Trust = { issuer: string; audience: string; subject: string; now?: Date }
 
 /** Names of the principals that the stand-ins have. */
 export const ROLE_ARN = 'arn:aws:iam::123456789012:role/runs'
@@ -174,7 +174,7 @@ export async function startStandIns(trust: Record<Services, Trust>) {
 
   /** Verifies a token with nothing but the issuer's documents, and then against the trust policy. */
   async function verified(service: Services, token: string): Promise<JWTPayload> {
-    const { issuer, audience, subject } = trust[service]
+    const { issuer, audience, subject, now: currentDate = new Date() } = trust[service]
     const discovery: any = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json()
     if (discovery.issuer !== issuer) throw new Refused(400, 'InvalidIdentityToken', 'the issuer has another name')
     const refuse = (reason: string) => {
@@ -185,7 +185,14 @@ export async function startStandIns(trust: Record<Services, Trust>) {
       const keys = createRemoteJWKSet(new URL(discovery.jwks_uri))
       const algorithms = discovery.id_token_signing_alg_values_supported
       const requiredClaims = ['exp', 'iat', 'nbf', 'jti', 'sub']
-      const { payload } = await jwtVerify(token, keys, { issuer, audience, algorithms, requiredClaims, typ: 'JWT' })
+      const { payload } = await jwtVerify(token, keys, {
+        issuer,
+        audience,
+        algorithms,
+        requiredClaims,
+        typ: 'JWT',
+        currentDate,
+      })
       const [start = '', end] = subject.split('*')
       const { sub = '' } = payload
       const isTrusted = end === undefined ? sub === start : sub.startsWith(start) && sub.endsWith(end)

@@ -140,18 +140,22 @@ describe.skipIf(!hasTerraform)('a run', () => {
     expect(apply).not.toContain('refused')
   })
 
-  test('of another workspace, or with another audience, is refused', async () => {
+  test('of another workspace, with another audience, or after its time limit is refused', async () => {
     const services = await startServices('other')
     const own = { ...variablesFor(services), TFC_AWS_WORKLOAD_IDENTITY_AUDIENCE: 'sts.example.com' }
     services.trust.vault.subject = subjectOf('mine', '*')
     services.trust.aws = { ...services.trust.aws, subject: subjectOf('mine', '*') }
+    services.trust.hcp.now = new Date(Date.now() + 25 * 3_600_000)
+    services.trust.azure.now = new Date(Date.now() - 60_000)
     const { id, directory } = await workspaceOf('mine', own)
 
     await directory.ok(['apply', '-auto-approve'])
 
     const { apply } = await logsOf(id)
     expect(apply).toMatch(/aws: refused: 403 .*unexpected .*aud.* claim value/)
-    for (const name of ['gcp', 'azure', 'kubernetes', 'hcp'])
+    expect(apply).toMatch(/hcp: refused: 400 .*exp.* claim timestamp check failed/)
+    expect(apply).toMatch(/azure: refused: 400 .*nbf.* claim timestamp check failed/)
+    for (const name of ['gcp', 'kubernetes'])
       expect(apply).toMatch(new RegExp(`${name}: refused: 400 .*no policy trusts the subject .*workspace:mine`))
     expect(apply).toContain(`vault: ${subjectOf('mine', 'apply')}`)
   })

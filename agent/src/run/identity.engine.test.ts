@@ -190,10 +190,10 @@ describeWithTerraform('a run with dynamic credentials', () => {
     expect(second.log()).toContain('Initialized as in an earlier run')
   }, 60_000)
 
-  test('reports variables that take precedence', async () => {
+  test('reports variables that take precedence, and those that it replaces', async () => {
     const server = await startServer()
     await startAgent(server)
-    const variables = { ...AWS, AWS_ACCESS_KEY_ID: 'AKIA' }
+    const variables = { ...AWS, AWS_ACCESS_KEY_ID: 'AKIA', AWS_CONFIG_FILE: '/mine', AWS_SDK_LOAD_CONFIG: '1' }
 
     const plan = server.submit({
       configuration: configuration('output "one" { value = 1 }'),
@@ -202,7 +202,8 @@ describeWithTerraform('a run with dynamic credentials', () => {
     await plan.finished
 
     expect(plan.log()).toContain('Warning: providers may prefer the environment variable AWS_ACCESS_KEY_ID')
-    expect(plan.log()).not.toContain('AKIA')
+    expect(plan.log()).toContain('The environment variable AWS_CONFIG_FILE is replaced by that of the dynamic')
+    expect(plan.log()).not.toMatch(/AKIA|mine|SDK_LOAD/)
   })
 
   test('leaves no file after it was canceled', async () => {

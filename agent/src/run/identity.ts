@@ -40,7 +40,7 @@ export async function withIdentity<T>(context: EngineContext, work: (identified:
   }
   const { files, environment, variables } = provide(identified, siteOf(context))
   writeFiles(directory, files)
-  warnOfPreferred(context, credentials)
+  reportConflicts(context, credentials, environment)
   const secrets = new Set([...job.identityTokens, ...identified].map(({ token }) => token))
   return await work({
     ...context,
@@ -95,8 +95,16 @@ function writeFiles(directory: RunDirectory, files: Record<string, string>) {
   }
 }
 
-function warnOfPreferred({ log, environment: { run } }: EngineContext, credentials: readonly Credential[]) {
+/** Logs variables of the workspace that replace the dynamic credentials, or are replaced by them. */
+function reportConflicts(
+  { log, environment: { run } }: EngineContext,
+  credentials: readonly Credential[],
+  environment: Record<string, string>,
+) {
   const preferred = credentials.flatMap(({ provider, tag }) => (tag === undefined ? (PREFERRED[provider] ?? []) : []))
   for (const name of preferred.filter((one) => Object.hasOwn(run, one)))
     log.write(`Warning: providers may prefer the environment variable ${name} to the dynamic credentials.\n`)
+  for (const [name, value] of Object.entries(environment))
+    if ((run[name] ?? value) !== value)
+      log.write(`The environment variable ${name} is replaced by that of the dynamic credentials.\n`)
 }
