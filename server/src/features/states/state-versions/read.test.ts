@@ -267,6 +267,22 @@ test('an included version is equal to one that is requested directly', async () 
   expect(Object.keys(included[0].attributes)).toEqual(Object.keys((await workspace.show(id)).attributes))
 })
 
+test('a list of workspaces includes the current version of each', async () => {
+  const owner = await createUser(app)
+  const { name } = await createOrganization(app, owner)
+  const [first, second] = [await lockedWorkspace(app, name, owner), await lockedWorkspace(app, name, owner)]
+  const versions = [await first.create(rawState()), await second.create(rawState())]
+  await createWorkspace(app, { organization: name, actor: owner.actor })
+
+  const response = await first.request('GET', `/organizations/${name}/workspaces?include=current_state_version`)
+
+  const { data, included } = response.json()
+  const named = data.map(({ relationships }: any) => relationships['current-state-version'].data?.id)
+  expect(new Set(named)).toEqual(new Set([...versions.map(({ id }) => id), undefined]))
+  expect(new Set(included.map(({ id }: any) => id))).toEqual(new Set(versions.map(({ id }) => id)))
+  for (const { attributes } of included) expect(attributes['hosted-state-download-url']).toContain('/_objects/')
+})
+
 test('a list needs exactly one workspace', async () => {
   const names = `filter[workspace][name]=${workspace.name}&filter[workspace][name]=other`
 
