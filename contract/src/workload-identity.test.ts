@@ -97,6 +97,18 @@ describe('a configuration', () => {
       { TFC_HCP_PROVIDER_AUTH: 'true', TFC_HCP_RUN_PROVIDER_RESOURCE_NAME: RESOURCE },
       { provider: 'hcp', resourceName: RESOURCE, audience: RESOURCE },
     ],
+    [
+      'of HCP with a principal of the organization',
+      {
+        TFC_HCP_PROVIDER_AUTH: 'true',
+        TFC_HCP_RUN_PROVIDER_RESOURCE_NAME: RESOURCE.replace('project', 'organization'),
+      },
+      {
+        provider: 'hcp',
+        resourceName: RESOURCE.replace('project', 'organization'),
+        audience: RESOURCE.replace('project', 'organization'),
+      },
+    ],
     ['of a token', { TFC_WORKLOAD_IDENTITY_AUDIENCE: 'other' }, { provider: 'token', audience: 'other' }],
   ])('%s is read with its default audience', (_name, variables, credential) => {
     expect(read(variables as Variables)).toEqual({ credentials: [{ tag: undefined, ...credential }], problems: [] })

@@ -140,7 +140,9 @@ const READERS: Record<string, Reader> = {
     const resourceName = forPhase('PROVIDER_RESOURCE_NAME')
     if (resourceName === undefined) return undefined
     if (
-      !/^iam\/project\/[^/\s]+\/service-principal\/[^/\s]+\/workload-identity-provider\/[^/\s]+$/.test(resourceName)
+      !/^iam\/(?:project|organization)\/[^/\s]+\/service-principal\/[^/\s]+\/workload-identity-provider\/[^/\s]+$/.test(
+        resourceName,
+      )
     ) {
       const form = 'iam/project/ID/service-principal/NAME/workload-identity-provider/NAME'
       return problem('PROVIDER_RESOURCE_NAME', `must have the form ${form}`)
