@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url'
  */
 
 const LIMITS = {
-  'source lines of contract, server, agent and web': 117_600,
-  'source files in server/src/features': 380,
+  'source lines of contract, server, agent and web': 123_000,
+  'source files in server/src/features': 415,
   'of them with 20 lines or fewer': 15,
   'source files with more than 400 lines': 0,
   'lines with wording that reads like a translation': 20,
-  'words in docs/ARCHITECTURE.md': 1500,
+  'words in docs/ARCHITECTURE.md': 1520,
 } as const
 
 const WORDING =
