@@ -48,8 +48,8 @@ export function workloadIdentityResource(identity: WorkspaceIdentity): WorkloadI
       claims: names.map((name) => ({
         name,
         description: CLAIMS[name],
-        plan: String(claims.plan[name]),
-        apply: String(claims.apply[name]),
+        plan: shownClaim(claims.plan, name),
+        apply: shownClaim(claims.apply, name),
       })),
       credentials: configured.credentials.map(({ credential: { provider, tag, audience }, phases }) => ({
         provider,
@@ -63,6 +63,13 @@ export function workloadIdentityResource(identity: WorkspaceIdentity): WorkloadI
     relationships: { workspace: { data: { id: workspace.id, type: 'workspaces' } } },
     links: { self: `/api/v2/workspaces/${workspace.id}/workload-identity` },
   }
+}
+
+/** Claims that differ from token to token are shown by their rule, so that the document does not change with each request. */
+function shownClaim(claims: Claims, name: keyof Claims) {
+  const { iat, nbf, exp } = claims
+  const rules = { jti: 'jwt-0000000000000000', iat: 'now', nbf: `iat - ${iat - nbf}`, exp: `iat + ${exp - iat}` }
+  return name in rules ? rules[name as keyof typeof rules] : String(claims[name])
 }
 
 function trustOf({ workspace, configured, issuer, subjects }: WorkspaceIdentity) {

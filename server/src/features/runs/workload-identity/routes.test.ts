@@ -92,6 +92,9 @@ describe('the identity of a workspace', () => {
       apply: 'apply',
     })
     expect(identity.claims).toHaveLength(16)
+    expect(identity.claims).toContainEqual(
+      expect.objectContaining({ name: 'exp', plan: 'iat + 7200', apply: 'iat + 86400' }),
+    )
   })
 
   test('has the names of the variables in policies', async () => {

@@ -4,7 +4,7 @@ import type { Ctx } from '../../../app.ts'
 import { isLoopbackHost } from '../../../config.ts'
 import { invalid } from '../../../errors.ts'
 import { unbracketed } from '../../../outbound/addresses.ts'
-import { readRunVariables } from '../../workspaces/variable-sets/effective-variables.ts'
+import { listRunVariables } from '../../workspaces/variable-sets/effective-variables.ts'
 import { requireWorkspace, type Workspace } from '../../workspaces/workspaces/access.ts'
 import { isExternalIssuer, issuerOf } from '../identity-keys/issuer.ts'
 import { currentSigningKey } from '../identity-keys/signing.ts'
@@ -52,9 +52,9 @@ async function configuredAudience(ctx: Ctx, workspace: Workspace) {
   throw invalid(`audience is missing: name it, since ${why}`, '/data/attributes/audience')
 }
 
-async function readCredentialsOf(ctx: Ctx, { id, organization_id: organizationId }: Workspace) {
-  const variables = await readRunVariables(ctx, { workspaceId: id, organizationId })
-  return configuredCredentials(await variables([]))
+async function readCredentialsOf(ctx: Ctx, workspace: Workspace) {
+  const { id: workspaceId, project_id: projectId, organization_id: organizationId } = workspace
+  return configuredCredentials(await listRunVariables(ctx, { workspaceId, projectId, organizationId }))
 }
 
 function workloadOf(workspace: Workspace, phase: Workload['phase']): Workload {

@@ -30,12 +30,21 @@ export async function readRunVariables(
       sensitive: false,
       source: { kind: 'run' as const },
     }))
-    return effectiveVariables([...(await withSources(ctx, await read())), ...ofRun]).map((variable) => {
-      const { key, hcl, category, sensitive } = variable
-      const value = 'sealed_value' in variable ? openValue(ctx, variable) : variable.value
-      return { key, value, hcl, category, sensitive }
-    })
+    return effectiveVariables([...(await withSources(ctx, await read())), ...ofRun]).map((variable) =>
+      openedVariable(ctx, variable),
+    )
   }
+}
+
+/** The decrypted variables of a run that has none of its own, for rules about them: never to be shown. The caller has authorised the workspace. */
+export async function listRunVariables(ctx: Ctx, scope: WorkspaceScope): Promise<RunVariable[]> {
+  return effectiveVariables(await listWithSources(ctx, scope)).map((variable) => openedVariable(ctx, variable))
+}
+
+function openedVariable(ctx: Ctx, variable: RunVariable | EffectiveVariable): RunVariable {
+  const { key, hcl, category, sensitive } = variable
+  const value = 'sealed_value' in variable ? openValue(ctx, variable) : variable.value
+  return { key, value, hcl, category, sensitive }
 }
 
 /** The effective variables of the workspace with those that they overwrite; with `all`, also the overwritten ones. */
