@@ -39,6 +39,9 @@ export const RESOURCE_TYPES = {
   job: 'Background job',
   sign_in_settings: 'Sign-in settings',
   identity_key: 'Identity key',
+  notification_configuration: 'Notification configuration',
+  notification: 'Notification',
+  notification_settings: 'Notification settings',
 } as const satisfies Record<string, string>
 
 /** Texts of the recorded actions. The part in brackets follows in the text of an event, with the type of its resource for `%`. */
@@ -88,6 +91,7 @@ const ACTION_TEXTS: Readonly<Record<string, string>> = {
   resend_invitation: 'Resend invitation [of %]',
   retry: 'Retry [%]',
   rotate: 'Rotate [%]',
+  verify: 'Verify [%]',
   activate: 'Activate [%]',
   suspend: 'Suspend [%]',
   unsuspend: 'Unsuspend [%]',
