@@ -43,7 +43,7 @@ async function fail(setting: NotifiedSetting, log: string) {
   const run = await createRun(app, setting, { message: 'grow' })
   const job = await takeJob(setting, run)
   await job.log(log)
-  await job.finish({ status: 'errored' })
+  await job.finish({ status: 'errored', message: 'plan ended with exit code 1' })
   return run
 }
 
@@ -235,6 +235,15 @@ test('the first error of a failed phase is shown without sensitive values', asyn
 
   expect(body).toContain('cannot use \\"(sensitive value)\\" here')
   expect(body).not.toMatch(/s3cret|more|other/)
+})
+
+test('without an error in the log the reason of the server is shown', async () => {
+  const setting = await createNotifiedSetting(app)
+  await configure(app, setting, { 'destination-type': 'slack', triggers: ['run:errored'] })
+
+  await fail(setting, 'Planning...\n')
+
+  expect((await setting.receiver.received(1)).body).toContain('plan ended with exit code 1')
 })
 
 test('errors are found in logs of JSON lines, and warnings are none', () => {

@@ -11,10 +11,13 @@ const HIDDEN = '(sensitive value)'
 
 type Failed = { workspaceId: string; phaseId: string | null; error: string | null }
 
-/** The summary of the first error of a phase that failed, without sensitive values; null if there is none. */
+/**
+ * The summary of the first error in the log of a phase that failed, or else `error`, which often has only the exit code; without sensitive values.
+ * Null if there is neither.
+ */
 export async function readFailure(ctx: Ctx, { workspaceId, phaseId, error }: Failed): Promise<string | null> {
-  const summary = error ?? (phaseId === null ? undefined : await firstError(ctx, phaseId))
-  if (summary === undefined || summary === '') return null
+  const summary = (phaseId === null ? undefined : await firstError(ctx, phaseId)) ?? error
+  if (summary === null || summary === '') return null
   return shortened(await withoutSensitiveValues(ctx, workspaceId, summary), MAX_LENGTH)
 }
 
