@@ -171,9 +171,12 @@ test('without a key to activate, activate says what to do', async () => {
 test("an export for the server's own address warns", async () => {
   await start({ GROUNDSTATE_BASE_URL: 'https://groundstate.example.com' })
 
-  const { code, err } = await identity('export', directory)
+  await identity('rotate')
+
+  const { code, out, err } = await identity('export', directory)
 
   expect(code).toBe(0)
+  expect(out).toMatch(/^Upload them soon: the key [\w-]+ signs from /m)
   expect(err).toMatch(/^groundstate: the issuer https:\/\/groundstate\.example\.com is this server's own address/)
 })
 

@@ -113,9 +113,7 @@ export async function identityExportCommand(config: Config, directory: string): 
       `Wrote ${paths.join('\nand   ')}`,
       `Serve them with the content type application/json at`,
       ...[KEYS_PATH, CONFIGURATION_PATH].map((path) => `  ${issuer}${path}`),
-      ...(next?.row.activates_at === null
-        ? [`Then run \`groundstate identity activate\`: the key ${next.row.key_id} waits for it.`]
-        : []),
+      ...(next ? [nextStep(next)] : []),
       'Export and upload them again after each `groundstate identity rotate`.',
       '',
     ].join('\n'),
@@ -125,6 +123,12 @@ export async function identityExportCommand(config: Config, directory: string): 
       `groundstate: the issuer ${issuer} is this server's own address, where it serves these documents itself; for another one set GROUNDSTATE_ISSUER_URL\n`,
     )
   return 0
+}
+
+function nextStep({ row: { key_id: keyId, activates_at: at } }: IdentityKey) {
+  return at === null
+    ? `Then run \`groundstate identity activate\`: the key ${keyId} waits for it.`
+    : `Upload them soon: the key ${keyId} signs from ${at.toISOString()}.`
 }
 
 /** Replaces the file atomically: it may be served from its place. */
