@@ -102,8 +102,7 @@ export async function sendMails(
         const sent: unknown = await transport.sendMail(messageOf({ ...mail, to }, { from: config.mailFrom, baseUrl }))
         outcome.reply = replyOf(sent)
       } catch (error) {
-        if (rejectedRecipient(error) === undefined)
-          return { ...outcome, error: error instanceof Error ? error.message : String(error) }
+        if (rejectedRecipient(error) === undefined) return { ...outcome, error: failureOf(error) }
         outcome.rejected.push(to)
         continue
       }
@@ -113,6 +112,23 @@ export async function sendMails(
   } finally {
     transport.close()
   }
+}
+
+/** Errors of connections name the address of the mail server, which is the site's. */
+const UNREACHABLE: ReadonlySet<unknown> = new Set([
+  'ESOCKET',
+  'ECONNECTION',
+  'EDNS',
+  'ETIMEDOUT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+])
+
+function failureOf(error: unknown) {
+  if (!(error instanceof Error)) return String(error)
+  if (!UNREACHABLE.has('code' in error ? error.code : undefined)) return error.message
+  const code = /\bE[A-Z]{4,}\b/.exec(error.message)?.[0]
+  return `the mail server cannot be reached${code === undefined ? '' : ` (${code})`}`
 }
 
 function replyOf(sent: unknown) {
