@@ -31,7 +31,9 @@ export async function createUser(
     passwordHash: input.password === undefined ? null : await hashOnce(input.password),
     isSiteAdmin: input.isSiteAdmin ?? false,
   })
-  const { token, text } = await createUserToken(app.as(), user.id, { description: 'test' })
+  // Outlives every test that moves the clock.
+  const lasting = { description: 'test', 'expired-at': '2100-01-01T00:00:00Z' }
+  const { token, text } = await createUserToken(app.as(), user.id, lasting)
   const actor: UserActor = {
     kind: 'user',
     userId: user.id,
