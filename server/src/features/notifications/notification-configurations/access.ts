@@ -35,21 +35,25 @@ export async function requireSubscribable(
 /** A configuration, with its subscribable. */
 export type Configuration = store.FoundConfiguration & { subscribable: Subscribable }
 
-/** Throws as `requireSubscribable` does, about the configuration. One that is left of a deleted workspace is not found. */
-export async function requireConfiguration(ctx: Ctx, id: string, level: Level): Promise<Configuration> {
+/**
+ * Throws as `requireSubscribable` does, about the configuration, or the `noun` that belongs to it. One that is left of a deleted workspace is not
+ * found.
+ */
+export async function requireConfiguration(
+  ctx: Ctx,
+  id: string,
+  level: Level,
+  noun = 'notification configuration',
+): Promise<Configuration> {
   const row = await store.findConfiguration(ctx.db, id)
   const key = row && subscribableOf(row)
-  if (!key) throw missing()
+  if (!key) throw notFound(noun)
   try {
     return { ...row, subscribable: await requireSubscribable(ctx, key, level) }
   } catch (error) {
     // The error about the workspace would reveal that the configuration exists.
-    throw error instanceof AppError && error.kind === 'not-found' ? missing() : error
+    throw error instanceof AppError && error.kind === 'not-found' ? notFound(noun) : error
   }
-}
-
-function missing() {
-  return notFound('notification configuration')
 }
 
 export function subscribableOf(

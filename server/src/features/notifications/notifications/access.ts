@@ -10,5 +10,5 @@ export type Notification = store.NotificationRow & { configuration: Configuratio
 export async function requireNotification(ctx: Ctx, id: string, level: 'read' | 'manage'): Promise<Notification> {
   const row = await store.findNotification(ctx.db, id)
   if (row?.configuration_id == null) throw notFound('notification')
-  return { ...row, configuration: await requireConfiguration(ctx, row.configuration_id, level) }
+  return { ...row, configuration: await requireConfiguration(ctx, row.configuration_id, level, 'notification') }
 }
