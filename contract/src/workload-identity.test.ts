@@ -145,6 +145,16 @@ describe('a phase', () => {
     ])
   })
 
+  test('has the role of its configuration before any default', () => {
+    const both = { ...AWS, TFC_DEFAULT_AWS_PLAN_ROLE_ARN: roles.plan, TFC_DEFAULT_AWS_RUN_ROLE_ARN: roles.apply }
+
+    expect(read(both).credentials).toMatchObject([{ roleArn: ROLE }])
+    expect(read({ ...both, TFC_AWS_RUN_ROLE_ARN: '' }).credentials).toMatchObject([{ roleArn: roles.plan }])
+    expect(read({ ...both, TFC_AWS_RUN_ROLE_ARN: 'x' }).problems).toEqual([
+      expect.stringMatching(/^TFC_AWS_RUN_ROLE_ARN is not/),
+    ])
+  })
+
   test('without a role is a problem, only for that phase', () => {
     const onlyApply = { TFC_AWS_PROVIDER_AUTH: 'true', TFC_AWS_APPLY_ROLE_ARN: roles.apply }
 
@@ -241,6 +251,59 @@ describe('a tag', () => {
   })
 })
 
+test.each([
+  ['/jwt-runs/', 'jwt-runs'],
+  ['oidc/runs.example.com', 'oidc/runs.example.com'],
+  ['.hidden/..runs', '.hidden/..runs'],
+])('the path of an auth method of Vault has any segments but dots: %s', (text, authPath) => {
+  expect(read({ ...VAULT, TFC_VAULT_AUTH_PATH: text }).credentials).toMatchObject([{ authPath }])
+})
+
+describe('an audience', () => {
+  const longest = 'a'.repeat(1000)
+
+  test('is trimmed, and has at most 1000 characters', () => {
+    const { credentials, problems } = read({ TFC_WORKLOAD_IDENTITY_AUDIENCE: ` ${longest}\n` })
+
+    expect({ credentials, problems }).toMatchObject({ credentials: [{ audience: longest }], problems: [] })
+  })
+
+  test.each([
+    ['is too long', `${longest}a`, 'must have at most 1000 characters'],
+    ['has a line break', 'a\nb', 'must have no control characters'],
+    ['has an escape', 'a\u001b[2Jb', 'must have no control characters'],
+  ])('that %s is a problem that names its variable', (_name, audience, problem) => {
+    const names = [
+      'TFC_WORKLOAD_IDENTITY_AUDIENCE',
+      'TFC_WORKLOAD_IDENTITY_AUDIENCE_DB',
+      'TFC_AWS_WORKLOAD_IDENTITY_AUDIENCE',
+      'TFC_DEFAULT_AWS_WORKLOAD_IDENTITY_AUDIENCE',
+    ]
+
+    const found = names.map((name) => read({ ...(name.includes('AWS') && AWS), [name]: audience }))
+
+    expect(found).toEqual(names.map((name) => ({ credentials: [], problems: [`${name} ${problem}`] })))
+  })
+
+  test('is one of at most 50 in a phase; tags may share them', () => {
+    const tagged = (count: number, audience: (at: number) => string) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, at) => [`TFC_WORKLOAD_IDENTITY_AUDIENCE_T${at}`, audience(at)]),
+      )
+
+    const [shared, most, tooMany] = [
+      read(tagged(60, () => 'a')),
+      read(tagged(50, String)),
+      read({ ...tagged(50, String), ...AWS }),
+    ]
+
+    expect(shared).toMatchObject({ credentials: { length: 60 }, problems: [] })
+    expect(most).toMatchObject({ credentials: { length: 50 }, problems: [] })
+    expect(new Set(tooMany.credentials.map(({ audience }) => audience)).size).toBe(50)
+    expect(tooMany.problems).toEqual(['the variables have 51 different audiences in a phase: 50 are possible'])
+  })
+})
+
 test('the name of a GCP provider takes precedence over its parts, and spaces at the ends are ignored', () => {
   const variables = { ...GCP, TFC_GCP_PROJECT_NUMBER: '1', TFC_GCP_WORKLOAD_PROVIDER_NAME: ` ${POOL}\n` }
 
@@ -281,7 +344,11 @@ test.each<[string, Variables, string]>([
   ['Vault', { ...VAULT, TFC_VAULT_ADDR: 'https://u:p@vault' }, 'TFC_VAULT_ADDR must be a URL'],
   ['Vault', { ...VAULT, TFC_VAULT_RUN_ROLE: '' }, 'TFC_VAULT_PLAN_ROLE or TFC_VAULT_RUN_ROLE is missing'],
   ['Vault', { ...VAULT, TFC_VAULT_AUTH_PATH: 'a b' }, 'TFC_VAULT_AUTH_PATH must be the path of an auth method'],
-  ['Vault', { ...VAULT, TFC_VAULT_AUTH_PATH: '../sys' }, 'TFC_VAULT_AUTH_PATH must be the path of an auth method'],
+  ...['../sys', 'jwt/./runs', 'jwt/..', 'jwt//runs'].map((path): [string, Variables, string] => [
+    `Vault, ${path}`,
+    { ...VAULT, TFC_VAULT_AUTH_PATH: path },
+    'TFC_VAULT_AUTH_PATH must be the path of an auth method',
+  ]),
   [
     'Vault',
     { ...VAULT, TFC_VAULT_ENCODED_CACERT: PEM },
@@ -293,6 +360,11 @@ test.each<[string, Variables, string]>([
     { TFC_HCP_PROVIDER_AUTH: 'true', TFC_HCP_RUN_PROVIDER_RESOURCE_NAME: 'runs' },
     'TFC_HCP_RUN_PROVIDER_RESOURCE_NAME must have the form iam/project/',
   ],
+  ...["p1'$(id)'", '..', 'é'].map((segment): [string, Variables, string] => [
+    `HCP, ${segment}`,
+    { TFC_HCP_PROVIDER_AUTH: 'true', TFC_HCP_RUN_PROVIDER_RESOURCE_NAME: RESOURCE.replace('p1', segment) },
+    'TFC_HCP_RUN_PROVIDER_RESOURCE_NAME must have the form iam/project/',
+  ]),
   ['Vault-backed', { TFC_VAULT_BACKED_AWS_AUTH: 'true' }, 'TFC_VAULT_BACKED_AWS_AUTH is not supported'],
 ])('bad input of %s is a problem that names the variable, not its value', (_name, variables, problem) => {
   expect(read(variables)).toEqual({ credentials: [], problems: [expect.stringContaining(problem)] })

@@ -43,7 +43,7 @@ type Environment = ReadonlyMap<string, string>
 /** Variables of one configuration of a provider. */
 type Settings = {
   get: (name: string) => string | undefined
-  /** The value for the phase, otherwise that for the run; a missing one is a problem. */
+  /** The configuration's value for the phase or for the run, otherwise a default for one of them; a missing one is a problem. */
   forPhase: (name: string) => string | undefined
   /** Always returns undefined. */
   problem: (name: string, text: string) => undefined
@@ -56,6 +56,9 @@ type Reader = (settings: Settings) => { exchange: Exchange; audience: string } |
 const RESERVED_TAG = 'TYPE'
 /** Tags become parts of file names. */
 const MAX_TAG_CHARACTERS = 100
+const MAX_AUDIENCE_CHARACTERS = 1000
+/** The server signs a token for each audience of a phase. */
+const MAX_AUDIENCES = 50
 
 /**
  * Reads the configurations that a workspace's environment variables enable. Each variable exists as `TFC_AWS_…`, with a tag as `TFC_AWS_…_TAG`, and
@@ -71,14 +74,27 @@ export function readCredentials(environment: Environment, phase: IdentityPhase):
       const result = read(settings)
       if (result === undefined || problems.length > before) continue
       const audience = settings.get('WORKLOAD_IDENTITY_AUDIENCE') ?? result.audience
-      credentials.push({ ...result.exchange, tag, audience })
+      const problem = audienceProblem(audience)
+      if (problem === undefined) credentials.push({ ...result.exchange, tag, audience })
+      else settings.problem('WORKLOAD_IDENTITY_AUDIENCE', problem)
     }
   }
   for (const [name, value] of environment) {
     if (/^TFC_(?:VAULT|HVS)_BACKED_\w+_AUTH$/.test(name) && /^true$/i.test(value))
       problems.push(`${name} is not supported: use the identity federation of the cloud itself`)
   }
-  return { credentials: [...credentials, ...tokensOf(environment, problems)], problems }
+  return { credentials: limited([...credentials, ...tokensOf(environment, problems)], problems), problems }
+}
+
+/** Omits the credentials whose audiences are beyond the limit. */
+function limited(credentials: readonly Credential[], problems: string[]): Credential[] {
+  const audiences = [...new Set(credentials.map(({ audience }) => audience))]
+  if (audiences.length > MAX_AUDIENCES)
+    problems.push(
+      `the variables have ${audiences.length} different audiences in a phase: ${MAX_AUDIENCES} are possible`,
+    )
+  const possible = new Set(audiences.slice(0, MAX_AUDIENCES))
+  return credentials.filter(({ audience }) => possible.has(audience))
 }
 
 /** By the provider's name in variables. */
@@ -103,7 +119,11 @@ const READERS: Record<string, Reader> = {
     const providerName = get('WORKLOAD_PROVIDER_NAME') ?? (parts.includes(undefined) ? undefined : composed)
     if (providerName === undefined)
       return problem('WORKLOAD_PROVIDER_NAME', 'is missing: set it, or the project number, pool ID and provider ID')
-    if (!/^projects\/\d+\/locations\/global\/workloadIdentityPools\/[\w-]+\/providers\/[\w-]+$/.test(providerName)) {
+    if (
+      !/^projects\/\d+\/locations\/global\/workloadIdentityPools\/[\w-]{1,200}\/providers\/[\w-]{1,200}$/.test(
+        providerName,
+      )
+    ) {
       const form = 'projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/PROVIDER'
       return problem('WORKLOAD_PROVIDER_NAME', `must have the form ${form}`)
     }
@@ -125,7 +145,7 @@ const READERS: Record<string, Reader> = {
     const timeout = get('CLIENT_TIMEOUT') ?? '60'
     if (caCertificate === null) problem('ENCODED_CACERT', 'must be a PEM certificate in Base64')
     if (!/^[1-9]\d{0,3}$/.test(timeout)) problem('CLIENT_TIMEOUT', 'must be a number of seconds from 1 to 9999')
-    if (!/^[\w-]+(?:\/[\w-]+)*$/.test(authPath)) problem('AUTH_PATH', 'must be the path of an auth method, such as jwt')
+    if (!isPath(authPath)) problem('AUTH_PATH', 'must be the path of an auth method, such as jwt')
     if (address === undefined) return problem('ADDR', 'is missing: set it to the address of Vault')
     if (!/^https?:\/\/[^/?#@\s]+(?:\/[^?#\s]*)?$/.test(address) || !URL.canParse(address))
       return problem('ADDR', 'must be a URL such as https://vault.example.com:8200')
@@ -139,16 +159,18 @@ const READERS: Record<string, Reader> = {
   HCP({ forPhase, problem }) {
     const resourceName = forPhase('PROVIDER_RESOURCE_NAME')
     if (resourceName === undefined) return undefined
-    if (
-      !/^iam\/(?:project|organization)\/[^/\s]+\/service-principal\/[^/\s]+\/workload-identity-provider\/[^/\s]+$/.test(
-        resourceName,
-      )
-    ) {
-      const form = 'iam/project/ID/service-principal/NAME/workload-identity-provider/NAME'
-      return problem('PROVIDER_RESOURCE_NAME', `must have the form ${form}`)
+    const form = /^iam\/(?:project|organization)\/[^/]+\/service-principal\/[^/]+\/workload-identity-provider\/[^/]+$/
+    if (!isPath(resourceName) || !form.test(resourceName)) {
+      const example = 'iam/project/ID/service-principal/NAME/workload-identity-provider/NAME'
+      return problem('PROVIDER_RESOURCE_NAME', `must have the form ${example}`)
     }
     return { exchange: { provider: 'hcp', resourceName }, audience: resourceName }
   },
+}
+
+/** Whether its segments are names that neither an URL nor a shell interprets. */
+function isPath(text: string) {
+  return text.split('/').every((segment) => /^[\w.-]{1,200}$/.test(segment) && segment !== '.' && segment !== '..')
 }
 
 /** The tags of the configurations of a provider that are enabled. */
@@ -183,26 +205,23 @@ type Configuration = { provider: string; tag: string | undefined; phase: Identit
 
 function settingsOf(environment: Environment, { provider, tag, phase, problems }: Configuration): Settings {
   const nameOf = (name: string) => `TFC_${provider}_${name}${tag === undefined ? '' : `_${tag}`}`
+  const defaultOf = (name: string) => `TFC_DEFAULT_${provider}_${name}`
   const used = new Map<string, string>()
-  const read = (name: string) => {
-    const candidates = [nameOf(name), `TFC_DEFAULT_${provider}_${name}`]
+  // The public documentation gives explicit values precedence over defaults: a role for the run precedes the default one for its phase.
+  const read = (name: string, forms = [name]) => {
+    const candidates = [...forms.map(nameOf), ...forms.map(defaultOf)]
     const found = candidates.find((candidate) => (environment.get(candidate)?.trim() ?? '') !== '')
     if (found !== undefined) used.set(name, found)
     return found === undefined ? undefined : environment.get(found)?.trim()
   }
   return {
-    get: read,
+    get: (name) => read(name),
     forPhase(name) {
-      const specific = `${phase.toUpperCase()}_${name}`
-      for (const candidate of [specific, `RUN_${name}`]) {
-        const value = read(candidate)
-        if (value === undefined) continue
-        used.set(name, used.get(candidate) ?? nameOf(candidate))
-        return value
-      }
-      const others = [specific, `RUN_${name}`].map(nameOf).join(' or ')
-      problems.push(`${nameOf('PROVIDER_AUTH')} is true, but ${others} is missing`)
-      return undefined
+      const forms = [`${phase.toUpperCase()}_${name}`, `RUN_${name}`]
+      const value = read(name, forms)
+      if (value === undefined)
+        problems.push(`${nameOf('PROVIDER_AUTH')} is true, but ${forms.map(nameOf).join(' or ')} is missing`)
+      return value
     },
     problem(name, text) {
       problems.push(`${used.get(name) ?? nameOf(name)} ${text}`)
@@ -213,7 +232,17 @@ function settingsOf(environment: Environment, { provider, tag, phase, problems }
 
 function tokensOf(environment: Environment, problems: string[]): Credential[] {
   const variables = taggedVariables(environment, 'TFC_WORKLOAD_IDENTITY_AUDIENCE', problems)
-  return variables.map(({ tag, value }) => ({ provider: 'token', tag, audience: value }))
+  return variables.flatMap(({ name, tag, value }): Credential[] => {
+    const problem = audienceProblem(value)
+    if (problem === undefined) return [{ provider: 'token', tag, audience: value }]
+    problems.push(`${name} ${problem}`)
+    return []
+  })
+}
+
+function audienceProblem(audience: string): string | undefined {
+  if (audience.length > MAX_AUDIENCE_CHARACTERS) return `must have at most ${MAX_AUDIENCE_CHARACTERS} characters`
+  return /\p{Cc}/u.test(audience) ? 'must have no control characters' : undefined
 }
 
 /** Null if it is not the Base64 of a PEM certificate. */
