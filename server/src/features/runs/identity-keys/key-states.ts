@@ -38,6 +38,11 @@ export function identityKeys(rows: readonly KeyRow[], now: Date) {
   return { published: keys.filter((key) => !isExpired(key)), expired: keys.filter(isExpired) }
 }
 
+/** Until when services may have a copy of this server's keys without this one. */
+export function cachedUntil(row: KeyRow) {
+  return new Date(row.created_at.getTime() + CACHE_MS)
+}
+
 function isActivated(row: KeyRow): row is KeyRow & { activates_at: Date } {
   return row.activates_at !== null
 }

@@ -1,7 +1,8 @@
 import type { IdentityKeyResource } from '@groundstate/contract/identity-keys'
 import type { IdentityKey } from './key-states.ts'
 
-export function identityKeyResource({ row, state, retiresAt, expiresAt }: IdentityKey): IdentityKeyResource {
+export function identityKeyResource(key: IdentityKey, isActivatable: boolean): IdentityKeyResource {
+  const { row, state, retiresAt, expiresAt } = key
   return {
     id: row.id,
     type: 'identity-keys',
@@ -14,7 +15,7 @@ export function identityKeyResource({ row, state, retiresAt, expiresAt }: Identi
       'activates-at': row.activates_at,
       'retires-at': retiresAt,
       'expires-at': expiresAt,
-      actions: { 'is-activatable': state === 'next' },
+      actions: { 'is-activatable': isActivatable },
     },
     links: { self: '/api/v2/admin/identity-keys' },
   }

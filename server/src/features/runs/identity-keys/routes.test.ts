@@ -208,11 +208,13 @@ describe('a rotation', () => {
     const { id } = body.data
     const early = await send('POST', `/${id}/actions/activate`)
     app.clock.advance(301_000)
+    const [later] = (await send('GET')).body.data
     const activated = await send('POST', `/${id}/actions/activate`)
     const again = await send('POST', `/${id}/actions/activate`)
 
     expect(early.status).toBe(409)
     expect(early.body.errors[0].detail).toContain('services may cache the published keys for 5 minutes')
+    expect([body.data, later].map(({ attributes }) => attributes.actions['is-activatable'])).toEqual([false, true])
     expect(activated).toMatchObject({ status: 200, body: { data: { attributes: { state: 'current' } } } })
     expect(again).toMatchObject({ status: 409, body: { errors: [{ detail: expect.stringContaining('is current') }] } })
     expect(kidOf(await mint())).toBe(body.data.attributes['key-id'])

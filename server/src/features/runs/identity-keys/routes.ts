@@ -1,12 +1,13 @@
 import * as contract from '@groundstate/contract/identity-keys'
 import { documentOf } from '@groundstate/contract/responses'
+import type { Ctx } from '../../../app.ts'
 import type { Routes } from '../../../http/http.ts'
 import { paginationMeta } from '../../../http/pagination.ts'
 import { created, json, ok } from '../../../http/responses.ts'
 import { CONFIGURATION_PATH, isExternalIssuer, issuerOf, jwks, KEYS_PATH, openidConfiguration } from './issuer.ts'
-import { CACHE_MS } from './key-states.ts'
+import { CACHE_MS, type IdentityKey } from './key-states.ts'
 import { identityKeyResource } from './resource.ts'
-import { activateSiteKey, listPublishedKeys, listSiteKeys, rotateIdentityKeys } from './service.ts'
+import { activateSiteKey, isActivatable, listPublishedKeys, listSiteKeys, rotateIdentityKeys } from './service.ts'
 
 const PUBLIC = { access: 'public', prefix: '' } as const
 const ADMIN = { access: 'site-admin' } as const
@@ -40,7 +41,7 @@ export const identityKeyRoutes: Routes = (http) => {
         'can-rotate': keys.every(({ state }) => state !== 'next'),
       }
       const pagination = paginationMeta({ number: 1, size: Math.max(1, keys.length) }, keys.length)
-      return { status: 200, document: { data: keys.map(identityKeyResource), meta: { pagination, issuer } } }
+      return { status: 200, document: { data: keys.map((key) => resourceOf(ctx, key)), meta: { pagination, issuer } } }
     },
   )
   http.post(
@@ -51,7 +52,7 @@ export const identityKeyRoutes: Routes = (http) => {
       audit: 'identity_key rotate',
       responses: { 201: documentOf(contract.identityKeySchema) },
     },
-    async ({ ctx }) => created(identityKeyResource(await rotateIdentityKeys(ctx))),
+    async ({ ctx }) => created(resourceOf(ctx, await rotateIdentityKeys(ctx))),
   )
   http.post(
     `${KEYS}/:keyId/actions/activate`,
@@ -61,6 +62,10 @@ export const identityKeyRoutes: Routes = (http) => {
       audit: 'identity_key activate',
       responses: { 200: documentOf(contract.identityKeySchema) },
     },
-    async ({ ctx, params }) => ok(identityKeyResource(await activateSiteKey(ctx, params.keyId))),
+    async ({ ctx, params }) => ok(resourceOf(ctx, await activateSiteKey(ctx, params.keyId))),
   )
+}
+
+function resourceOf(ctx: Ctx, key: IdentityKey) {
+  return identityKeyResource(key, isActivatable(ctx, key))
 }

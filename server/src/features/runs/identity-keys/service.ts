@@ -5,7 +5,7 @@ import type { Config } from '../../../config.ts'
 import { type Tx, transact } from '../../../db/db.ts'
 import { conflict, notFound } from '../../../errors.ts'
 import { isExternalIssuer, issuerOf } from './issuer.ts'
-import { CACHE_MS, type IdentityKey, identityKeys, LEAD_MS } from './key-states.ts'
+import { CACHE_MS, cachedUntil, type IdentityKey, identityKeys, LEAD_MS } from './key-states.ts'
 import { findPublishedKey } from './published.ts'
 import { newKey, openKey, UnreadableKeyError } from './signing.ts'
 import * as store from './store.ts'
@@ -117,11 +117,10 @@ export async function activateIdentityKey(ctx: KeyCtx, id?: string): Promise<Ide
     const key = id === undefined ? await requireNext(ctx) : await requireKey(ctx, id)
     const { row, state } = key
     if (state !== 'next') throw conflict(`the key ${row.key_id} is ${state}: only the next key can be activated`)
-    const cachedUntil = new Date(row.created_at.getTime() + CACHE_MS)
-    if (!isExternalIssuer(ctx.config) && ctx.now() < cachedUntil) {
+    if (!isActivatable(ctx, key)) {
       const since = row.created_at.toISOString()
       throw conflict(
-        `the key ${row.key_id} is published since ${since}, and services may cache the published keys for ${CACHE_MS / 60_000} minutes: activate it from ${cachedUntil.toISOString()}`,
+        `the key ${row.key_id} is published since ${since}, and services may cache the published keys for ${CACHE_MS / 60_000} minutes: activate it from ${cachedUntil(row).toISOString()}`,
       )
     }
     await store.updateActivation(ctx.db, row.id, ctx.now())
@@ -142,6 +141,11 @@ export async function withdrawIdentityKey(ctx: KeyCtx, keyId: string) {
     await store.deleteIdentityKeys(ctx.db, [key.row.id])
     await recordSiteAudit(ctx, keyEvent('destroy', key.row))
   })
+}
+
+/** Whether the key may sign now. Where services read copies of the documents, only the operator knows when they have it. */
+export function isActivatable({ config, now }: Pick<KeyCtx, 'config' | 'now'>, { row, state }: IdentityKey) {
+  return state === 'next' && (isExternalIssuer(config) || now() >= cachedUntil(row))
 }
 
 async function requireKey(ctx: KeyTransaction, id: string) {
