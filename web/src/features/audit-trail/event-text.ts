@@ -5,7 +5,7 @@ import { capitalized } from '../../components/numbers.ts'
 export type AuditTrail = Wire<typeof auditTrailResponse>
 export type AuditEvent = AuditTrail['data'][number]
 
-/** Types of resources and what the page calls them; the four last have events of the server only. */
+/** Types of resources and what the page calls them; the last five have events of the server only. */
 export const RESOURCE_TYPES = {
   workspace: 'Workspace',
   run: 'Run',
@@ -22,6 +22,8 @@ export const RESOURCE_TYPES = {
   workspace_task: 'Attached run task',
   task_result: 'Task result',
   run_trigger: 'Run trigger',
+  notification_configuration: 'Notification',
+  notification: 'Sent notification',
   comment: 'Comment',
   oauth_client: 'Connection',
   oauth_token: 'Token of a connection',
@@ -35,6 +37,7 @@ export const RESOURCE_TYPES = {
   data_retention_policy: 'Retention policy',
   reserved_tag_key: 'Reserved tag key',
   sample: 'Sample project',
+  notification_settings: 'Notification settings',
   user: 'User',
   job: 'Background job',
   sign_in_settings: 'Sign-in settings',
@@ -86,6 +89,8 @@ const ACTION_TEXTS: Readonly<Record<string, string>> = {
   register_webhook: 'Create webhook [of %]',
   rotate_webhook_secret: 'Replace webhook secret [of %]',
   replay: 'Replay [%]',
+  verify: 'Send test [of %]',
+  resend_commit_status: 'Send status again [of %]',
   add_member: 'Add member [to %]',
   remove_member: 'Remove member [from %]',
   resend_invitation: 'Resend invitation [of %]',
