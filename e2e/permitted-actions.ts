@@ -49,6 +49,12 @@ export function permittedActions(subjects: Subjects) {
       data: document(`team-${kind}s`, { access: 'read' }, { team: ['teams', granted.id], [kind]: [`${kind}s`, id] }),
     },
   ]
+  /** Without a URL it is refused. */
+  const notification = (path: string): Probe => [
+    'POST',
+    `${path}/notification-configurations`,
+    { data: document('notification-configurations', { name: 'probe', 'destination-type': 'generic' }) },
+  ]
   const trigger = (id: string): Probe => [
     'POST',
     `/workspaces/${id}/run-triggers`,
@@ -186,6 +192,13 @@ export function permittedActions(subjects: Subjects) {
     ['workspaces/ledger/access', ['GET', W], { 'Add team': [grant('workspace', ledger.id)] }],
     ['workspaces/ledger/settings', ['GET', W], { 'field:Name': [unchanged(W, 'workspaces', ledger.id)] }],
     ['workspaces/ledger/settings/tags', ['GET', W], { 'Add tag': [['PATCH', `${W}/tag-bindings`, { data: [] }]] }],
+    ['workspaces/ledger/settings/notifications', ['GET', W], { 'New notification': [notification(W)] }],
+    ['workspaces/ledger/settings', ['GET', W], { 'link:Workload identity': [['GET', `${W}/workload-identity`]] }],
+    [
+      'workspaces/ledger/settings/workload-identity',
+      ['GET', W],
+      { 'Preview token': [['GET', `${W}/workload-identity`]] },
+    ],
     [
       'workspaces/ledger/settings/execution',
       ['GET', W],
@@ -208,6 +221,7 @@ export function permittedActions(subjects: Subjects) {
       },
     ],
     [`projects/${project.id}?tab=access`, ['GET', P], { 'Add team': [grant('project', project.id)] }],
+    [`projects/${project.id}?tab=notifications`, ['GET', P], { 'New notification': [notification(P)] }],
     [
       `projects/${project.id}?tab=settings`,
       ['GET', P],
@@ -260,6 +274,11 @@ export function permittedActions(subjects: Subjects) {
         {
           'field:Manage run tasks': [permission(`/teams/${id}`, 'can-update-organization-access')],
         },
+      ],
+      [
+        `teams/${id}?tab=notifications`,
+        ['GET', `/teams/${id}`],
+        { 'New notification': [notification(`/teams/${id}`)] },
       ],
       [
         `teams/${id}?tab=settings`,

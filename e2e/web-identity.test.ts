@@ -2,8 +2,18 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hasBrowser } from './browser.ts'
 import type { BootedServer } from './server.ts'
-import { accessFaults, bootWebServer, DESK, openAdminPage, overflowOf, PHONE, watchFaults } from './web-page.ts'
-import { button } from './workspace-page.ts'
+import {
+  accessFaults,
+  bootWebServer,
+  createMember,
+  DESK,
+  openAdminPage,
+  openPageOf,
+  overflowOf,
+  PHONE,
+  watchFaults,
+} from './web-page.ts'
+import { button, openTab, region } from './workspace-page.ts'
 
 let server: BootedServer
 let page: Page
@@ -24,6 +34,76 @@ async function layoutFaults(shown = page) {
   await shown.setViewportSize(DESK)
   return found
 }
+
+describe.skipIf(!hasBrowser)('the identity of a workspace', () => {
+  test('its subject, credentials and trust policies are shown, and a token is previewed', async () => {
+    const { data: workspace } = await server.api('POST', '/organizations/main/workspaces', {
+      data: { type: 'workspaces', attributes: { name: 'network' } },
+    })
+    const setVariable = async (key: string, value: string) =>
+      server.api('POST', `/workspaces/${workspace.id}/vars`, {
+        data: { type: 'vars', attributes: { key, value, category: 'env' } },
+      })
+    const subject = (phase: string) => `organization:main:project:Default Project:workspace:network:run_phase:${phase}`
+    await openTab(page, server, 'network', '/settings')
+    await page.getByRole('link', { name: 'Workload identity' }).first().click()
+    await page.getByText(/is a private address, which no cloud can reach/).waitFor()
+    await page.getByRole('heading', { name: 'No credentials yet' }).waitFor()
+    const subjects = [
+      await page.getByRole('region', { name: 'the subject of plans' }).textContent(),
+      await page.getByRole('region', { name: 'the subject of applies' }).textContent(),
+    ]
+    const empty = await layoutFaults()
+
+    await setVariable('TFC_AWS_PROVIDER_AUTH', 'true')
+    await page
+      .getByText(/will fail: .*TFC_AWS_/)
+      .first()
+      .waitFor()
+    const broken = await layoutFaults()
+    await setVariable('TFC_AWS_RUN_ROLE_ARN', 'arn:aws:iam::123456789012:role/terraform')
+    const credentials = region(page, 'Credentials')
+    await credentials.getByRole('cell', { name: 'aws.workload.identity' }).waitFor()
+    await credentials
+      .getByText(/will fail/)
+      .first()
+      .waitFor({ state: 'detached' })
+    const policy = await page.getByRole('region', { name: 'Trust policy of the role' }).textContent()
+    const tabs = page.getByRole('navigation', { name: 'Trust policies' }).getByRole('link')
+    const layouts: string[] = []
+    for (const name of await tabs.allTextContents()) {
+      await tabs.filter({ hasText: name }).click()
+      await page.locator('[aria-current=page]', { hasText: name }).waitFor()
+      layouts.push(...(await layoutFaults()).map((fault) => `${name}: ${fault}`))
+    }
+    const shared = new URL(page.url()).search
+
+    await page.getByLabel('Phase').selectOption('apply')
+    await button(page, 'Preview token').click()
+    const claims = JSON.parse((await page.getByRole('region', { name: 'the claims' }).textContent()) ?? '')
+    await page.getByText('All claims').click()
+    await page.getByRole('table', { name: 'Claims of tokens' }).getByText('terraform_workspace_id').waitFor()
+    const previewed = await layoutFaults()
+
+    expect(subjects).toEqual([subject('plan'), subject('apply')])
+    expect(policy).toContain('arn:aws:iam::123456789012:oidc-provider/')
+    expect(policy).toContain(subject('apply'))
+    expect(shared).toBe('?tab=token')
+    expect(claims).toMatchObject({ sub: subject('apply'), aud: 'aws.workload.identity', terraform_run_phase: 'apply' })
+    expect([...empty, ...broken, ...layouts, ...previewed]).toEqual([])
+    expect(faults).toEqual([])
+  })
+
+  test('members who may not read variables are not offered it', async () => {
+    const { data: workspace } = await server.api('GET', '/organizations/main/workspaces/network')
+    await createMember(server, 'outsider', { workspaceId: workspace.id, access: 'custom' })
+    const shown = await openPageOf(server, 'outsider', '/app/main/workspaces/network/settings')
+    const sections = shown.getByRole('navigation', { name: 'Workspace settings' })
+    await sections.getByRole('link', { name: 'Notifications' }).waitFor()
+
+    expect(await sections.getByRole('link', { name: 'Workload identity' }).count()).toBe(0)
+  })
+})
 
 describe.skipIf(!hasBrowser)('identity keys', () => {
   test('a site administrator rotates them, and sees when the new key signs', async () => {

@@ -1,4 +1,4 @@
-import { KeyRound, Users, Wrench } from 'lucide-react'
+import { Bell, KeyRound, Users, Wrench } from 'lucide-react'
 import { ADMIN_SECTIONS } from '../features/admin/admin-sections.ts'
 import type { Destination } from '../features/organizations/organization-pages.ts'
 
@@ -10,6 +10,16 @@ export const USER_PAGES: readonly Destination[] = [
     keywords: 'profile avatar picture name email password two-factor authentication sessions',
   },
   { text: 'API tokens', icon: KeyRound, link: { to: '/app/settings/tokens' }, keywords: 'login credentials' },
+]
+
+/** Other pages of the account, for the palette. */
+export const ACCOUNT_PAGES: readonly Destination[] = [
+  {
+    text: 'Account: Notifications',
+    icon: Bell,
+    link: { to: '/app/settings/notifications' },
+    keywords: 'email mails unsubscribe',
+  },
 ]
 
 /** For site administrators. The sidebar shows the first one. */

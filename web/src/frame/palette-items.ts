@@ -26,9 +26,9 @@ import { organizationPages } from '../features/organizations/organization-pages.
 import type { OrganizationPermissions } from '../features/organizations/organizations.ts'
 import { overviewActions } from '../features/overview/overview-actions.ts'
 import { lockHolder } from '../features/workspaces/lock-holder.ts'
-import { WORKSPACE_SETTINGS, shownTabs } from '../features/workspaces/workspace-sections.ts'
+import { shownSettings, shownTabs } from '../features/workspaces/workspace-sections.ts'
 import type { WorkspaceAttributes, WorkspaceDocument } from '../features/workspaces/workspace.ts'
-import { USER_PAGES } from './navigation.ts'
+import { ACCOUNT_PAGES, USER_PAGES } from './navigation.ts'
 import { THEMES, type Theme } from './theme.ts'
 
 /** The palette filters by `id` and `keywords`, such as the search text for which the server returned the item. */
@@ -88,9 +88,7 @@ export function workspaceGroup({ organization, document, userId, unlock }: Works
 export function workspacePages(organization: string, workspace: WorkspaceAttributes): readonly Item[] {
   const { name, permissions } = workspace
   const params = { organization, workspace: name }
-  const sections = permissions['can-read-settings']
-    ? WORKSPACE_SETTINGS.filter(({ path }) => path !== '' && (path !== '/delete' || permissions['can-destroy']))
-    : []
+  const sections = permissions['can-read-settings'] ? shownSettings(permissions).filter(({ path }) => path !== '') : []
   return [
     ...shownTabs(workspace).map(([text, path]) => ({
       id: `${text} tab of ${name}`,
@@ -211,7 +209,10 @@ export function generalGroups(general: General): readonly ItemGroup[] {
     {
       heading: 'Account',
       items: [
-        ...USER_PAGES.map(({ keywords = '', ...page }) => ({ id: `${page.text} ${keywords}`, ...page })),
+        ...[...USER_PAGES, ...ACCOUNT_PAGES].map(({ keywords = '', ...page }) => ({
+          id: `${page.text} ${keywords}`,
+          ...page,
+        })),
         { id: 'Sign out log out', icon: LogOut, text: 'Sign out', onSelect: general.signOut },
         { id: 'Keyboard shortcuts help', icon: Keyboard, text: 'Keyboard shortcuts', onSelect: general.showShortcuts },
         ...THEMES.map((theme) => ({

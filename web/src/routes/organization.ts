@@ -1,5 +1,6 @@
 import { createRoute, redirect } from '@tanstack/react-router'
 import { AUDIT_SEARCH } from '../features/audit-trail/audit-search.ts'
+import { NOTIFICATION_SEARCH } from '../features/notifications/notification-search.ts'
 import { RUN_FILTERS } from '../features/runs/list/runs-query.ts'
 import { WORKSPACE_FILTERS, WORKSPACE_SORTS } from '../features/workspaces/workspaces-search.ts'
 import { searchParams } from '../search-params.ts'
@@ -54,7 +55,7 @@ const projects = createRoute({
 const project = createRoute({
   getParentRoute: () => organization,
   path: 'projects/$project',
-  validateSearch: searchParams({ tab: 'text', q: 'text', page: 'number' }),
+  validateSearch: searchParams({ ...NOTIFICATION_SEARCH, tab: 'text', q: 'text' }),
   ...page(
     async () => import('../features/projects/project-page.tsx'),
     'ProjectPage',
@@ -199,7 +200,7 @@ const teams = createRoute({
 const team = createRoute({
   getParentRoute: () => organization,
   path: 'teams/$team',
-  validateSearch: searchParams({ tab: 'text', q: 'text', page: 'number', projects: 'number' }),
+  validateSearch: searchParams({ ...NOTIFICATION_SEARCH, tab: 'text', q: 'text', projects: 'number' }),
   ...page(
     async () => import('../features/teams/team-page.tsx'),
     'TeamPage',

@@ -92,13 +92,18 @@ const profile = createRoute({
   path: 'account',
   ...page(async () => import('../features/account/account-page.tsx'), 'AccountPage', ACCOUNT),
 })
+const userNotifications = createRoute({
+  getParentRoute: () => account,
+  path: 'notifications',
+  ...page(async () => import('../features/account/notifications-page.tsx'), 'NotificationsPage', ACCOUNT),
+})
 const userTokens = createRoute({
   getParentRoute: () => account,
   path: 'tokens',
   validateSearch: searchParams({ page: 'number' }),
   ...page(async () => import('../features/tokens/tokens-page.tsx'), 'TokensPage', ACCOUNT),
 })
-export const accountSettings = account.addChildren([accountIndex, profile, userTokens])
+export const accountSettings = account.addChildren([accountIndex, profile, userNotifications, userTokens])
 
 const admin = createRoute({
   getParentRoute: () => frame,

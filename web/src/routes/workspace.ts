@@ -1,5 +1,6 @@
 import { createRoute } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { NOTIFICATION_SEARCH } from '../features/notifications/notification-search.ts'
 import { RUN_FILTERS } from '../features/runs/list/runs-query.ts'
 import { WORKSPACE_TABS } from '../features/workspaces/workspace-sections.ts'
 import type { Crumb } from '../frame/top-bar.tsx'
@@ -82,6 +83,26 @@ const repository = createRoute({
     crumbs('settings'),
   ),
 })
+const notifications = createRoute({
+  getParentRoute: () => settings,
+  path: 'notifications',
+  validateSearch: searchParams(NOTIFICATION_SEARCH),
+  ...page(
+    async () => import('../features/notifications/workspace-notifications.tsx'),
+    'WorkspaceNotifications',
+    crumbs('settings'),
+  ),
+})
+const workloadIdentity = createRoute({
+  getParentRoute: () => settings,
+  path: 'workload-identity',
+  validateSearch: searchParams({ tab: 'text' }),
+  ...page(
+    async () => import('../features/workload-identity/workload-identity-settings.tsx'),
+    'WorkloadIdentitySettings',
+    crumbs('settings'),
+  ),
+})
 const sharing = createRoute({
   getParentRoute: () => settings,
   path: 'sharing',
@@ -131,5 +152,15 @@ export const workspacePages = workspace.addChildren([
   triggers,
   deliveries,
   access,
-  settings.addChildren([general, tags, execution, repository, sharing, retention, deletion]),
+  settings.addChildren([
+    general,
+    tags,
+    execution,
+    repository,
+    notifications,
+    workloadIdentity,
+    sharing,
+    retention,
+    deletion,
+  ]),
 ])

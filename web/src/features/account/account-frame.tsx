@@ -3,6 +3,7 @@ import { SectionLayout } from '../../components/section-layout.tsx'
 
 const SECTIONS = [
   { text: 'Profile', link: { to: '/app/settings/account' } },
+  { text: 'Notifications', link: { to: '/app/settings/notifications' } },
   { text: 'API tokens', link: { to: '/app/settings/tokens' } },
 ]
 

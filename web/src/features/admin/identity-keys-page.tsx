@@ -3,6 +3,7 @@ import { Card, DescriptionList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { CodeBlock } from '../../components/copy.tsx'
+import { DocsLink } from '../../components/docs-link.tsx'
 import { Notice, loaded } from '../../components/feedback.tsx'
 import { Page } from '../../components/page.tsx'
 import { StatusText } from '../../components/status.tsx'
@@ -23,7 +24,14 @@ export function IdentityKeysPage() {
   return (
     <Page
       title="Identity keys"
-      about={<>They sign the tokens with which runs prove their identity to clouds.</>}
+      about={
+        <>
+          They sign the tokens with which runs prove their identity to clouds.{' '}
+          <DocsLink page="workload-identity" anchor="rotate-the-keys">
+            Rotate the keys
+          </DocsLink>
+        </>
+      }
       actions={
         <>
           <CopyCurl path="/admin/identity-keys" />
@@ -86,7 +94,12 @@ function Rotate({ isExternal, canRotate }: { isExternal: boolean; canRotate: boo
 function ExportNotice({ url }: { url: string }) {
   return (
     <Notice tone="warn">
-      <p className="mb-2">A new key waits. Export the documents, publish them at {url}, then activate the key.</p>
+      <p className="mb-2">
+        A new key waits. Export the documents, publish them at {url}, then activate the key.{' '}
+        <DocsLink page="workload-identity" anchor="publish-the-documents">
+          Publish the documents
+        </DocsLink>
+      </p>
       <CodeBlock label="the command" code="groundstate identity export ./issuer" />
     </Notice>
   )
@@ -101,8 +114,12 @@ const COLUMNS: readonly Column<IdentityKey>[] = [
     header: 'Key ID',
     cell: ({ attributes }) => <code className="break-all">{attributes['key-id']}</code>,
   },
-  { header: 'Published', cell: ({ attributes }) => <RelativeTime at={attributes['published-at']} /> },
-  { header: 'Schedule', className: 'min-w-40', cell: ({ attributes }) => <Schedule attributes={attributes} /> },
+  {
+    header: 'Published',
+    className: 'hidden sm:table-cell',
+    cell: ({ attributes }) => <RelativeTime at={attributes['published-at']} />,
+  },
+  { header: 'Schedule', className: 'sm:min-w-40', cell: ({ attributes }) => <Schedule attributes={attributes} /> },
   {
     header: 'Actions',
     isHeaderHidden: true,

@@ -1,4 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
+import { Suspense, lazy } from 'react'
 import { failureOf } from '../../api/queries.ts'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
@@ -13,12 +14,16 @@ import { ProjectVariableSets } from './project-variable-sets.tsx'
 import { ProjectWorkspaces } from './project-workspaces.tsx'
 import { type ShownProject, useProject } from './projects.ts'
 
+const NotificationsTab = lazy(async () => ({
+  default: (await import('../notifications/notifications-tab.tsx')).NotificationsTab,
+}))
 const route = getRouteApi('/frame/app/$organization/projects/$project')
 
 const TABS = {
   workspaces: 'Workspaces',
   'variable-sets': 'Variable sets',
   access: 'Access',
+  notifications: 'Notifications',
   settings: 'Settings',
 } as const
 
@@ -38,6 +43,7 @@ function OpenProject({ shown }: { shown: ShownProject }) {
   const { name, description, 'workspace-count': workspaces, 'team-count': teams } = project.attributes
   const isDefault = useOrganization(organization).data?.relationships['default-project'].data?.id === project.id
   const open = openTab(TABS, tab)
+  const place = { to: '/app/$organization/projects/$project', params: { organization, project: project.id } }
   const onSearch = (change: typeof search, replace: boolean) =>
     void navigate({ search: (before) => ({ ...before, ...change }), replace })
   return (
@@ -60,12 +66,21 @@ function OpenProject({ shown }: { shown: ShownProject }) {
         tabs={TABS}
         counts={{ workspaces, ...(teams !== null && { access: teams }) }}
         open={open}
-        page={{ to: '/app/$organization/projects/$project', params: { organization, project: project.id } }}
+        page={place}
       />
       <div className="mt-4">
         {open === 'workspaces' && <ProjectWorkspaces {...{ organization, project, search, onSearch }} />}
         {open === 'variable-sets' && <ProjectVariableSets {...{ organization, project, search, onSearch }} />}
         {open === 'access' && <ProjectAccess organization={organization} project={project} />}
+        {open === 'notifications' && (
+          <Suspense fallback={<Skeleton />}>
+            <NotificationsTab
+              owner={{ organization, kind: 'projects', id: project.id, name }}
+              mayManage={project.attributes.permissions['can-update']}
+              place={{ ...place, search: { tab: open } }}
+            />
+          </Suspense>
+        )}
         {open === 'settings' && <ProjectSettings {...{ organization, isDefault, ...shown }} />}
       </div>
     </Page>

@@ -6,7 +6,7 @@ import type { TaskTest } from './run-tasks.ts'
 type ExchangeProps = {
   /** Names the exchange for screen readers: "attempt 2". */
   title: string
-  request: TaskTest['request'] | null
+  request: { method: string; url: string; headers: Headers; body: string } | null
   response: TaskTest['response']
   error: string | null
 }

@@ -1,4 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
+import { Suspense, lazy } from 'react'
 import { failureOf } from '../../api/queries.ts'
 import { CopyCurl } from '../../components/copy-curl.tsx'
 import { ErrorPage, Skeleton } from '../../components/feedback.tsx'
@@ -12,12 +13,16 @@ import { TeamSettings } from './team-settings.tsx'
 import { SecretBadge } from './teams-page.tsx'
 import { type Team, isOwners, useTeam } from './teams.ts'
 
+const NotificationsTab = lazy(async () => ({
+  default: (await import('../notifications/notifications-tab.tsx')).NotificationsTab,
+}))
 const route = getRouteApi('/frame/app/$organization/teams/$team')
 
 const TABS = {
   members: 'Members',
   permissions: 'Permissions',
   access: 'Access',
+  notifications: 'Notifications',
   tokens: 'Tokens',
   settings: 'Settings',
 } as const
@@ -40,6 +45,7 @@ function OpenTeam({ organization, team }: TeamTabProps) {
     ? TABS
     : (others satisfies Omit<typeof TABS, 'tokens'>)
   const open = openTab(tabs, tab)
+  const place = { to: '/app/$organization/teams/$team', params: { organization, team: team.id } }
   return (
     <Page
       title={name}
@@ -48,16 +54,20 @@ function OpenTeam({ organization, team }: TeamTabProps) {
       about={description ?? undefined}
       actions={<CopyCurl path={`/teams/${team.id}`} />}
     >
-      <ParamTabs
-        label="Team"
-        tabs={tabs}
-        open={open}
-        page={{ to: '/app/$organization/teams/$team', params: { organization, team: team.id } }}
-      />
+      <ParamTabs label="Team" tabs={tabs} open={open} page={place} />
       <div className="mt-4 max-w-4xl">
         {open === 'members' && <TeamMembers organization={organization} team={team} />}
         {open === 'permissions' && <TeamPermissions organization={organization} team={team} />}
         {open === 'access' && <TeamAccess organization={organization} team={team} />}
+        {open === 'notifications' && (
+          <Suspense fallback={<Skeleton />}>
+            <NotificationsTab
+              owner={{ organization, kind: 'teams', id: team.id, name }}
+              mayManage={permissions['can-update-sso-team-id']}
+              place={{ ...place, search: { tab: open } }}
+            />
+          </Suspense>
+        )}
         {open === 'tokens' && <TokensCard owner={{ kind: 'team', id: team.id, name }} mayManage />}
         {open === 'settings' && <TeamSettings organization={organization} team={team} />}
       </div>

@@ -1,13 +1,12 @@
 import { Notice } from '../../components/feedback.tsx'
 import { SectionLayout } from '../../components/section-layout.tsx'
-import { WORKSPACE_SETTINGS } from './workspace-sections.ts'
+import { shownSettings } from './workspace-sections.ts'
 import { useOpenWorkspace } from './workspace.ts'
 
 /** The settings of a workspace, one form per section; read-only for users who may not change them. */
 export function SettingsFrame() {
   const { organization, workspace } = useOpenWorkspace()
   const { name, permissions } = workspace.attributes
-  const sections = WORKSPACE_SETTINGS.filter(({ path }) => path !== '/delete' || permissions['can-destroy'])
   return (
     <div className="space-y-4">
       {!permissions['can-update'] && (
@@ -15,7 +14,7 @@ export function SettingsFrame() {
       )}
       <SectionLayout
         label="Workspace settings"
-        sections={sections.map(({ text, path }) => ({
+        sections={shownSettings(permissions).map(({ text, path }) => ({
           text,
           isExact: path === '',
           link: {

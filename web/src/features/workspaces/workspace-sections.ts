@@ -36,10 +36,25 @@ export const WORKSPACE_SETTINGS = [
     path: '/repository',
     keywords: 'vcs git branch tags triggers pull requests ssh key submodules webhook',
   },
+  { text: 'Notifications', path: '/notifications', keywords: 'slack microsoft teams email webhook alerts' },
+  {
+    text: 'Workload identity',
+    path: '/workload-identity',
+    keywords: 'oidc openid dynamic credentials aws gcp google azure vault kubernetes trust policy subject',
+  },
   { text: 'State sharing', path: '/sharing', keywords: 'remote terraform_remote_state consumers' },
   { text: 'Retention', path: '/retention', keywords: 'delete old states' },
   { text: 'Delete workspace', path: '/delete', keywords: '' },
 ] as const
+
+/** The sections that the user may open. */
+export function shownSettings(permissions: WorkspaceAttributes['permissions']) {
+  const hidden: Readonly<Record<string, boolean>> = {
+    '/delete': !permissions['can-destroy'],
+    '/workload-identity': !permissions['can-read-variable'],
+  }
+  return WORKSPACE_SETTINGS.filter(({ path }) => hidden[path] !== true)
+}
 
 type ShownWorkspace = { id: string; name: string; organization: string }
 
@@ -54,6 +69,8 @@ const REQUESTS: Readonly<Record<string, (shown: ShownWorkspace) => string>> = {
   '/deliveries': ({ id }) => `/workspaces/${id}/vcs-decisions`,
   '/access': ({ id }) => `/team-workspaces${queryString({ 'filter[workspace][id]': id })}`,
   '/settings/tags': ({ id }) => `/workspaces/${id}/tag-bindings`,
+  '/settings/notifications': ({ id }) => `/workspaces/${id}/notification-configurations`,
+  '/settings/workload-identity': ({ id }) => `/workspaces/${id}/workload-identity`,
   '/settings/sharing': ({ id }) => `/workspaces/${id}/relationships/remote-state-consumers`,
 }
 

@@ -1,0 +1,32 @@
+import type { NotificationStatus as Status } from '@groundstate/contract/notification-configurations'
+import { Badge, OUTCOME_STYLE, StatusText } from '../../components/status.tsx'
+import { RelativeTime } from '../../components/time.tsx'
+import type { Configuration } from './notifications.ts'
+import { TRIGGERS } from './triggers.ts'
+
+/** The states of a notification in words. */
+export const STATUS = {
+  pending: { ...OUTCOME_STYLE.waiting, text: 'Pending' },
+  delivered: { ...OUTCOME_STYLE.done, text: 'Delivered' },
+  failed: { ...OUTCOME_STYLE.failed, text: 'Failed' },
+  canceled: { ...OUTCOME_STYLE.stopped, text: 'Canceled' },
+} as const satisfies Record<Status, object>
+
+/** A pending notification whose last attempt failed is retried. */
+export function NotificationStatus({ status, attempts }: { status: Status; attempts: number }) {
+  if (status === 'pending' && attempts > 0) return <Badge {...OUTCOME_STYLE.warning} text="retrying" />
+  return <Badge {...STATUS[status]} text={STATUS[status].text.toLowerCase()} />
+}
+
+/** The latest notification of a configuration, for lists. */
+export function LastNotification({ last }: { last: Configuration['attributes']['last-notification'] }) {
+  if (!last) return <span className="text-dim">None yet</span>
+  return (
+    <>
+      <StatusText {...STATUS[last.status]} />
+      <span className="block text-dim">
+        {TRIGGERS[last.trigger].text} · <RelativeTime at={last['created-at']} />
+      </span>
+    </>
+  )
+}
