@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
  */
 
 const LIMITS = {
-  'source lines of contract, server, agent and web': 123_000,
+  'source lines of contract, server, agent and web': 124_500,
   'source files in server/src/features': 415,
   'of them with 20 lines or fewer': 15,
   'source files with more than 400 lines': 0,

@@ -42,9 +42,6 @@ export const RESOURCE_TYPES = {
   job: 'Background job',
   sign_in_settings: 'Sign-in settings',
   identity_key: 'Identity key',
-  notification_configuration: 'Notification configuration',
-  notification: 'Notification',
-  notification_settings: 'Notification settings',
 } as const satisfies Record<string, string>
 
 /** Texts of the recorded actions. The part in brackets follows in the text of an event, with the type of its resource for `%`. */
@@ -89,14 +86,13 @@ const ACTION_TEXTS: Readonly<Record<string, string>> = {
   register_webhook: 'Create webhook [of %]',
   rotate_webhook_secret: 'Replace webhook secret [of %]',
   replay: 'Replay [%]',
-  verify: 'Send test [of %]',
   resend_commit_status: 'Send status again [of %]',
   add_member: 'Add member [to %]',
   remove_member: 'Remove member [from %]',
   resend_invitation: 'Resend invitation [of %]',
   retry: 'Retry [%]',
   rotate: 'Rotate [%]',
-  verify: 'Verify [%]',
+  verify: 'Send test [of %]',
   activate: 'Activate [%]',
   suspend: 'Suspend [%]',
   unsuspend: 'Unsuspend [%]',
