@@ -190,7 +190,7 @@ test('names appear in claims as they are, and a renamed project changes the subj
 test('a run of a pull request from a fork gets none, and an event says so', async () => {
   const setting = await createRunSetting(app)
   await setVariables(setting, AWS)
-  await setVariables(setting, { TFC_WORKLOAD_IDENTITY_AUDIENCE: 'other' }, { sensitive: true })
+  await setVariables(setting, { TFC_WORKLOAD_IDENTITY_AUDIENCE_OTHER: 'secret-audience' }, { sensitive: true })
   const version = await uploadCommit(app, setting, {
     commit: { pull_request_number: 7, is_fork: true },
     speculative: true,
@@ -207,7 +207,7 @@ test('a run of a pull request from a fork gets none, and an event says so', asyn
     expect.objectContaining({
       action: 'secrets_withheld',
       description:
-        'planned without 1 sensitive variable (TFC_WORKLOAD_IDENTITY_AUDIENCE) and without an identity (aws, other), since the pull request comes from a fork',
+        'planned without 1 sensitive variable (TFC_WORKLOAD_IDENTITY_AUDIENCE_OTHER) and without an identity (aws, TFC_WORKLOAD_IDENTITY_AUDIENCE_OTHER), since the pull request comes from a fork',
     }),
   )
 })

@@ -1,4 +1,4 @@
-import type { IdentityToken } from '@groundstate/contract/workload-identity'
+import type { Credential, IdentityToken } from '@groundstate/contract/workload-identity'
 import { readCredentials } from '@groundstate/contract/workload-identity'
 import type { TransactionCtx } from '../../../app.ts'
 import type { LockedJob, LockedRun } from '../runs/locked-run-store.ts'
@@ -14,7 +14,7 @@ type Parts = {
 
 /**
  * Tokens for the credentials that the variables configure, one for each audience. A run that withholds secrets gets none, and `withheld` names the
- * services. The agent reports malformed variables. Throws `UnreadableKeyError`.
+ * services, or the variables with the audiences of others. The agent reports malformed variables. Throws `UnreadableKeyError`.
  */
 export async function identityOf(
   ctx: TransactionCtx,
@@ -36,6 +36,6 @@ export async function identityOf(
   return { identityTokens: await mintTokens(ctx, workload, audiences), withheld: [] }
 }
 
-function nameOf({ provider, audience }: { provider: string; audience: string }) {
-  return provider === 'token' ? audience : provider
+function nameOf({ provider, tag }: Credential) {
+  return provider === 'token' ? `TFC_WORKLOAD_IDENTITY_AUDIENCE${tag === undefined ? '' : `_${tag}`}` : provider
 }
