@@ -5,13 +5,12 @@ export type Variable = { key: string; value: string; category: 'terraform' | 'en
 
 export const PHASES = ['plan', 'apply'] as const satisfies IdentityPhase[]
 
-/** The credentials that the variables of a workspace configure in each phase. Text that has the value of a sensitive variable is hidden. */
+/**
+ * The credentials that the variables of a workspace configure in each phase. Settings from sensitive variables are undefined; defaults
+ * are public.
+ */
 export function configuredCredentials(variables: readonly Variable[]) {
   const environment = variables.filter(({ category }) => category === 'env')
-  const secrets = environment
-    .filter(({ sensitive, value }) => sensitive && value !== '')
-    .map(({ value }) => value.trim())
-  const shown = (text: string) => (secrets.some((secret) => text.includes(secret)) ? undefined : text)
   const values = new Map(environment.map(({ key, value }) => [key, value]))
   const byPhase = PHASES.map((phase) => ({ phase, ...readCredentials(values, phase) }))
   const credentials = Map.groupBy(
@@ -26,21 +25,57 @@ export function configuredCredentials(variables: readonly Variable[]) {
   return {
     credentials: [...credentials.values()].flatMap((list) => {
       const [first] = list
-      return first ? [{ credential: first.credential, phases: phasesOf(list) }] : []
+      return first ? [{ ...shownCredential(first.credential, environment), phases: phasesOf(list) }] : []
     }),
     problems: [...problems].map(([message, list]) => ({ message, phases: phasesOf(list) })),
-    shown,
   }
 }
 
 export type ConfiguredCredentials = ReturnType<typeof configuredCredentials>
 
 /** The first credential of a service. */
-export function credentialOf<Provider extends Credential['provider']>(
-  { credentials }: ConfiguredCredentials,
-  provider: Provider,
-) {
-  const isOf = (credential: Credential): credential is Extract<Credential, { provider: Provider }> =>
-    credential.provider === provider
-  return credentials.map(({ credential }) => credential).find(isOf)
+export function credentialOf({ credentials }: ConfiguredCredentials, provider: Credential['provider']) {
+  return credentials.find((credential) => credential.provider === provider)
+}
+
+/** What policies have of a credential. */
+function shownCredential(credential: Credential, environment: readonly Variable[]) {
+  const { provider, tag, audience } = credential
+  const shown = (names: readonly string[], text: string, parts = [text]) => {
+    const isOf = (key: string) => names.some((name) => variableNames(credential, name).includes(key))
+    const isSecret = (part: string) =>
+      environment.some(({ key, value, sensitive }) => sensitive && isOf(key) && value.trim() === part)
+    return parts.some(isSecret) ? undefined : text
+  }
+  const roleArn = provider === 'aws' ? shown(phased('ROLE_ARN'), credential.roleArn) : undefined
+  const providerName = provider === 'gcp' ? shownProvider(credential.providerName) : undefined
+  const resourceName = provider === 'hcp' ? shown(phased('PROVIDER_RESOURCE_NAME'), credential.resourceName) : undefined
+  // The name may be composed of several variables.
+  function shownProvider(name: string) {
+    return shown(GCP_PROVIDER, name, [name, ...name.split('/')])
+  }
+  const isDefault =
+    (provider === 'gcp' && audience === `//iam.googleapis.com/${credential.providerName}`) ||
+    (provider === 'hcp' && audience === credential.resourceName)
+  const hidesDefault = isDefault && providerName === undefined && resourceName === undefined
+  return {
+    provider,
+    tag,
+    audience: hidesDefault ? undefined : shown(['WORKLOAD_IDENTITY_AUDIENCE'], audience),
+    roleArn,
+    providerName,
+    resourceName,
+  }
+}
+
+const GCP_PROVIDER = ['WORKLOAD_PROVIDER_NAME', 'PROJECT_NUMBER', 'WORKLOAD_POOL_ID', 'WORKLOAD_PROVIDER_ID']
+
+const phased = (name: string) => ['RUN', 'PLAN', 'APPLY'].map((phase) => `${phase}_${name}`)
+
+/** The variables that may have a setting of a credential. */
+function variableNames({ provider, tag }: Credential, name: string) {
+  const suffix = tag === undefined ? '' : `_${tag}`
+  if (provider === 'token') return [`TFC_${name}${suffix}`]
+  const service = provider.toUpperCase()
+  return [`TFC_${service}_${name}${suffix}`, `TFC_DEFAULT_${service}_${name}`]
 }

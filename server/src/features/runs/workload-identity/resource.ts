@@ -5,7 +5,7 @@ import type {
 } from '@groundstate/contract/workspace-identity'
 import type { Workspace } from '../../workspaces/workspaces/access.ts'
 import { CONFIGURATION_PATH, KEYS_PATH, WORKLOAD_CLAIMS } from '../identity-keys/issuer.ts'
-import { type ConfiguredCredentials, credentialOf } from './credentials.ts'
+import { type ConfiguredCredentials, credentialOf, PHASES } from './credentials.ts'
 import type { tokenClaims, tokenHeader } from './token.ts'
 import { trustPolicies } from './trust-policies.ts'
 
@@ -51,10 +51,10 @@ export function workloadIdentityResource(identity: WorkspaceIdentity): WorkloadI
         plan: shownClaim(claims.plan, name),
         apply: shownClaim(claims.apply, name),
       })),
-      credentials: configured.credentials.map(({ credential: { provider, tag, audience }, phases }) => ({
+      credentials: configured.credentials.map(({ provider, tag, audience, phases }) => ({
         provider,
         tag: tag ?? null,
-        audience: configured.shown(audience) ?? null,
+        audience: audience ?? null,
         phases,
       })),
       problems: configured.problems,
@@ -72,28 +72,33 @@ function shownClaim(claims: Claims, name: keyof Claims) {
   return name in rules ? rules[name as keyof typeof rules] : String(claims[name])
 }
 
-function trustOf({ workspace, configured, issuer, subjects }: WorkspaceIdentity) {
-  const { shown } = configured
-  const roleArn = shown(credentialOf(configured, 'aws')?.roleArn ?? '') ?? ''
-  const providerName = shown(credentialOf(configured, 'gcp')?.providerName ?? '') ?? ''
+/** Limits of Google Cloud and Azure. */
+const LONG_S = 24 * 3600
+
+function trustOf({ workspace, configured, issuer, subjects, claims }: WorkspaceIdentity) {
+  const { roleArn = '' } = credentialOf(configured, 'aws') ?? {}
+  const { providerName = '' } = credentialOf(configured, 'gcp') ?? {}
+  const { resourceName = '' } = credentialOf(configured, 'hcp') ?? {}
   const [, projectNumber, pool, provider] =
     /^projects\/(\d+)\/.*\/([^/]+)\/providers\/([^/]+)$/.exec(providerName) ?? []
-  const hcp = shown(credentialOf(configured, 'hcp')?.resourceName ?? '') ?? ''
   return {
     issuer,
     subjects,
     organization: { id: workspace.organization_id, name: workspace.organization_name },
     workspace: { id: workspace.id, name: workspace.name },
     audienceOf: (of: Parameters<typeof credentialOf>[1]) => {
-      const audience = credentialOf(configured, of)?.audience
-      return audience === undefined ? undefined : (shown(audience) ?? 'AUDIENCE')
+      const credential = credentialOf(configured, of)
+      return credential && (credential.audience ?? 'AUDIENCE')
     },
     awsAccount: /:(\d{12}):/.exec(roleArn)?.[1],
     gcp:
       projectNumber !== undefined && pool !== undefined && provider !== undefined
         ? { projectNumber, pool, provider }
         : undefined,
-    hcpPrincipal: /^(.*)\/workload-identity-provider\//.exec(hcp)?.[1],
+    hcpPrincipal: /^(.*)\/workload-identity-provider\//.exec(resourceName)?.[1],
+    longLimits: PHASES.filter((phase) => claims[phase].exp - claims[phase].iat > LONG_S).map(
+      (phase) => `GROUNDSTATE_${phase.toUpperCase()}_TIMEOUT`,
+    ),
   }
 }
 

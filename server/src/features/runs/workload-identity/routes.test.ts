@@ -161,6 +161,52 @@ describe('the identity of a workspace', () => {
     expect(refused.body.errors[0].detail).toContain('a sensitive variable sets it')
   })
 
+  test('has defaults and other variables that contain the value of a sensitive one', async () => {
+    const secret = (value: string): Value => ({ value, sensitive: true })
+    const workspace = await workspaceWith({
+      TFC_AWS_PROVIDER_AUTH: secret('true'),
+      TFC_AWS_RUN_ROLE_ARN: ROLE,
+      TFC_HCP_PROVIDER_AUTH: 'true',
+      TFC_HCP_RUN_PROVIDER_RESOURCE_NAME: 'iam/project/p/service-principal/s/workload-identity-provider/w',
+      TFC_HCP_WORKLOAD_IDENTITY_AUDIENCE: 'true/p',
+      BLANK: secret(' '),
+      SHORT: secret('a'),
+      CLOUD: secret('aws'),
+    })
+
+    const identity = await read(workspace.id)
+
+    expect(identity.credentials).toMatchObject([
+      { provider: 'aws', audience: 'aws.workload.identity' },
+      { provider: 'hcp', audience: 'true/p' },
+    ])
+    expect(policyOf(identity, 'aws').texts[1]).toContain('arn:aws:iam::123456789012:oidc-provider/')
+    expect(policyOf(identity, 'hcp').texts[0]).toContain('--service-principal=iam/project/p/service-principal/s ')
+  })
+
+  test('hides defaults that a sensitive variable decides', async () => {
+    const workspace = await workspaceWith({
+      TFC_GCP_PROVIDER_AUTH: 'true',
+      TFC_GCP_PRINCIPAL_TYPE: 'workload_pool',
+      TFC_DEFAULT_GCP_PROJECT_NUMBER: { value: '424242', sensitive: true },
+      TFC_GCP_WORKLOAD_POOL_ID: 'pool',
+      TFC_GCP_WORKLOAD_PROVIDER_ID: 'provider',
+      TFC_HCP_PROVIDER_AUTH_EAST: 'true',
+      TFC_HCP_PLAN_PROVIDER_RESOURCE_NAME_EAST: {
+        value: 'iam/project/hidden/service-principal/s/workload-identity-provider/w',
+        sensitive: true,
+      },
+    })
+
+    const identity = await read(workspace.id)
+
+    expect(identity.credentials).toEqual([
+      { provider: 'gcp', tag: null, audience: null, phases: ['plan', 'apply'] },
+      { provider: 'hcp', tag: 'EAST', audience: null, phases: ['plan'] },
+    ])
+    expect(JSON.stringify(identity)).not.toMatch(/424242|hidden/)
+  })
+
   test('keeps the characters of names, and escapes those that a policy must not have', async () => {
     const project = await createProject(app, {
       organization: organization.name,

@@ -20,7 +20,7 @@ export async function readWorkloadIdentity(ctx: Ctx, workspaceId: string): Promi
   const workspace = await requireWorkspace(ctx, workspaceId, 'variables:read')
   const configured = await readCredentialsOf(ctx, workspace)
   const issuer = issuerOf(ctx)
-  const audience = configured.credentials.map((entry) => configured.shown(entry.credential.audience))[0] ?? 'AUDIENCE'
+  const audience = configured.credentials[0]?.audience ?? 'AUDIENCE'
   const [plan, apply] = [workloadOf(workspace, 'plan'), workloadOf(workspace, 'apply')]
   return {
     workspace,
@@ -42,8 +42,8 @@ export async function previewIdentityToken(ctx: Ctx, workspaceId: string, { audi
 }
 
 async function configuredAudience(ctx: Ctx, workspace: Workspace) {
-  const { credentials, shown } = await readCredentialsOf(ctx, workspace)
-  const audience = credentials.flatMap(({ credential }) => shown(credential.audience) ?? [])[0]
+  const { credentials } = await readCredentialsOf(ctx, workspace)
+  const audience = credentials.flatMap((credential) => credential.audience ?? [])[0]
   if (audience !== undefined) return audience
   const why =
     credentials.length === 0

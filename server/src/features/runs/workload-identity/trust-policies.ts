@@ -12,6 +12,8 @@ export type Trust = {
   awsAccount: string | undefined
   gcp: { projectNumber: string; pool: string; provider: string } | undefined
   hcpPrincipal: string | undefined
+  /** Settings by which tokens are valid for more than a day. */
+  longLimits: readonly string[]
 }
 
 /** Policies by which services trust the runs of a workspace. Capitalised words are to be replaced. */
@@ -20,6 +22,16 @@ export function trustPolicies(trust: Trust): TrustPolicy[] {
 }
 
 const json = (value: unknown) => JSON.stringify(value, undefined, 2)
+
+/** One word of a POSIX shell. */
+function shellQuoted(text: string) {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** A string literal of CEL, of HCP's conditions and of YAML, all of which accept those of JSON. */
+const literal = (text: string) => JSON.stringify(text)
+
+const sentences = (...list: readonly (string | false)[]) => list.filter((text) => text !== false).join(' ')
 
 function aws({ issuer, subjects, audienceOf, awsAccount = 'ACCOUNT_ID' }: Trust): TrustPolicy {
   const site = issuer.replace(/^https?:\/\//, '')
@@ -39,12 +51,16 @@ function aws({ issuer, subjects, audienceOf, awsAccount = 'ACCOUNT_ID' }: Trust)
   }
   return {
     provider: 'aws',
-    note: 'AWS checks the certificate of the issuer against its own authorities; only with another authority add --thumbprint-list with the SHA-1 fingerprint of its certificate. Use two roles to permit less in plans.',
+    note: sentences(
+      hasPort(issuer) &&
+        `AWS refuses an issuer with a port, as ${site} has: set GROUNDSTATE_ISSUER_URL to an address without one.`,
+      'AWS checks the certificate of the issuer against its own authorities; only with another authority add --thumbprint-list with the SHA-1 fingerprint of its certificate. Use two roles to permit less in plans.',
+    ),
     snippets: [
       {
         title: 'Create the identity provider',
         language: 'shell',
-        text: `aws iam create-open-id-connect-provider \\\n  --url ${issuer} \\\n  --client-id-list ${audience}\n`,
+        text: `aws iam create-open-id-connect-provider \\\n  --url ${shellQuoted(issuer)} \\\n  --client-id-list ${shellQuoted(audience)}\n`,
       },
       // IAM accepts only characters of Latin 1 in policies.
       { title: 'Trust policy of the role', language: 'json', text: `${escapedBeyondLatin1(json(policy))}\n` },
@@ -57,11 +73,15 @@ function aws({ issuer, subjects, audienceOf, awsAccount = 'ACCOUNT_ID' }: Trust)
   }
 }
 
+function hasPort(issuer: string) {
+  return new URL(issuer).port !== ''
+}
+
 function escapedBeyondLatin1(text: string) {
   return text.replaceAll(/[^\0-\xff]/g, (unit) => String.raw`\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-function gcp({ issuer, organization, workspace, audienceOf, gcp: names }: Trust): TrustPolicy {
+function gcp({ issuer, organization, workspace, audienceOf, longLimits, gcp: names }: Trust): TrustPolicy {
   const { projectNumber, pool, provider } = names ?? {
     projectNumber: 'PROJECT_NUMBER',
     pool: 'POOL',
@@ -77,24 +97,28 @@ function gcp({ issuer, organization, workspace, audienceOf, gcp: names }: Trust)
       (claim) => `attribute.${claim}=assertion.${claim}`,
     ),
   ].join(',')
-  const condition = `assertion.terraform_organization_id == "${organization.id}"`
+  const condition = `assertion.terraform_organization_id == ${literal(organization.id)}`
   const members = `principalSet://iam.googleapis.com/projects/${projectNumber}/locations/global/workloadIdentityPools/${pool}/attribute.terraform_workspace_id/${workspace.id}`
   return {
     provider: 'gcp',
-    note: `Ids do not change when the organization or the workspace is renamed. The service account grants access to all runs of the workspace; for applies only, bind principal://iam.googleapis.com/…/subject/${workspace.id}/apply.`,
+    note: sentences(
+      longLimits.length > 0 &&
+        `Google Cloud refuses tokens that are valid for 48 hours or more: set ${longLimits.join(' and ')} to at most 24 hours.`,
+      `Ids do not change when the organization or the workspace is renamed. The service account grants access to all runs of the workspace; for applies only, bind principal://iam.googleapis.com/…/subject/${workspace.id}/apply.`,
+    ),
     snippets: [
       {
         title: 'Create the pool and the provider',
         language: 'shell',
         text: [
-          `gcloud iam workload-identity-pools create ${pool} --location=global`,
+          `gcloud iam workload-identity-pools create ${shellQuoted(pool)} --location=global`,
           '',
-          `gcloud iam workload-identity-pools providers create-oidc ${provider} \\`,
-          `  --location=global --workload-identity-pool=${pool} \\`,
-          `  --issuer-uri=${issuer} \\`,
-          ...(isDefault ? [] : [`  --allowed-audiences='${audience}' \\`]),
-          `  --attribute-mapping='${mapping}' \\`,
-          `  --attribute-condition='${condition}'`,
+          `gcloud iam workload-identity-pools providers create-oidc ${shellQuoted(provider)} \\`,
+          `  --location=global --workload-identity-pool=${shellQuoted(pool)} \\`,
+          `  --issuer-uri=${shellQuoted(issuer)} \\`,
+          ...(isDefault ? [] : [`  --allowed-audiences=${shellQuoted(audience)} \\`]),
+          `  --attribute-mapping=${shellQuoted(mapping)} \\`,
+          `  --attribute-condition=${shellQuoted(condition)}`,
           '',
         ].join('\n'),
       },
@@ -104,7 +128,7 @@ function gcp({ issuer, organization, workspace, audienceOf, gcp: names }: Trust)
         text: [
           'gcloud iam service-accounts add-iam-policy-binding SERVICE_ACCOUNT_EMAIL \\',
           '  --role=roles/iam.workloadIdentityUser \\',
-          `  --member='${members}'`,
+          `  --member=${shellQuoted(members)}`,
           '',
         ].join('\n'),
       },
@@ -112,7 +136,7 @@ function gcp({ issuer, organization, workspace, audienceOf, gcp: names }: Trust)
   }
 }
 
-function azure({ issuer, subjects, workspace, audienceOf }: Trust): TrustPolicy {
+function azure({ issuer, subjects, workspace, audienceOf, longLimits }: Trust): TrustPolicy {
   const audience = audienceOf('azure') ?? 'api://AzureADTokenExchange'
   const credential = (phase: 'plan' | 'apply') => ({
     title: `Federated credential for ${phase === 'plan' ? 'plans' : 'applies'}, ${phase}.json`,
@@ -127,7 +151,11 @@ function azure({ issuer, subjects, workspace, audienceOf }: Trust): TrustPolicy 
   })
   return {
     provider: 'azure',
-    note: 'Azure compares the subject as a whole, so each phase needs a credential, and so does a renamed workspace.',
+    note: sentences(
+      longLimits.length > 0 &&
+        `Azure refuses tokens that are valid for more than 24 hours: shorten ${longLimits.join(' and ')}.`,
+      'Azure compares the subject as a whole, so each phase needs a credential, and so does a renamed workspace.',
+    ),
     snippets: [
       credential('plan'),
       credential('apply'),
@@ -159,7 +187,7 @@ function vault({ issuer, subjects, audienceOf }: Trust): TrustPolicy {
       {
         title: 'Configure the auth method',
         language: 'shell',
-        text: `vault auth enable jwt\n\nvault write auth/jwt/config \\\n  oidc_discovery_url=${issuer} \\\n  bound_issuer=${issuer}\n`,
+        text: `vault auth enable jwt\n\nvault write auth/jwt/config \\\n  oidc_discovery_url=${shellQuoted(issuer)} \\\n  bound_issuer=${shellQuoted(issuer)}\n`,
       },
       { title: 'Role, role.json', language: 'json', text: `${json(role)}\n` },
       { title: 'Create the role', language: 'shell', text: 'vault write auth/jwt/role/terraform @role.json\n' },
@@ -170,12 +198,11 @@ function vault({ issuer, subjects, audienceOf }: Trust): TrustPolicy {
 const USER_PREFIX = 'groundstate:'
 
 function kubernetes({ issuer, subjects, organization, audienceOf }: Trust): TrustPolicy {
-  const quoted = (text: string) => JSON.stringify(text)
   const user = (subject: string) =>
-    `  - apiGroup: rbac.authorization.k8s.io\n    kind: User\n    name: ${quoted(`${USER_PREFIX}${subject}`)}\n`
+    `  - apiGroup: rbac.authorization.k8s.io\n    kind: User\n    name: ${literal(`${USER_PREFIX}${subject}`)}\n`
   return {
     provider: 'kubernetes',
-    note: 'For the option --authentication-config of the API server. The version is apiserver.config.k8s.io/v1 from Kubernetes 1.34, v1beta1 from 1.30. EKS and GKE have a setting for OIDC providers instead, with the same issuer, audience and claim.',
+    note: 'For the option --authentication-config of the API server. The version is apiserver.config.k8s.io/v1 from Kubernetes 1.34, v1beta1 from 1.30. EKS has a setting for OIDC providers instead, with the same issuer, audience and claim. For GKE use the credentials of Google Cloud.',
     snippets: [
       {
         title: 'Authentication of the API server',
@@ -185,16 +212,16 @@ function kubernetes({ issuer, subjects, organization, audienceOf }: Trust): Trus
           'kind: AuthenticationConfiguration',
           'jwt:',
           '  - issuer:',
-          `      url: ${quoted(issuer)}`,
+          `      url: ${literal(issuer)}`,
           '      audiences:',
-          `        - ${quoted(audienceOf('kubernetes') ?? 'kubernetes')}`,
+          `        - ${literal(audienceOf('kubernetes') ?? 'kubernetes')}`,
           '    claimValidationRules:',
           '      - claim: terraform_organization_id',
-          `        requiredValue: ${quoted(organization.id)}`,
+          `        requiredValue: ${literal(organization.id)}`,
           '    claimMappings:',
           '      username:',
           '        claim: sub',
-          `        prefix: ${quoted(USER_PREFIX)}`,
+          `        prefix: ${literal(USER_PREFIX)}`,
           '',
         ].join('\n'),
       },
@@ -226,7 +253,9 @@ function hcp({
 }: Trust): TrustPolicy {
   const audience = audienceOf('hcp')
   const isDefault = audience === undefined || audience.startsWith(`${hcpPrincipal}/`)
-  const condition = [subjects.plan, subjects.apply].map((subject) => `jwt_claims.sub == "${subject}"`).join(' or ')
+  const condition = [subjects.plan, subjects.apply]
+    .map((subject) => `jwt_claims.sub == ${literal(subject)}`)
+    .join(' or ')
   return {
     provider: 'hcp',
     note: 'Without --allowed-audience, HCP expects the resource name of the provider, which is the default audience.',
@@ -236,10 +265,10 @@ function hcp({
         language: 'shell',
         text: [
           'hcp iam workload-identity-providers create-oidc groundstate \\',
-          `  --service-principal=${hcpPrincipal} \\`,
-          `  --issuer=${issuer} \\`,
-          ...(isDefault ? [] : [`  --allowed-audience='${audience}' \\`]),
-          `  --conditional-access='${condition}'`,
+          `  --service-principal=${shellQuoted(hcpPrincipal)} \\`,
+          `  --issuer=${shellQuoted(issuer)} \\`,
+          ...(isDefault ? [] : [`  --allowed-audience=${shellQuoted(audience)} \\`]),
+          `  --conditional-access=${shellQuoted(condition)}`,
           '',
         ].join('\n'),
       },
@@ -260,7 +289,7 @@ function anyService({ issuer, subjects, audienceOf }: Trust): TrustPolicy {
       {
         title: 'Read the configuration of the issuer',
         language: 'shell',
-        text: `curl ${issuer}/.well-known/openid-configuration\n`,
+        text: `curl ${shellQuoted(`${issuer}/.well-known/openid-configuration`)}\n`,
       },
     ],
   }
