@@ -1,6 +1,6 @@
 /** Commit statuses are sent by the loop that sends run tasks and notifications, instead of by background jobs, and their requests are logged. */
 export const up = `
-alter table commit_statuses add column due_at timestamptz not null default '-infinity';
+alter table commit_statuses add column due_at timestamptz not null default now();
 drop index commit_statuses_due_idx;
 create index commit_statuses_due_idx on commit_statuses (repository_id, due_at)
   where sent_version < version or (commented_version < version and pull_request_number is not null);

@@ -11,9 +11,11 @@ export type QueueTable = {
   table: keyof Schema
   /** The column with the receiver's id; requests of a deleted receiver are claimed, too. */
   receiver: string
-  /** The table of receivers, with `id` and `organization_id`. */
-  receivers: keyof Schema
-  /** Whether requests to a receiver `t` use connections of the process that sends them. */
+  /** Left join of the receiver with the id `queued.id`; empty if the expressions below need none. */
+  join: RawBuilder<unknown>
+  /** The organization whose share of connections the row `r` uses; null for a deleted receiver. */
+  organization: RawBuilder<string | null>
+  /** Whether requests to the receiver use connections of the process that sends them. */
   connects: RawBuilder<boolean>
   /** Whether the row `r` may be sent now, beyond being due; true by default. */
   isReady?: RawBuilder<boolean>
@@ -39,13 +41,13 @@ const SPARE = 4
  * arrays of ids, since PostgreSQL would otherwise join all rows.
  */
 export function dueRows(
-  { table, receiver, receivers, connects, isReady = sql`true` }: QueueTable,
+  { table, receiver, join, organization, connects, isReady = sql`true` }: QueueTable,
   { now, connections, busy }: Omit<ClaimOptions, 'leaseUntil'>,
 ) {
   const { all, reserved, perOrganization, perReceiver } = connections
   const free = busy.reduce((left, { count }) => left - count, all)
   const column = <K extends keyof Busy>(name: K) => busy.map((connection) => connection[name])
-  const [rows, owners, receiverOf] = [sql.table(table), sql.table(receivers), sql.ref(`r.${receiver}`)]
+  const [rows, receiverOf] = [sql.table(table), sql.ref(`r.${receiver}`)]
   const isDue = sql`r.delivery_due_at <= ${now} and r.deadline_at > ${now}
     and (r.lease_expires_at is null or r.lease_expires_at <= ${now}) and ${isReady}`
   return sql`busy as (
@@ -59,17 +61,17 @@ export function dueRows(
                where r.delivery_due_at is not null and ${receiverOf} > queued.id order by ${receiverOf} limit 1)
         from queued where queued.id is not null),
     waiting as (
-      select r.id, r.delivery_due_at, t.organization_id, coalesce(t.id is not null and ${connects}, false) as connects,
+      select r.id, r.delivery_due_at, r.organization_id, ${connects} as connects,
              row_number() over (partition by queued.id order by r.delivery_due_at) + coalesce(busy.count, 0) as receiver_turn
         from queued
-        left join ${owners} t on t.id = queued.id
-        left join busy on busy.receiver_id = t.id and ${connects}
+        ${join}
+        left join busy on busy.receiver_id = queued.id and ${connects}
        cross join lateral (
-         select r.id, r.delivery_due_at from ${rows} r
+         select r.id, r.delivery_due_at, ${organization} as organization_id from ${rows} r
           where (${receiverOf}, r.delivery_due_at) >= (queued.id, '-infinity'::timestamptz)
             and (${receiverOf}, r.delivery_due_at) <= (queued.id, ${now}::timestamptz) and ${isDue}
           order by ${receiverOf}, r.delivery_due_at
-          limit least(case when t.id is not null and ${connects} then ${perReceiver}::integer else ${perOrganization}::integer end,
+          limit least(case when ${connects} then ${perReceiver}::integer else ${perOrganization}::integer end,
                       1 + ${SPARE * all}::integer / (select count(*) from queued))) r),
     turns as (
       select waiting.*, row_number() over (partition by organization_id, connects order by receiver_turn, delivery_due_at)

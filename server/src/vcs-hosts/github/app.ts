@@ -19,7 +19,8 @@ export type GithubApp = {
   findInstallation(installationId: number): Promise<GithubInstallation | undefined>
   /** A token for git, valid for at least ten minutes. Throws a `HostError`: `unauthorised` if the installation was removed or suspended. */
   installationToken(installationId: number): Promise<string>
-  api(installationId: number): HostApi
+  /** `fetch` is used for requests with the token of the installation, but not to get that token. */
+  api(installationId: number, fetch?: HostConnection['fetch']): HostApi
   /**
    * Whether the person with this token of the app may use all repositories of the installation: GitHub also lists it to those who may read one.
    * Throws a `HostError`.
@@ -87,12 +88,13 @@ export function createGithubApp({ appId, privateKey, ...connection }: GithubAppO
   }
 
   /** Requests with the token of an installation. GitHub may revoke one early; then a new one works, or tells why there is none. */
-  function askAs(installationId: number): Ask {
-    const octokit = createOctokit(connection)
+  function askAs(installationId: number, fetch = connection.fetch): Ask {
+    const own = { ...connection, fetch }
+    const octokit = createOctokit(own)
     octokit.hook.before('request', async (options) => {
       options.headers.authorization = `token ${await tokenOf(installationId)}`
     })
-    const send = createAsk(octokit, { name: github.name, connection })
+    const send = createAsk(octokit, { name: github.name, connection: own })
     return async (task, schema, request) =>
       send(task, schema, request).catch(async (error: unknown) => {
         const isRefused = error instanceof HostError && error.kind === 'unauthorised' && tokens.delete(installationId)
@@ -136,8 +138,8 @@ export function createGithubApp({ appId, privateKey, ...connection }: GithubAppO
       return own >= (await countRepositories(askAs(installationId), 'GET /installation/repositories'))
     },
     installationToken: tokenOf,
-    api: (installationId) =>
-      installationApi(askAs(installationId), async () => {
+    api: (installationId, fetch) =>
+      installationApi(askAs(installationId, fetch), async () => {
         const found = await findInstallation(installationId)
         if (!found) throw new HostError('unauthorised', notInstalled(installationId))
         return found.name

@@ -17,7 +17,8 @@ const isFirst = sql<boolean>`(r.run_id is null or not exists (
 export const QUEUE: QueueTable = {
   table: 'notifications',
   receiver: 'receiver_id',
-  receivers: 'notification_configurations',
+  join: sql``,
+  organization: sql<string>`r.organization_id`,
   connects: sql<boolean>`true`,
   isReady: isFirst,
 }

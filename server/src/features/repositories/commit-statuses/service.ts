@@ -1,5 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
+import { runNotice } from '../../../changes/announce.ts'
 import { type Page, transact } from '../../../db/db.ts'
 import { isWithheld } from '../../../deliveries/attempts.ts'
 import { conflict } from '../../../errors.ts'
@@ -33,7 +34,7 @@ export async function resendStatus(ctx: Ctx, runId: string) {
       action: 'resend_commit_status',
       resource: { type: 'run', id: run.id },
       meta: {},
-      notices: [],
+      notices: [runNotice(run)],
     })
   })
 }

@@ -86,7 +86,7 @@ export async function loadInstallation(ctx: Ctx, id: string) {
   const host = hostOf(row.service_provider)
   const fetch = hostFetch(ctx, undefined)
   const app = requireGithubApp(ctx, { httpUrl, fetch })
-  const apiWith = (fetch: HostConnection['fetch']) => requireGithubApp(ctx, { httpUrl, fetch }).api(number)
+  const apiWith = (fetch: HostConnection['fetch']) => app.api(number, fetch)
   const access: HostConnection = { httpUrl, apiUrl, token: '', username: null, fetch }
   return { row, host, access, api: app.api(number), apiWith, requestToken: async () => app.installationToken(number) }
 }

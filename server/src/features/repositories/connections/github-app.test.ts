@@ -7,6 +7,7 @@ import { createOrganization, createUser, createWorkspace } from '../../../testin
 import { addMember } from '../../../testing/teams.ts'
 import { push, repository } from '../../../vcs-hosts/github/testing/bodies.ts'
 import { type HostRoutes, startFakeHost } from '../../../vcs-hosts/testing/fake-host.ts'
+import { logRequests } from '../commit-statuses/log.ts'
 import { openConnectionOf } from './connection.ts'
 
 const pem = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -304,4 +305,21 @@ test('members see the installations of their organizations only', async () => {
   expect(await read(member.token)).toEqual([1, 200])
   expect(await read(stranger.token)).toEqual([0, 404])
   expect([repositories.status, unlinked.status]).toEqual([404, 403])
+})
+
+test('requests that set statuses are logged, without those for tokens', async () => {
+  const { app, host, install, addWorkspace } = await setUp()
+  const { id } = await install()
+  const workspace = await addWorkspace(id)
+  const sha = '1'.repeat(40)
+  const path = `${API}/repos/acme/network/statuses/${sha}`
+  host.reply(`POST ${path}`, { status: 201, body: { id: 1 } })
+  const connection = await openConnectionOf(app.as(), { oauth_token_id: null, github_app_installation_id: id })
+  const reported = { workspace_id: workspace.id, commit_sha: sha, kind: 'run', run: null } as const
+  const status = { context: 'plan', state: 'success', description: 'no changes', url: 'https://run' } as const
+
+  await logRequests(app.as(), { connection, reported }, async ({ api }) => api?.setStatus('acme/network', sha, status))
+
+  const logged = await app.db.selectFrom('commit_status_deliveries').select(['url', 'response_status']).execute()
+  expect(logged).toEqual([{ url: `${host.url}${path}`, response_status: 201 }])
 })

@@ -29,8 +29,9 @@ export type ClaimedRequest = Claim &
 export const QUEUE: QueueTable = {
   table: 'task_results',
   receiver: 'task_id',
-  receivers: 'tasks',
-  connects: sql<boolean>`t.agent_pool_id is null`,
+  join: sql`left join tasks t on t.id = queued.id`,
+  organization: sql<string | null>`t.organization_id`,
+  connects: sql<boolean>`(t.id is not null and t.agent_pool_id is null)`,
 }
 
 /** Leases due requests, so that each is sent by one process, and loads everything required to send them. When a process dies, its leases expire. */

@@ -67,6 +67,24 @@ async function delivery(w: AuditFixtures) {
   return id
 }
 
+/** A run whose commit has a status at its host. */
+async function reportedRun(w: AuditFixtures) {
+  const { workspaceId } = await w.configured()
+  const run = await w.run(workspaceId)
+  await w.app.db
+    .insertInto('commit_statuses')
+    .values({
+      workspace_id: workspaceId,
+      commit_sha: '1'.repeat(40),
+      kind: 'run',
+      repository_id: await repository(w),
+      run_id: run,
+      created_at: w.app.clock.now(),
+    })
+    .execute()
+  return run
+}
+
 /** Connections to hosts of repositories, SSH keys, and what hosts report. */
 export const REPOSITORY_CHANGES: Record<string, MakeChange> = {
   'POST /organizations/:organization/oauth-clients': (w) => ({ ids: [w.organization.name], body: newClient() }),
@@ -105,6 +123,7 @@ export const REPOSITORY_CHANGES: Record<string, MakeChange> = {
     await w.send('POST', '/organizations', data('organizations', { name, email: 'a@example.com' }))
     return { ids: [name, await installation(w)] }
   },
+  'POST /runs/:runId/actions/resend-commit-status': async (w) => ({ ids: [await reportedRun(w)] }),
   'POST /vcs-deliveries/:id/actions/replay': async (w) => ({ ids: [await delivery(w)] }),
   'POST /vcs-repositories/:id/actions/register-webhook': async (w) => ({ ids: [await repository(w)] }),
   'POST /vcs-repositories/:id/actions/rotate-webhook-secret': async (w) => ({ ids: [await repository(w)] }),
