@@ -23,6 +23,8 @@ const TYPES: Partial<Record<string, ChangeType[]>> = {
   // or its tags, which belong to workspaces
   organization: ['organizations', 'workspaces'],
   github_app_installation: ['github-app-installations'],
+  notification: ['notification-configurations'],
+  notification_configuration: ['notification-configurations'],
   oauth_client: ['oauth-clients'],
   oauth_token: ['oauth-clients'],
   organization_user: ['organization-memberships'],
@@ -47,6 +49,7 @@ const ON_NO_PAGE = new Set([
   'configuration_version',
   'identity_key',
   'job',
+  'notification_settings',
   'reserved_tag_key',
   'sample',
   'sign_in_settings',
