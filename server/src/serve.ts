@@ -67,8 +67,9 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   app.loopbackServer.open({ baseUrl: app.baseUrl, origin, certificate: tls?.cert })
 
   const ctx = { ...app, actor: SYSTEM }
-  // After the port was opened: the password is shown once, and must not be lost in a failed start.
-  const [admin] = await Promise.all([ensureAdmin(ctx), ensureIdentityKey(app)])
+  await ensureIdentityKey(app)
+  // After all that may fail: the password is shown once, and must not be lost in a failed start.
+  const admin = await ensureAdmin(ctx)
   opened.resolve()
   if (runsJobs) {
     await app.jobs.start(ctx, JOBS)
