@@ -21,11 +21,11 @@ export async function requireWorkspaceBy(ctx: Ctx, key: store.WorkspaceKey, perm
   return requireFound(ctx, await store.findWorkspace(ctx.db, ctx.actor, key), permission)
 }
 
-/** The workspace to show; for users with its details, in the same query. */
+/** The workspace to show; with its details, in the same query, unless an engine asks. */
 export async function requireShownWorkspace(ctx: Ctx, key: store.WorkspaceKey): Promise<Workspace> {
   const { actor, db } = ctx
-  if (actor.kind !== 'user') return requireWorkspaceBy(ctx, key, 'workspace:read')
-  const row = await store.findDetailed(db, actor.userId, key)
+  if (actor.kind === 'run') return requireWorkspaceBy(ctx, key, 'workspace:read')
+  const row = await store.findDetailed(db, actor, key)
   return { ...requireFound(ctx, row, 'workspace:read'), details: row }
 }
 

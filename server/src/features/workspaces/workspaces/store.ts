@@ -1,7 +1,7 @@
 import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import { changeWithEvent } from '../../../audit/store.ts'
 import { type ActorInSql, runInSql, userInSql, workspaceAccessColumn } from '../../../auth/access-sql.ts'
-import { type Actor, isOwnOrganizationName } from '../../../auth/actor.ts'
+import { type Actor, isOwnOrganizationName, type RunActor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
@@ -114,10 +114,12 @@ export const findDetails = lookup(['id'], (db, { id }) =>
   db.selectFrom('workspaces as w').select(DETAILS).where('w.id', '=', id),
 )
 
-/** As `findWorkspace` for a user, with the details. */
-export async function findDetailed(db: Db, userId: string, key: WorkspaceKey) {
-  if ('id' in key) return findDetailedById(db, { userId, ...key })
-  return findDetailedByName(db, { userId, organization: key.organization.toLowerCase(), name: key.name.toLowerCase() })
+/** As `findWorkspace`, with the details; not for engines, which do not read them. */
+export async function findDetailed(db: Db, actor: Exclude<Actor, RunActor>, key: WorkspaceKey) {
+  const lower = 'id' in key ? key : { organization: key.organization.toLowerCase(), name: key.name.toLowerCase() }
+  if (actor.kind !== 'user') return selectWorkspace(db, actor, lower).select(DETAILS).executeTakeFirst()
+  const { userId } = actor
+  return 'id' in lower ? findDetailedById(db, { userId, ...lower }) : findDetailedByName(db, { userId, ...lower })
 }
 
 const findDetailedById = lookup(['userId', 'id'], (db, { userId, id }) =>
