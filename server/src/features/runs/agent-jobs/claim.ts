@@ -6,11 +6,10 @@ import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
 import { createClaims } from '../../../claims/claims.ts'
 import { isDatabaseFailure, transact } from '../../../db/db.ts'
 import { pipeline } from '../../../db/pipeline.ts'
-import { SealError } from '../../../secrets/secrets.ts'
 import { onlineSince } from '../../agents/agent-pools/store.ts'
 import { openSshKey } from '../../vcs/ssh-keys/service.ts'
 import { type ResolveVariables, readRunVariables } from '../../workspaces/variable-sets/effective-variables.ts'
-import { UnreadableKeyError } from '../identity-keys/signing.ts'
+import { unreadableReason } from '../identity-keys/signing.ts'
 import { applyChange } from '../runs/advance.ts'
 import { announceAgentOf } from '../runs/audit.ts'
 import type { LockedJob, LockedRun, RunKey } from '../runs/locked-run-store.ts'
@@ -157,8 +156,8 @@ async function makeJob(ctx: TransactionCtx, locked: JobRun, { queued, product, v
 
 /** Why a job cannot be created. Unexpected errors are only logged, since they may contain values. */
 function reasonOf(error: unknown) {
-  if (error instanceof UnreadableKeyError) return `${error.message}: a site administrator must rotate the keys`
-  if (error instanceof SealError) return `a sensitive value cannot be decrypted: ${error.message}. Set it again`
+  const unreadable = unreadableReason(error)
+  if (unreadable !== undefined) return unreadable
   const [issue] = error instanceof ZodError ? error.issues : []
   const cause = issue ? `${issue.path.join('.')}: ${issue.message}` : 'see the log of the server'
   return `the server cannot create the job for an agent: ${cause}`

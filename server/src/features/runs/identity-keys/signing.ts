@@ -11,6 +11,13 @@ export class UnreadableKeyError extends Error {
   override name = 'UnreadableKeyError'
 }
 
+/** Why a job cannot be created, or its token shown, if a key or a sensitive value cannot be decrypted; for the user. */
+export function unreadableReason(error: unknown) {
+  if (error instanceof UnreadableKeyError) return `${error.message}: a site administrator must rotate the keys`
+  if (error instanceof SealError) return `a sensitive value cannot be decrypted: ${error.message}. Set it again`
+  return undefined
+}
+
 export type SigningKey = { keyId: string; privateKey: KeyObject }
 
 /** Time for which a process signs with a key without looking for a newer one, in ms. */

@@ -251,6 +251,40 @@ describe('the identity of a workspace', () => {
   })
 })
 
+test('a sensitive variable that cannot be decrypted is a conflict that names it', async () => {
+  const workspace = await workspaceWith({ TFC_WORKLOAD_IDENTITY_AUDIENCE: { value: 'x', sensitive: true } })
+  const variables = app.db.updateTable('variables').where('workspace_id', '=', workspace.id)
+  const { id } = await variables
+    .set({ sealed_value: Buffer.from('damaged') })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+
+  const url = `/api/v2/workspaces/${workspace.id}/workload-identity`
+  const shown = await app.request({ url, token: user.token })
+  const previewed = await preview(workspace.id, {})
+
+  const detail = `a sensitive value cannot be decrypted: sealed variables/${id}/value is truncated. Set it again`
+  expect([shown.status, previewed.status]).toEqual([409, 409])
+  expect(shown.json().errors[0].detail).toBe(detail)
+  expect(previewed.body.errors[0].detail).toBe(detail)
+})
+
+test('a preview with a key that cannot be decrypted is a conflict with the same advice as of a run', async () => {
+  const workspace = await workspaceWith({})
+  const row = await app.db.selectFrom('identity_keys').selectAll().executeTakeFirstOrThrow()
+  const update = async (key: Buffer) => app.db.updateTable('identity_keys').set({ private_key: key }).execute()
+  await update(Buffer.from('damaged'))
+  app.clock.advance(5001)
+
+  const { status, body } = await preview(workspace.id, { audience: 'x' })
+  await update(row.private_key)
+
+  expect(status).toBe(409)
+  expect(body.errors[0].detail).toBe(
+    `the key ${row.key_id}, which signs identity tokens, cannot be decrypted: a site administrator must rotate the keys`,
+  )
+})
+
 describe('a preview', () => {
   test('has the header and the claims of the token of a run, and no signature', async () => {
     const setting = await createRunSetting(app)

@@ -2,12 +2,12 @@ import type { PreviewIdentityToken } from '@groundstate/contract/workspace-ident
 import ipaddr from 'ipaddr.js'
 import type { Ctx } from '../../../app.ts'
 import { isLoopbackHost } from '../../../config.ts'
-import { invalid } from '../../../errors.ts'
+import { conflict, invalid } from '../../../errors.ts'
 import { unbracketed } from '../../../outbound/addresses.ts'
 import { listRunVariables } from '../../workspaces/variable-sets/effective-variables.ts'
 import { requireWorkspace, type Workspace } from '../../workspaces/workspaces/access.ts'
 import { isExternalIssuer, issuerOf } from '../identity-keys/issuer.ts'
-import { currentSigningKey } from '../identity-keys/signing.ts'
+import { currentSigningKey, unreadableReason } from '../identity-keys/signing.ts'
 import { configuredCredentials } from './credentials.ts'
 import type { WorkspaceIdentity } from './resource.ts'
 import { subjectOf, tokenClaims, tokenHeader, type Workload } from './token.ts'
@@ -15,7 +15,7 @@ import { subjectOf, tokenClaims, tokenHeader, type Workload } from './token.ts'
 /** In place of the id of a run, which is only known when there is one. */
 const EXAMPLE_RUN = 'run-0000000000000000'
 
-/** The identity that the next run of the workspace would have. */
+/** The identity that the next run of the workspace would have. Throws `conflict` if a sensitive variable cannot be decrypted. */
 export async function readWorkloadIdentity(ctx: Ctx, workspaceId: string): Promise<WorkspaceIdentity> {
   const workspace = await requireWorkspace(ctx, workspaceId, 'variables:read')
   const configured = await readCredentialsOf(ctx, workspace)
@@ -33,10 +33,10 @@ export async function readWorkloadIdentity(ctx: Ctx, workspaceId: string): Promi
   }
 }
 
-/** The header and claims that a token would have now; without a signature. */
+/** The header and claims that a token would have now; without a signature. Throws `conflict` if the key, or a sensitive variable, cannot be decrypted. */
 export async function previewIdentityToken(ctx: Ctx, workspaceId: string, { audience, phase }: PreviewIdentityToken) {
   const workspace = await requireWorkspace(ctx, workspaceId, 'variables:read')
-  const { keyId } = await currentSigningKey(ctx)
+  const { keyId } = await readable(currentSigningKey(ctx))
   const claims = tokenClaims(ctx, workloadOf(workspace, phase), audience ?? (await configuredAudience(ctx, workspace)))
   return { workspace, header: tokenHeader(keyId), claims }
 }
@@ -54,7 +54,15 @@ async function configuredAudience(ctx: Ctx, workspace: Workspace) {
 
 async function readCredentialsOf(ctx: Ctx, workspace: Workspace) {
   const { id: workspaceId, project_id: projectId, organization_id: organizationId } = workspace
-  return configuredCredentials(await listRunVariables(ctx, { workspaceId, projectId, organizationId }))
+  return configuredCredentials(await readable(listRunVariables(ctx, { workspaceId, projectId, organizationId })))
+}
+
+/** A run would fail for the same reason. */
+async function readable<T>(reading: Promise<T>): Promise<T> {
+  return reading.catch((error: unknown) => {
+    const reason = unreadableReason(error)
+    throw reason === undefined ? error : conflict(reason)
+  })
 }
 
 function workloadOf(workspace: Workspace, phase: Workload['phase']): Workload {
