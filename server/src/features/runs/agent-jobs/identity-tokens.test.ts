@@ -1,6 +1,8 @@
 import { createPublicKey } from 'node:crypto'
 import type { IdentityToken } from '@groundstate/contract/workload-identity'
 import jwt from 'jsonwebtoken'
+import { sql } from 'kysely'
+import { pino } from 'pino'
 import { beforeAll, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { uploadCommit } from '../../../testing/commits.ts'
@@ -16,7 +18,10 @@ import {
 } from '../../../testing/runs.ts'
 import { ensureIdentityKey } from '../identity-keys/service.ts'
 
-const app = await createTestApp({ GROUNDSTATE_PLAN_TIMEOUT: '600000', GROUNDSTATE_APPLY_TIMEOUT: '3600000' })
+const logged: string[] = []
+const log = pino({ level: 'trace' }, { write: (line) => void logged.push(line) })
+const limits = { GROUNDSTATE_PLAN_TIMEOUT: '600000', GROUNDSTATE_APPLY_TIMEOUT: '3600000' }
+const app = await createTestApp(limits, { log })
 let agent: FakeAgent
 beforeAll(async () => {
   await ensureIdentityKey(app)
@@ -212,16 +217,42 @@ test('a run of a pull request from a fork gets none, and an event says so', asyn
   )
 })
 
+/** The tables with a row that contains the text, as text or as bytes. */
+async function tablesWith(text: string) {
+  const tables = await sql<{ name: string }>`
+    select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+     where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`.execute(app.db)
+  const found: string[] = []
+  for (const { name } of tables.rows) {
+    const { rows } = await sql`
+      select from ${sql.raw(name)} as t
+       where strpos(t::text, ${text}) > 0 or strpos(t::text, ${Buffer.from(text).toString('hex')}) > 0 limit 1`.execute(
+      app.db,
+    )
+    if (rows.length > 0) found.push(name)
+  }
+  return found
+}
+
 test('a token is in no log and in no row of the database', async () => {
   const setting = await createRunSetting(app)
   await setVariables(setting, AWS)
-  await createRun(app, setting)
+  const run = await createRun(app, setting)
 
   const job = await agent.take()
+  const [header = '', claims = '', signature = ''] = (job.identityTokens[0]?.token ?? '').split('.')
+  const duringThePhase = await Promise.all([claims, signature].map(tablesWith))
   await job.finish()
 
-  const rows = await app.db.selectFrom('agent_jobs').selectAll().execute()
-  expect(JSON.stringify(rows)).not.toContain(job.identityTokens[0]?.token.slice(0, 20))
+  expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toMatchObject({ alg: 'RS256' })
+  expect(signature).toHaveLength(342)
+  expect(duringThePhase).toEqual([[], []])
+  expect(await Promise.all([claims, signature].map(tablesWith))).toEqual([[], []])
+  expect(logged.filter((line) => line.includes(claims) || line.includes(signature))).toEqual([])
+  // The search does find what is there.
+  expect(await tablesWith(run)).toEqual(expect.arrayContaining(['public.runs', 'public.audit_events']))
+  expect(await tablesWith(ROLE)).toContain('public.variables')
+  expect(logged.join('')).toContain(setting.workspaceId)
 })
 
 test('a run whose tokens cannot be signed fails and says what to do', async () => {
