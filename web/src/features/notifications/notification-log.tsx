@@ -1,9 +1,9 @@
-import { Bell, ChevronDown, ChevronRight, SearchX, Send } from 'lucide-react'
-import { useId } from 'react'
+import { Bell, SearchX, Send } from 'lucide-react'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { EmptyState, ErrorNote, loaded } from '../../components/feedback.tsx'
 import { FilterChips } from '../../components/filters.tsx'
+import { FoldedItem } from '../../components/folded-item.tsx'
 import { type Target, WorkspaceLink } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
 import { toast } from '../../components/overlay-hosts.tsx'
@@ -108,41 +108,32 @@ type EntryProps = {
 }
 
 function LogEntry({ organization, configuration, notification, isOpen, onToggle }: EntryProps) {
-  const id = useId()
   const { trigger, status, attempts, message, 'run-id': run, 'workspace-name': workspace } = notification.attributes
-  const Chevron = isOpen ? ChevronDown : ChevronRight
   return (
-    <li>
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
-        <button
-          type="button"
-          aria-expanded={isOpen}
-          aria-controls={id}
-          onClick={onToggle}
-          className="inline-flex cursor-pointer items-center gap-2 font-medium hover:underline"
-        >
-          <Chevron size={15} className="text-dim" />
+    <FoldedItem
+      {...{ isOpen, onToggle }}
+      label={
+        <>
           <NotificationStatus status={status} attempts={attempts} />
-          {TRIGGERS[trigger].text}
-        </button>
-        <span className="min-w-0 flex-1 basis-48">
-          {workspace !== null &&
-            (run === null ? (
-              <WorkspaceLink workspace={workspace} className="hover:underline" />
-            ) : (
-              <RunLink workspace={workspace} run={{ id: run }} className="hover:underline">
-                {workspace}
-              </RunLink>
-            ))}
-          {message !== '' && <span className="text-dim">{workspace === null ? message : ` · ${message}`}</span>}
-        </span>
-        {attempts > 1 && <span className="numeric text-dim">{counted(attempts, 'attempt')}</span>}
-        <RelativeTime at={notification.attributes['created-at']} className="text-dim" />
-      </div>
-      <div id={id} hidden={!isOpen} className="border-t border-line px-4 py-3">
-        {isOpen && <OpenEntry {...{ organization, configuration, notification }} />}
-      </div>
-    </li>
+          <span className="font-medium">{TRIGGERS[trigger].text}</span>
+        </>
+      }
+      content={() => <OpenEntry {...{ organization, configuration, notification }} />}
+    >
+      <span className="min-w-0 flex-1 basis-48">
+        {workspace !== null &&
+          (run === null ? (
+            <WorkspaceLink workspace={workspace} className="hover:underline" />
+          ) : (
+            <RunLink workspace={workspace} run={{ id: run }} className="hover:underline">
+              {workspace}
+            </RunLink>
+          ))}
+        {message !== '' && <span className="text-dim">{workspace === null ? message : ` · ${message}`}</span>}
+      </span>
+      {attempts > 1 && <span className="numeric text-dim">{counted(attempts, 'attempt')}</span>}
+      <RelativeTime at={notification.attributes['created-at']} className="text-dim" />
+    </FoldedItem>
   )
 }
 

@@ -1,9 +1,9 @@
-import { ChevronDown, ChevronRight, CircleCheck, CircleX, SearchX, Send } from 'lucide-react'
-import { useId } from 'react'
+import { CircleCheck, CircleX, SearchX, Send } from 'lucide-react'
 import { Button } from '../../components/button.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState, ErrorNote, loaded } from '../../components/feedback.tsx'
 import { FilterChips } from '../../components/filters.tsx'
+import { FoldedItem } from '../../components/folded-item.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { Badge } from '../../components/status.tsx'
@@ -85,23 +85,15 @@ export default function DeliveriesTab({ task }: { task: Task }) {
 type DeliveryProps = { delivery: DeliveryOfTask; isOpen: boolean; onToggle: () => void }
 
 function Delivery({ delivery, isOpen, onToggle }: DeliveryProps) {
-  const id = useId()
   const { attributes } = delivery
   const { attempt, stage, response, status, 'agent-name': agent, 'run-id': run } = attributes
   const workspace = attributes['workspace-name']
   const isDelivered = status === 'succeeded'
-  const Chevron = isOpen ? ChevronDown : ChevronRight
   return (
-    <li>
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
-        <button
-          type="button"
-          aria-expanded={isOpen}
-          aria-controls={id}
-          onClick={onToggle}
-          className="inline-flex cursor-pointer items-center gap-2 hover:underline"
-        >
-          <Chevron size={15} className="text-dim" />
+    <FoldedItem
+      {...{ isOpen, onToggle }}
+      label={
+        <>
           <Badge
             tone={isDelivered ? 'good' : 'bad'}
             icon={isDelivered ? CircleCheck : CircleX}
@@ -109,32 +101,31 @@ function Delivery({ delivery, isOpen, onToggle }: DeliveryProps) {
           />
           <span className="sr-only">, attempt</span>
           <span className="numeric">#{attempt}</span>
-        </button>
-        <span className="min-w-0 flex-1 basis-48">
-          {run !== null && workspace !== null && stage !== null ? (
-            <>
-              <RunLink
-                workspace={workspace}
-                run={{ id: run }}
-                search={{ part: 'tasks' }}
-                className="font-medium hover:underline"
-              >
-                {workspace}
-              </RunLink>
-              <span className="text-dim"> · {STAGES[stage].text}</span>
-            </>
-          ) : (
-            <span className="text-dim">a run you can’t see</span>
-          )}
-        </span>
-        {agent !== null && <span className="text-dim">agent {agent}</span>}
-        <span className="numeric text-dim">{milliseconds(attributes['duration-ms'])}</span>
-        <RelativeTime at={attributes['sent-at']} className="text-dim" />
-      </div>
-      <div id={id} hidden={!isOpen} className="border-t border-line px-4 py-3">
-        {isOpen && <OpenDelivery delivery={delivery} />}
-      </div>
-    </li>
+        </>
+      }
+      content={() => <OpenDelivery delivery={delivery} />}
+    >
+      <span className="min-w-0 flex-1 basis-48">
+        {run !== null && workspace !== null && stage !== null ? (
+          <>
+            <RunLink
+              workspace={workspace}
+              run={{ id: run }}
+              search={{ part: 'tasks' }}
+              className="font-medium hover:underline"
+            >
+              {workspace}
+            </RunLink>
+            <span className="text-dim"> · {STAGES[stage].text}</span>
+          </>
+        ) : (
+          <span className="text-dim">a run you can’t see</span>
+        )}
+      </span>
+      {agent !== null && <span className="text-dim">agent {agent}</span>}
+      <span className="numeric text-dim">{milliseconds(attributes['duration-ms'])}</span>
+      <RelativeTime at={attributes['sent-at']} className="text-dim" />
+    </FoldedItem>
   )
 }
 

@@ -1,12 +1,13 @@
 import type { commitStatusDeliverySchema } from '@groundstate/contract/commit-statuses'
 import type { PageOnWire, Wire } from '@groundstate/contract/responses'
 import { useQuery } from '@tanstack/react-query'
-import { ChevronDown, ChevronRight, CircleCheck, CircleX, Send } from 'lucide-react'
-import { useId, useState } from 'react'
+import { CircleCheck, CircleX, Send } from 'lucide-react'
+import { useState } from 'react'
 import { get, queryString, request } from '../../api/client.ts'
 import { keepWithin, useChange } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { ErrorNote, loaded } from '../../components/feedback.tsx'
+import { FoldedItem } from '../../components/folded-item.tsx'
 import { toast } from '../../components/overlay-hosts.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { Badge } from '../../components/status.tsx'
@@ -56,24 +57,17 @@ export function CommitStatuses() {
 }
 
 function StatusItem({ delivery: { attributes, relationships } }: { delivery: StatusDelivery }) {
-  const id = useId()
   const [isOpen, setIsOpen] = useState(false)
   const { workspace } = useOpenWorkspace()
   const { response, request, error, 'commit-sha': sha } = attributes
   const isAccepted = attributes.status === 'succeeded'
   const run = relationships.run.data
-  const Chevron = isOpen ? ChevronDown : ChevronRight
   return (
-    <li>
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
-        <button
-          type="button"
-          aria-expanded={isOpen}
-          aria-controls={id}
-          onClick={() => setIsOpen(!isOpen)}
-          className="inline-flex cursor-pointer items-center gap-2 hover:underline"
-        >
-          <Chevron size={15} className="text-dim" />
+    <FoldedItem
+      isOpen={isOpen}
+      onToggle={() => setIsOpen(!isOpen)}
+      label={
+        <>
           <Badge
             tone={isAccepted ? 'good' : 'bad'}
             icon={isAccepted ? CircleCheck : CircleX}
@@ -81,23 +75,26 @@ function StatusItem({ delivery: { attributes, relationships } }: { delivery: Sta
           />
           <span className="sr-only">, commit</span>
           <code title={sha}>{shortSha(sha)}</code>
-        </button>
-        <span className="min-w-0 flex-1 basis-40 text-dim">
-          {run ? (
-            <RunLink workspace={workspace.attributes.name} run={run} className="hover:underline">
-              {attributes.kind === 'plan' ? 'plan of a pull request' : 'run'}
-            </RunLink>
-          ) : (
-            'no run'
-          )}
-        </span>
-        <RelativeTime at={attributes['sent-at']} className="text-dim" />
-      </div>
-      <div id={id} hidden={!isOpen} className="space-y-3 border-t border-line px-4 py-3">
-        {isOpen && <Exchange title={`commit ${shortSha(sha)}`} {...{ request, response, error }} />}
-        {isOpen && run && <ResendButton runId={run.id} />}
-      </div>
-    </li>
+        </>
+      }
+      content={() => (
+        <div className="space-y-3">
+          <Exchange title={`commit ${shortSha(sha)}`} {...{ request, response, error }} />
+          {run && <ResendButton runId={run.id} />}
+        </div>
+      )}
+    >
+      <span className="min-w-0 flex-1 basis-40 text-dim">
+        {run ? (
+          <RunLink workspace={workspace.attributes.name} run={run} className="hover:underline">
+            {attributes.kind === 'plan' ? 'plan of a pull request' : 'run'}
+          </RunLink>
+        ) : (
+          'no run'
+        )}
+      </span>
+      <RelativeTime at={attributes['sent-at']} className="text-dim" />
+    </FoldedItem>
   )
 }
 

@@ -1,7 +1,8 @@
-import { ChevronDown, ChevronRight, CircleCheck, CircleSlash, CircleX, LoaderCircle, RotateCw } from 'lucide-react'
-import { useId, useState } from 'react'
+import { CircleCheck, CircleSlash, CircleX, LoaderCircle, RotateCw } from 'lucide-react'
+import { useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { ErrorNote, loaded } from '../../components/feedback.tsx'
+import { FoldedItem } from '../../components/folded-item.tsx'
 import { ExternalLink } from '../../components/links.tsx'
 import { counted } from '../../components/numbers.ts'
 import { toast } from '../../components/overlay-hosts.tsx'
@@ -47,37 +48,24 @@ type DeliveryItemProps = {
 
 /** A delivery in a list, which opens to its decisions. */
 export function DeliveryItem({ organization, delivery, isOpen, mayManage, onToggle }: DeliveryItemProps) {
-  const id = useId()
   const { attributes } = delivery
-  const Chevron = isOpen ? ChevronDown : ChevronRight
   const source = SOURCES[attributes.source]
   return (
-    <li>
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
-        <button
-          type="button"
-          aria-expanded={isOpen}
-          aria-controls={id}
-          onClick={onToggle}
-          className="inline-flex min-w-0 cursor-pointer items-center gap-2 text-left hover:underline"
-        >
-          <Chevron size={15} className="shrink-0 text-dim" />
-          <span className="min-w-0 font-medium break-words">{attributes.title}</span>
-        </button>
-        <DeliveryCommit delivery={delivery} />
-        <Badge {...DELIVERY_STYLE[attributes.status]} />
-        <span className="min-w-0 flex-1 basis-40 text-dim">
-          <span className="break-words">{attributes['repository-identifier']}</span>
-          {attributes['sender-username'] !== null && ` by ${attributes['sender-username']}`}
-          {source !== undefined && ` (${source})`}
-        </span>
-        <span className="text-dim">{outcomeText(delivery)}</span>
-        <RelativeTime at={attributes['received-at']} className="text-dim" />
-      </div>
-      <div id={id} hidden={!isOpen} className="border-t border-line px-4 py-3">
-        {isOpen && <OpenDelivery {...{ organization, delivery, mayManage }} />}
-      </div>
-    </li>
+    <FoldedItem
+      {...{ isOpen, onToggle }}
+      label={<span className="min-w-0 font-medium break-words">{attributes.title}</span>}
+      content={() => <OpenDelivery {...{ organization, delivery, mayManage }} />}
+    >
+      <DeliveryCommit delivery={delivery} />
+      <Badge {...DELIVERY_STYLE[attributes.status]} />
+      <span className="min-w-0 flex-1 basis-40 text-dim">
+        <span className="break-words">{attributes['repository-identifier']}</span>
+        {attributes['sender-username'] !== null && ` by ${attributes['sender-username']}`}
+        {source !== undefined && ` (${source})`}
+      </span>
+      <span className="text-dim">{outcomeText(delivery)}</span>
+      <RelativeTime at={attributes['received-at']} className="text-dim" />
+    </FoldedItem>
   )
 }
 
