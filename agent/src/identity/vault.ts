@@ -121,7 +121,7 @@ export async function logIntoVault(credential: VaultCredential, jwt: string, sit
         } catch (error) {
           site.warn(`the token of ${where} could not be revoked, and is valid until it expires: ${messageOf(error)}`)
         }
-        await dispatcher.destroy()
+        await dispatcher.destroy().catch(() => {})
       },
     }
   } catch (error) {

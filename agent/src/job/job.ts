@@ -130,7 +130,8 @@ export async function runJob(
     const { context, isWarm } = await preparing.ready
     for (const key of context.environment.refused)
       logStream.write(`The environment variable ${key} is ignored: it would redirect the engine to another server.\n`)
-    const planned = await withIdentity(context, async (identified) => runPhase(identified, isWarm))
+    const work = async (identified: EngineContext) => runPhase(identified, isWarm)
+    const planned = await withIdentity(context, { work, agentLog: log })
     outcome = { ...planned.outcome, engineVersion: engine.version }
     if (planned.pending !== undefined) {
       reported = Promise.withResolvers()

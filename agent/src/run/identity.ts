@@ -1,11 +1,13 @@
-import { chmodSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { type Credential, readCredentials } from '@groundstate/contract/workload-identity'
 import { type Identified, provide } from '../identity/providers.ts'
 import { redacted } from '../identity/redaction.ts'
-import { logIntoVault } from '../identity/vault.ts'
+import { type VaultLogin, logIntoVault } from '../identity/vault.ts'
 import { type RunDirectory, chownToRun } from '../isolation/run-directory.ts'
+import type { AgentLog } from '../log.ts'
+import { removeTree } from '../process/confined-file.ts'
 import type { EngineContext } from './context.ts'
 
 /** Variables that providers prefer to the files of dynamic credentials. */
@@ -16,17 +18,26 @@ const PREFERRED: Partial<Record<Credential['provider'], readonly string[]>> = {
   hcp: ['HCP_CLIENT_ID'],
 }
 
+type Identify<T> = {
+  work: (identified: EngineContext) => Promise<T>
+  agentLog: AgentLog
+}
+
 /**
  * Runs a phase with the identity that the workspace's variables configure: its processes find the files and variables that providers read.
- * Afterwards the files are removed, and tokens of Vault revoked. Throws if the configuration is incomplete.
+ * Afterwards the files are removed, and tokens of Vault revoked; a failure of that does not change the outcome. Throws if the configuration
+ * is incomplete.
  */
-export async function withIdentity<T>(context: EngineContext, work: (identified: EngineContext) => Promise<T>) {
+export async function withIdentity<T>(context: EngineContext, { work, agentLog }: Identify<T>) {
   const { job, log, directory, stop, agent } = context
   const credentials = requireCredentials(context)
   if (credentials.length === 0) return work(context)
   await using stack = new AsyncDisposableStack()
+  const logins: VaultLogin[] = []
   // Also after a failure, and before the phase is reported: the directory may be kept.
-  stack.defer(() => rmSync(directory.identity, { recursive: true, force: true }))
+  stack.defer(async () => {
+    await Promise.all([removeFiles(context, agentLog), ...logins.map(async (login) => login[Symbol.asyncDispose]())])
+  })
   const identified: Identified[] = []
   for (const credential of credentials) {
     const jwt = tokenFor(job, credential)
@@ -34,7 +45,8 @@ export async function withIdentity<T>(context: EngineContext, work: (identified:
     else {
       const warn = (text: string) => log.write(`Warning: ${text}.\n`)
       const site = { certificates: agent.certificates, signal: stop.interrupt, warn }
-      const login = stack.use(await logIntoVault(credential, jwt, site))
+      const login = await logIntoVault(credential, jwt, site)
+      logins.push(login)
       identified.push({ credential, token: login.token })
     }
   }
@@ -92,6 +104,17 @@ function writeFiles(directory: RunDirectory, files: Record<string, string>) {
     const path = join(directory.identity, name)
     writeFileSync(path, text, { mode: 0o600 })
     chownToRun(path, directory)
+  }
+}
+
+/** The run may have left files that cannot be removed, such as a mount point. */
+async function removeFiles({ directory, job, log }: EngineContext, agentLog: AgentLog) {
+  try {
+    await removeTree(directory.identity)
+  } catch (error) {
+    log.write('\nWarning: the files of the dynamic credentials could not be removed.\n')
+    const fields = { jobId: job.id, runId: job.runId, path: directory.identity, error }
+    agentLog.error(fields, 'the files of dynamic credentials could not be removed')
   }
 }
 
