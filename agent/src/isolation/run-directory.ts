@@ -114,7 +114,7 @@ export async function openRunDirectories(workDir: string, keepBytes: number, own
     if (dirname(directory.tmp) !== directory.root) await emptyTmp(directory)
     // A later run with the same user id must not have access.
     chmodSync(directory.root, 0o700)
-    removeVariables(directory.root)
+    await removeVariables(directory.root)
     for (const path of [directory.cliConfig, directory.planJson]) rmSync(path, { force: true })
   }
 
@@ -225,14 +225,9 @@ function open({ root, variables, user }: RunDirectory) {
   chmodSync(root, 0o711)
 }
 
-/** The directory of the files with which a run proves its identity. */
-export function identityDirectory(root: string) {
-  return join(root, VARIABLES, 'identity')
-}
-
 /** Removes the files with secrets of a phase that has ended. */
-export function removeVariables(root: string) {
-  rmSync(join(root, VARIABLES), { recursive: true, force: true })
+export async function removeVariables(root: string) {
+  await removeTree(join(root, VARIABLES))
 }
 
 /** Changes the owner of a file that the agent wrote for a run to the run's user. */
@@ -276,7 +271,7 @@ function directoryAt(root: string, { tmp, user, cache }: Pick<RunDirectory, 'tmp
     home: join(root, 'home'),
     variables: join(root, VARIABLES),
     sshKey: join(root, VARIABLES, 'ssh-key'),
-    identity: identityDirectory(root),
+    identity: join(root, VARIABLES, 'identity'),
     planFile: join(output, 'run.tfplan'),
     planJson: join(root, 'plan.json'),
     cliConfig: join(root, 'cli.tfrc'),

@@ -227,6 +227,54 @@ describe('an agent that was killed', () => {
     expect(await identityFiles(workDir)).toEqual([])
   }, 60_000)
 
+  test('leaves no token in the log, although its run has changed the files with tokens', async () => {
+    const server = await startServer()
+    const workDir = await temporaryDirectory()
+    const changes = `echo mine: $TFC_WORKLOAD_IDENTITY_TOKEN.
+      cd ../variables/identity; echo $TFC_WORKLOAD_IDENTITY_TOKEN_DB
+      printf a > tfc-token; truncate -s 3G tfc-token-DB; cd "$OLDPWD"
+      head -c 8000000 /dev/zero | tr "\\0" a`
+    const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine(changes.replaceAll('\n', ';')) }
+    const agent = spawnAgent(server, workDir, env)
+    const audiences = { TFC_WORKLOAD_IDENTITY_AUDIENCE: 'other', TFC_WORKLOAD_IDENTITY_AUDIENCE_DB: 'database' }
+    const { apply } = await startColdApply(server, identityOf(audiences, 'apply'))
+
+    await kill(agent)
+    spawnAgent(server, workDir, env)
+    const applied = await apply.finished
+
+    expect(applied).toMatchObject({ status: 'errored', message: expect.stringContaining('the engine was interrupted') })
+    expect(apply.log()).toContain(`mine: ${'*'.repeat(tokenOf('other', 'apply').length)}.`)
+    expect(apply.log()).not.toContain('jwt.')
+    expect(apply.log().includes('a'.repeat(8_000_000))).toBe(true)
+    expect(await identityFiles(workDir)).toEqual([])
+  }, 60_000)
+
+  test('reports an apply without its log if it cannot remove tokens from it', async () => {
+    const server = await startServer()
+    const workDir = await temporaryDirectory()
+    const env = { GROUNDSTATE_ENGINE_PATH: await slowEngine('echo mine: $TFC_WORKLOAD_IDENTITY_TOKEN.') }
+    const agent = spawnAgent(server, workDir, env)
+    const identity = identityOf({ TFC_WORKLOAD_IDENTITY_AUDIENCE: 'other' }, 'apply')
+    const { apply } = await startColdApply(server, identity)
+    await kill(agent)
+    const [name = ''] = await readdir(join(workDir, 'jobs'))
+    await writeFile(join(workDir, 'jobs', name, 'tokens.json'), '["')
+
+    spawnAgent(server, workDir, env)
+    const applied = await apply.finished
+
+    expect(applied).toMatchObject({
+      status: 'errored',
+      message: expect.stringMatching(
+        /the engine was interrupted[^]*\nThe rest of the log is left out: it may contain tokens/,
+      ),
+    })
+    expect(apply.log()).not.toContain('mine:')
+    expect(String(apply.artifacts.get('errored-state'))).toContain('kept')
+    expect(await identityFiles(workDir)).toEqual([])
+  }, 60_000)
+
   test('in a plan requeues it after a restart', async () => {
     const server = await startServer()
     const workDir = await temporaryDirectory()

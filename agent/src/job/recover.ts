@@ -1,10 +1,10 @@
-import { readFile, readlink } from 'node:fs/promises'
+import { readFile, readlink, rm } from 'node:fs/promises'
 import { sep } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type EngineSearch, findEngine } from '../engine/engine.ts'
 import { bareEnvironment } from '../engine/environment.ts'
-import { redactFile } from '../identity/redaction.ts'
-import { type RunDirectory, identityDirectory, removeVariables } from '../isolation/run-directory.ts'
+import { maskFile, readTokens } from '../identity/redaction.ts'
+import { type RunDirectory, removeVariables } from '../isolation/run-directory.ts'
 import type { AgentLog } from '../log.ts'
 import { type Journal, dropJournal, readExit, saveErroredState } from '../results/journal.ts'
 import { holdLease } from '../results/lease.ts'
@@ -82,7 +82,7 @@ async function tryToFinishApply(client: JobClient, journal: Journal, recovery: R
 }
 
 async function awaitOutcome(journal: Journal, { log, signal }: Recovery) {
-  const { directory, workingDirectory } = journal.record()
+  const { job, directory, workingDirectory } = journal.record()
   const pid = Number(await readFile(journal.pid, 'utf8').catch(() => '0'))
   const deadline = Date.now() + UNREACHABLE_GRACE_MS + EXIT_RECORD_MS
   let exitedAt: number | undefined
@@ -92,18 +92,34 @@ async function awaitOutcome(journal: Journal, { log, signal }: Recovery) {
     if (exitedAt !== undefined && Date.now() - exitedAt > EXIT_RECORD_MS) break
     await delay(POLL_MS, undefined, { signal })
   }
+  const masking = await maskLog(journal, log)
   let problem: string | undefined
   if (directory !== undefined && workingDirectory !== undefined) {
     const { root, uid } = directory
-    redactFile(journal.log, identityDirectory(root))
     // The report may take long, and the engine needs them no longer.
-    removeVariables(root)
+    await removeVariables(root).catch((error: unknown) => {
+      log.error({ runId: job.runId, path: root, error }, 'the variables of a run could not be removed')
+    })
     const bounds = { root, user: uid === undefined ? undefined : { uid } }
     problem = await saveErroredState(journal, bounds, workingDirectory)
   }
-  const outcome = withNotes(await readOutcome(journal, problem === undefined), [problem])
+  const outcome = withNotes(await readOutcome(journal, problem === undefined), [problem, masking])
   await journal.tryUpdate({ outcome }, log)
   return outcome
+}
+
+/** Masks the tokens of the run in the log. Returns a note about a log that is dropped, since that has failed. */
+async function maskLog(journal: Journal, log: AgentLog): Promise<string | undefined> {
+  let note: string | undefined
+  try {
+    await maskFile(journal.log, await readTokens(journal.tokens))
+  } catch (error) {
+    log.error({ runId: journal.record().job.runId, error }, 'the tokens in the log of a run could not be masked')
+    note = 'The rest of the log is left out: it may contain tokens of the run, which the agent could not mask.'
+    await rm(journal.log, { force: true })
+  }
+  await rm(journal.tokens, { recursive: true, force: true })
+  return note
 }
 
 /** Whether the process is still the engine of that directory: its id may have been reused. */

@@ -64,6 +64,8 @@ function journalAt(directory: string, start: JournalRecord) {
     interrupted: join(directory, 'interrupted'),
     /** File with the exit of an engine that outlived its agent. */
     exit: join(directory, 'exit.json'),
+    /** File with the tokens of the run during an apply, to remove them from the log of an engine that outlived its agent. */
+    tokens: join(directory, 'tokens.json'),
     /** The state that the engine could not store. */
     erroredState: join(directory, 'errored.tfstate'),
     record: () => current,

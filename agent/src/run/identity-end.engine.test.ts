@@ -23,7 +23,8 @@ async function startVault(count: number): Promise<string> {
     request.resume()
     if (request.url !== '/v1/auth/token/revoke-self') {
       const auth = { client_token: `hvs.${'x'.repeat(90)}`, renewable: false, lease_duration: 1200 }
-      return response.end(JSON.stringify({ auth }))
+      response.end(JSON.stringify({ auth }))
+      return
     }
     revocations.push(response)
     if (revocations.length === count) for (const revocation of revocations) revocation.writeHead(204).end()

@@ -1,9 +1,10 @@
 import { chmodSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { AgentJob } from '@groundstate/contract/agent'
 import { type Credential, readCredentials } from '@groundstate/contract/workload-identity'
 import { type Identified, provide } from '../identity/providers.ts'
-import { redacted } from '../identity/redaction.ts'
+import { redacted, storeTokens } from '../identity/redaction.ts'
 import { type VaultLogin, logIntoVault } from '../identity/vault.ts'
 import { type RunDirectory, chownToRun } from '../isolation/run-directory.ts'
 import type { AgentLog } from '../log.ts'
@@ -29,7 +30,7 @@ type Identify<T> = {
  * is incomplete.
  */
 export async function withIdentity<T>(context: EngineContext, { work, agentLog }: Identify<T>) {
-  const { job, log, directory, stop, agent } = context
+  const { job, log, directory, stop, agent, journal } = context
   const credentials = requireCredentials(context)
   if (credentials.length === 0) return work(context)
   await using stack = new AsyncDisposableStack()
@@ -50,13 +51,15 @@ export async function withIdentity<T>(context: EngineContext, { work, agentLog }
       identified.push({ credential, token: login.token })
     }
   }
+  const tokens = [...new Set([...job.identityTokens, ...identified].map(({ token }) => token))]
+  // The log of a plan whose agent has died is not sent.
+  if (job.kind === 'apply') await storeTokens(journal.tokens, tokens)
   const { files, environment, variables } = provide(identified, siteOf(context))
   writeFiles(directory, files)
   reportConflicts(context, credentials, environment)
-  const secrets = new Set([...job.identityTokens, ...identified].map(({ token }) => token))
   return await work({
     ...context,
-    log: redacted(log, [...secrets]),
+    log: redacted(log, tokens),
     ownVariables: variables,
     environment: {
       ...context.environment,
@@ -108,8 +111,9 @@ function writeFiles(directory: RunDirectory, files: Record<string, string>) {
 }
 
 /** The run may have left files that cannot be removed, such as a mount point. */
-async function removeFiles({ directory, job, log }: EngineContext, agentLog: AgentLog) {
+async function removeFiles({ directory, job, journal, log }: EngineContext, agentLog: AgentLog) {
   try {
+    await rm(journal.tokens, { force: true })
     await removeTree(directory.identity)
   } catch (error) {
     log.write('\nWarning: the files of the dynamic credentials could not be removed.\n')
