@@ -56,7 +56,8 @@ create table notifications (
   seq bigint not null generated always as identity,
   configuration_id text references notification_configurations on delete cascade,
   user_id text references users on delete cascade,
-  -- one of the two
+  recipient_id text not null generated always as (coalesce(configuration_id, user_id)) stored,
+  -- with common limits for requests: the configuration, or 'mail:' and the organization for e-mail
   receiver_id text not null,
   organization_id text not null references organizations on delete cascade,
   workspace_id text,
@@ -73,17 +74,19 @@ create table notifications (
   delivered_at timestamptz,
   -- addresses that the mail server has accepted it for
   delivered_to text[] not null default '{}',
+  -- addresses that it has refused for good
+  refused_to text[] not null default '{}',
   -- for users: why the last attempt failed
   error text,
   created_at timestamptz not null,
   check (num_nonnulls(configuration_id, user_id) = 1),
   check ((delivery_due_at is not null) = (status = 'pending'))
 );
-create unique index notifications_key on notifications (run_id, receiver_id, trigger, run_status) where run_id is not null;
+create unique index notifications_key on notifications (run_id, recipient_id, trigger, run_status) where run_id is not null;
 create index notifications_due_idx on notifications (delivery_due_at) where delivery_due_at is not null;
 create index notifications_receiver_due_idx on notifications (receiver_id, delivery_due_at)
   where delivery_due_at is not null;
-create index notifications_run_due_idx on notifications (receiver_id, run_id, seq) where delivery_due_at is not null;
+create index notifications_run_due_idx on notifications (run_id, recipient_id, seq) where delivery_due_at is not null;
 create index notifications_deadline_idx on notifications (deadline_at) where delivery_due_at is not null;
 create index notifications_list_idx on notifications (configuration_id, seq);
 create index notifications_user_idx on notifications (user_id) where user_id is not null;

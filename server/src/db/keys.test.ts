@@ -23,7 +23,12 @@ const WITHOUT_KEY = {
     'variables.version_id',
   ],
   'is the public id of a row with another key': ['vcs_authorizations.session_id'],
-  'refers to several tables': ['notifications.receiver_id', 'state_versions.lock_holder_id', 'workspaces.locked_by_id'],
+  'refers to several tables': [
+    'notifications.receiver_id',
+    'notifications.recipient_id',
+    'state_versions.lock_holder_id',
+    'workspaces.locked_by_id',
+  ],
   'is history that outlives the referenced row': [
     'agent_jobs.agent_pool_id',
     'agent_jobs.preferred_agent_id',

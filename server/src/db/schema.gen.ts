@@ -343,6 +343,8 @@ export type Schema = {
     lease_expires_at: Timestamp | null
     organization_id: string
     receiver_id: string
+    recipient_id: Generated<string>
+    refused_to: Generated<string[]>
     run_id: string | null
     run_status: string | null
     seq: Generated<number>

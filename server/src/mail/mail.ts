@@ -75,43 +75,61 @@ export async function trySendMail({ config, baseUrl }: Ctx, mail: Mail): Promise
   }
 }
 
-/** How far the delivery to several recipients got; `reply` is the mail server's last one, `error` why it ended early. */
-export type MailOutcome = { rejected: string[]; reply: { status: number; text: string } | undefined; error?: string }
+/** The mail server's answer for one recipient. */
+export type MailReply = { address: string; status: number; text: string }
+
+/** The answers for each recipient. `error` says why the delivery ended before all had one; a retry may mend that. */
+export type MailOutcome = { replies: MailReply[]; error?: string }
 
 type Recipients = {
   recipients: readonly string[]
   signal: AbortSignal
-  /** Called after the mail server has accepted the mail for an address. */
-  onAccepted: (address: string) => Promise<void>
+  /** Called after the mail server has accepted the mail for an address, or refused it for good. */
+  onEnd: (reply: MailReply) => Promise<void>
 }
 
-/** Sends a mail at once to each recipient on its own, on one connection, until the first failure that a retry may mend. Never throws for one. */
+/** Sends a mail at once to each recipient on its own, on one connection. Never throws because of the mail server. */
 export async function sendMails(
   { config, baseUrl }: Pick<Ctx, 'config' | 'baseUrl'>,
   mail: Omit<Mail, 'to'>,
-  { recipients, signal, onAccepted }: Recipients,
+  { recipients, signal, onEnd }: Recipients,
 ): Promise<MailOutcome> {
-  const outcome: MailOutcome = { rejected: [], reply: undefined }
+  const replies: MailReply[] = []
   if (config.smtpUrl === undefined || config.mailFrom === undefined)
-    return { ...outcome, error: 'no mail server is configured' }
+    return { replies, error: 'no mail server is configured' }
   const transport = await createTransport(config.smtpUrl, { pool: true, maxConnections: 1 })
   try {
     for (const to of recipients) {
-      if (signal.aborted) return { ...outcome, error: 'the server was stopped before it had sent all e-mails' }
-      try {
-        const sent: unknown = await transport.sendMail(messageOf({ ...mail, to }, { from: config.mailFrom, baseUrl }))
-        outcome.reply = replyOf(sent)
-      } catch (error) {
-        if (rejectedRecipient(error) === undefined) return { ...outcome, error: failureOf(error) }
-        outcome.rejected.push(to)
-        continue
-      }
-      await onAccepted(to)
+      const reply = await transport
+        .sendMail({ ...messageOf({ ...mail, to }, { from: config.mailFrom, baseUrl }), signal })
+        .then(replyOf, (error: unknown) => refusalOf(error) ?? failureOf(error))
+      if (typeof reply === 'string')
+        return { replies, error: signal.aborted ? 'the server was stopped before it had sent all e-mails' : reply }
+      const answered = { address: to, ...reply }
+      replies.push(answered)
+      if (!isTransient(reply)) await onEnd(answered)
     }
-    return outcome
+    return { replies }
   } finally {
     transport.close()
   }
+}
+
+/** Whether the mail server may accept the mail later. */
+export function isTransient({ status }: Pick<MailReply, 'status'>) {
+  return status >= 400 && status < 500
+}
+
+/** A reply after which the mail server closes the connection. */
+const CLOSING = 421
+
+/** The reply of a mail server that refused a recipient or the mail to it; undefined for other errors, which concern all recipients. */
+function refusalOf(error: unknown) {
+  if (!(error instanceof Error)) return undefined
+  const { command, responseCode, response } = error as { command?: unknown; responseCode?: unknown; response?: unknown }
+  if ((command !== 'RCPT TO' && command !== 'DATA') || typeof responseCode !== 'number') return undefined
+  if (responseCode < 400 || responseCode === CLOSING) return undefined
+  return { status: responseCode, text: typeof response === 'string' ? response : error.message }
 }
 
 /** Errors of connections name the address of the mail server, which is the site's. */
@@ -126,6 +144,7 @@ const UNREACHABLE: ReadonlySet<unknown> = new Set([
 
 function failureOf(error: unknown) {
   if (!(error instanceof Error)) return String(error)
+  if ('command' in error && error.command === 'MAIL FROM') return `the mail server refused the sender: ${error.message}`
   if (!UNREACHABLE.has('code' in error ? error.code : undefined)) return error.message
   const code = /\bE[A-Z]{4,}\b/.exec(error.message)?.[0]
   return `the mail server cannot be reached${code === undefined ? '' : ` (${code})`}`
@@ -161,12 +180,10 @@ async function createTransport(
   })
 }
 
-/** The response to a recipient that the mail server will never accept; a retry would be in vain. */
+/** The code with which the mail server refused a recipient for good; a retry would be in vain. */
 function rejectedRecipient(error: unknown) {
-  if (!(error instanceof Error)) return undefined
-  const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
-  const isFinal = code === 'EENVELOPE' && typeof responseCode === 'number' && responseCode >= 500
-  return isFinal ? responseCode : undefined
+  const refusal = refusalOf(error)
+  return refusal && !isTransient(refusal) ? refusal.status : undefined
 }
 
 function messageOf({ to, subject, text, link, settings }: Mail, { from, baseUrl }: { from: string; baseUrl: string }) {

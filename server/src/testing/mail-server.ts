@@ -8,6 +8,13 @@ export type TestMailServer = {
   mails: ReceivedMail[]
   /** The mails to an address. */
   to: (address: string) => ReceivedMail[]
+  /** The code with which to refuse a recipient, a sender, or the mail to a recipient; undefined to accept. */
+  refuses: { recipient?: Refuse; sender?: Refuse; content?: Refuse }
+}
+type Refuse = (address: string) => number | undefined
+
+function refusal(code: number | undefined) {
+  return code === undefined ? null : Object.assign(new Error('refused'), { responseCode: code })
 }
 
 /** A real SMTP server. It rejects recipients at `nowhere.example`, and other credentials than those given. */
@@ -16,6 +23,7 @@ export async function startMailServer(
   credentials?: { user: string; pass: string },
 ): Promise<TestMailServer> {
   const mails: ReceivedMail[] = []
+  const server: TestMailServer = { mails, refuses: {}, to: (address) => mails.filter((mail) => mail.to === address) }
   const smtp = new SMTPServer({
     authOptional: credentials === undefined,
     disabledCommands: ['STARTTLS'],
@@ -24,10 +32,9 @@ export async function startMailServer(
       const isKnown = username === credentials?.user && password === credentials?.pass
       done(isKnown ? null : new Error('invalid credentials'), { user: username })
     },
-    onRcptTo: ({ address }, _, done) => {
-      const isUnknown = address.endsWith('@nowhere.example')
-      done(isUnknown ? Object.assign(new Error('no such user'), { responseCode: 550 }) : null)
-    },
+    onMailFrom: ({ address }, _, done) => done(refusal(server.refuses.sender?.(address))),
+    onRcptTo: ({ address }, _, done) =>
+      done(refusal(address.endsWith('@nowhere.example') ? 550 : server.refuses.recipient?.(address))),
     onData: (stream, { envelope }, done) => {
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -35,14 +42,15 @@ export async function startMailServer(
         const raw = Buffer.concat(chunks).toString()
         const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address
         const to = envelope.rcptTo.map(({ address }) => address).join(', ')
-        mails.push({ from, to, raw, ...read(raw) })
-        done()
+        const code = server.refuses.content?.(to)
+        if (code === undefined) mails.push({ from, to, raw, ...read(raw) })
+        done(refusal(code))
       })
     },
   })
   await new Promise<void>((resolve) => smtp.listen(port, '127.0.0.1', resolve))
   whenFileEnds(async () => new Promise<void>((resolve) => smtp.close(() => resolve())))
-  return { mails, to: (address) => mails.filter((mail) => mail.to === address) }
+  return server
 }
 
 /** Decodes quoted-printable text. */

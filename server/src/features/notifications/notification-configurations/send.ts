@@ -1,6 +1,6 @@
 import type { Ctx } from '../../../app.ts'
 import { bodySignature, userAgent } from '../../../deliveries/attempts.ts'
-import { type MailOutcome, sendMails } from '../../../mail/mail.ts'
+import { type MailOutcome, type MailReply, isTransient, sendMails } from '../../../mail/mail.ts'
 import type { Exchange } from '../../../outbound/outbound.ts'
 import type { Content } from './content.ts'
 import { notificationMail } from './email.ts'
@@ -22,10 +22,15 @@ const PAYLOADS = {
 
 export type SentRequest = { url: string; headers: Record<string, string>; body: Buffer }
 
-/** An attempt to send a message. The log must not contain `secrets`. */
-export type Attempt = { request: SentRequest; exchange: Exchange; secrets: string[] }
+/** An attempt to send a message. The log must not contain `secrets`. After a final one, a retry would be in vain. */
+export type Attempt = { request: SentRequest; exchange: Exchange; secrets: readonly string[]; isFinal?: boolean }
 
-type MailTo = { recipients: readonly string[]; onAccepted?: (address: string) => Promise<void> }
+/** `wasDelivered`: others have got the mail in earlier attempts. */
+type MailTo = {
+  recipients: readonly string[]
+  wasDelivered?: boolean
+  onEnd?: (reply: MailReply) => Promise<void>
+}
 
 /** Sends a message once, by mail to `mailTo`. Never throws because of the destination. */
 export async function sendMessage(
@@ -44,7 +49,42 @@ export async function sendMessage(
     ...(token !== undefined && { [SIGNATURE_HEADER]: bodySignature(body, token) }),
   }
   const exchange = await ctx.outbound.post({ url, headers, body, timeoutMs: TIMEOUT_MS, signal })
-  return { request: { url, headers, body }, exchange, secrets: [url, ...(token === undefined ? [] : [token])] }
+  return { request: { url, headers, body }, exchange, secrets: secretsOf(target) }
+}
+
+/** Shorter parts of a URL are not secret, and replacing them would make a log unreadable. */
+const MIN_SECRET = 4
+const MIN_SEGMENT = 16
+
+/** The texts that a log must not contain, the longest first: the token, the URL, and its parts as pages of errors show them. */
+export function secretsOf({ url, token }: Pick<Target, 'url' | 'token'>): string[] {
+  const parsed = url === undefined ? null : URL.parse(url)
+  const parts = parsed
+    ? [
+        `${parsed.pathname}${parsed.search}`,
+        parsed.pathname,
+        parsed.search,
+        parsed.username,
+        parsed.password,
+        ...[...parsed.pathname.split('/'), ...parsed.searchParams.values()].filter(
+          (text) => text.length >= MIN_SEGMENT,
+        ),
+      ].filter((text) => text.length >= MIN_SECRET)
+    : []
+  const texts = [url, ...parts].flatMap((text) => (text === undefined ? [] : [text, decoded(text), escaped(text)]))
+  return [...new Set([...(token === undefined ? [] : [token]), ...texts])].toSorted((a, b) => b.length - a.length)
+}
+
+function decoded(text: string) {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function escaped(text: string) {
+  return text.replaceAll('&', '&amp;')
 }
 
 async function sendMail(
@@ -52,27 +92,50 @@ async function sendMail(
   content: Content,
   { mailTo, signal }: { mailTo: MailTo; signal: AbortSignal },
 ): Promise<Attempt> {
-  const { recipients, onAccepted = async () => {} } = mailTo
+  const { recipients, wasDelivered = false, onEnd = async () => {} } = mailTo
   const mail = notificationMail(ctx.baseUrl, content)
   const startedAt = Date.now()
   const started = performance.now()
-  const outcome = await sendMails(ctx, mail, { recipients, signal, onAccepted })
+  const outcome = await sendMails(ctx, mail, { recipients, signal, onEnd })
   const measured = { startedAt, durationMs: Math.round(performance.now() - started), isPrivate: false }
   const headers = { to: recipients.join(', '), subject: mail.subject }
   return {
     request: { url: 'mailto:', headers, body: Buffer.from(mail.text) },
-    exchange: { ...measured, ...mailResult(outcome, recipients.length) },
+    exchange: { ...measured, ...mailResult(outcome, wasDelivered) },
     secrets: [],
+    isFinal: outcome.error === undefined && !outcome.replies.some(isTransient),
   }
 }
 
-function mailResult({ rejected, reply, error }: MailOutcome, count: number) {
-  if (error !== undefined) return { error }
-  const refused = rejected.length === 0 ? '' : `the mail server refused these recipients: ${rejected.join(', ')}`
-  // A retry would be in vain if some got it, and if all were refused.
-  const status = rejected.length === count ? 550 : (reply?.status ?? 250)
-  const text = [reply?.text, refused].filter((line) => line !== undefined && line !== '').join('\n')
-  return { response: { status, headers: {}, body: Buffer.from(text), truncated: false } }
+/** Delivered once some have got the mail and no other may get it later. */
+function mailResult({ replies, error }: MailOutcome, wasDelivered: boolean) {
+  const later = replies.filter(isTransient)
+  const refused = replies.filter((reply) => !isTransient(reply) && !isAccepted(reply))
+  const texts = [replies.findLast(isAccepted)?.text, describeRefused(refused), describeLater(later)]
+  const text = texts.filter((line) => line !== undefined && line !== '').join('\n')
+  if (error !== undefined || later.length > 0)
+    return { error: [...texts.slice(1), error].filter((line) => line !== undefined && line !== '').join('; ') }
+  const isDone = wasDelivered || refused.length < replies.length
+  if (!isDone) return { error: text }
+  return { response: { status: 250, headers: {}, body: Buffer.from(text), truncated: false } }
+}
+
+export function isAccepted({ status }: Pick<MailReply, 'status'>) {
+  return status < 400
+}
+
+function describeRefused(replies: readonly MailReply[]) {
+  return replies.length === 0 ? '' : `the mail server refused these recipients: ${describe(replies)}`
+}
+
+function describeLater(replies: readonly MailReply[]) {
+  return replies.length === 0
+    ? ''
+    : `the mail server accepts nothing for these recipients at the moment: ${describe(replies)}`
+}
+
+function describe(replies: readonly MailReply[]) {
+  return replies.map(({ address, status }) => `${address} (${status})`).join(', ')
 }
 
 export function isDelivered({ response }: Exchange) {

@@ -1,12 +1,20 @@
 import type { Ctx } from '../../../app.ts'
 import { announceFound } from '../../../changes/announce.ts'
 import { isForeignKeyViolation } from '../../../db/db.ts'
-import { attemptColumns, backoff } from '../../../deliveries/attempts.ts'
+import { attemptColumns, backoff, userAgent } from '../../../deliveries/attempts.ts'
+import type { MailReply } from '../../../mail/mail.ts'
+import { SealError } from '../../../secrets/secrets.ts'
 import { subscribableOf } from '../notification-configurations/access.ts'
 import type { Content } from '../notification-configurations/content.ts'
-import { type Attempt, SIGNATURE_HEADER, isDelivered, sendMessage } from '../notification-configurations/send.ts'
+import {
+  type Attempt,
+  SIGNATURE_HEADER,
+  isAccepted,
+  isDelivered,
+  sendMessage,
+} from '../notification-configurations/send.ts'
 import { configurationNotice } from '../notification-configurations/service.ts'
-import { openTarget } from '../notification-configurations/target.ts'
+import { type Target, openTarget } from '../notification-configurations/target.ts'
 import { recipientsOf } from '../notification-configurations/verify.ts'
 import * as store from './delivery-store.ts'
 import { readFailure } from './failure.ts'
@@ -15,28 +23,23 @@ import { readFailure } from './failure.ts'
 const MAX_PAUSE_MS = 20 * 60_000
 
 /**
- * Sends the notification of a claim once and records the attempt. It is retried, with backoff until the deadline, unless the response is 2xx. Returns
- * whether a later notification of the run may be due now. No transaction is open during the request.
+ * Sends the notification of a claim once and records the attempt. It is retried, with backoff until the deadline, unless the response is 2xx or a
+ * retry would be in vain. Returns whether a later notification of the run may be due now. No transaction is open during the request.
  */
 export async function deliver(ctx: Ctx, claim: store.ClaimedNotification, signal: AbortSignal): Promise<boolean> {
-  const target = claim.configuration
-    ? openTarget(ctx, claim.configuration)
-    : ({ type: 'email', url: undefined, token: undefined } as const)
-  const recipients = target.type === 'email' ? await recipientsLeft(ctx, claim) : []
-  if (target.type === 'email' && recipients.length === 0 && claim.delivered_to.length === 0) {
-    const error = claim.configuration
-      ? 'nobody receives it: no member is named who wants such e-mails'
-      : 'the user no longer wants or may get this e-mail'
-    await store.cancelNotification(ctx.db, claim, { error, now: ctx.now() })
+  const target = targetOf(ctx, claim)
+  const recipients = target?.type === 'email' ? await recipientsLeft(ctx, claim) : []
+  const ended = endOf(claim, target?.type === 'email' && recipients.length === 0)
+  if (ended) {
+    await store.endNotification(ctx.db, claim, { ...ended, now: ctx.now() })
     announceDelivery(ctx, claim)
     return true
   }
-  const content = await contentOf(ctx, claim)
-  const onAccepted = async (address: string) => store.addDelivered(ctx.db, claim.id, address)
-  const attempt = await sendMessage(ctx, { target, content, mailTo: { recipients, onAccepted } }, signal)
+  const attempt = target ? await send(ctx, claim, { target, recipients, signal }) : undecryptable(ctx)
   const { exchange } = attempt
   const delivered = isDelivered(exchange)
-  const next = delivered ? null : nextAttempt(ctx, claim, signal.aborted && !exchange.response)
+  const isOver = delivered || attempt.isFinal === true
+  const next = isOver ? null : nextAttempt(ctx, claim, signal.aborted && !exchange.response)
   const recorded = store.recordAttempt(ctx.db, claim, {
     id: ctx.newId('ntfdel'),
     columns: loggedColumns(ctx, attempt),
@@ -53,11 +56,60 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedNotification, signal
   return next === null
 }
 
+/** Undefined if the destination cannot be decrypted. */
+function targetOf(ctx: Ctx, { configuration }: store.ClaimedNotification): Target | undefined {
+  if (!configuration) return { type: 'email', url: undefined, token: undefined }
+  try {
+    return openTarget(ctx, configuration)
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error
+    ctx.log.error(
+      { err: error, configuration: configuration.id },
+      'the destination of notifications cannot be decrypted',
+    )
+    return undefined
+  }
+}
+
+function undecryptable(ctx: Ctx): Attempt {
+  const error = 'the URL or the token cannot be decrypted, since the secret of the server has changed: set them again'
+  const exchange = { startedAt: Date.now(), durationMs: 0, isPrivate: false, error }
+  const headers = { 'user-agent': userAgent(ctx.baseUrl) }
+  return { request: { url: '', headers, body: Buffer.alloc(0) }, exchange, secrets: [] }
+}
+
+/** The status of a notification that is not sent, and the reason; undefined for the others. */
+function endOf({ configuration, delivered_to, refused_to }: store.ClaimedNotification, isWithoutRecipients: boolean) {
+  if (configuration?.enabled === false)
+    return { status: 'canceled' as const, error: 'the notification configuration was disabled' }
+  if (!isWithoutRecipients) return undefined
+  if (delivered_to.length > 0) return { status: 'delivered' as const, error: null }
+  if (refused_to.length > 0)
+    return { status: 'failed' as const, error: `the mail server refused these recipients: ${refused_to.join(', ')}` }
+  const error = configuration
+    ? 'nobody receives it: no member is named who may see it and wants such e-mails'
+    : 'the user no longer wants or may get this e-mail'
+  return { status: 'canceled' as const, error }
+}
+
+type Sent = { target: Target; recipients: readonly string[]; signal: AbortSignal }
+
+async function send(ctx: Ctx, claim: store.ClaimedNotification, { target, recipients, signal }: Sent) {
+  const mailTo = {
+    recipients,
+    wasDelivered: claim.delivered_to.length > 0,
+    onEnd: async (reply: MailReply) =>
+      store.addAnswered(ctx.db, claim.id, { address: reply.address, isAccepted: isAccepted(reply) }),
+  }
+  return sendMessage(ctx, { target, content: await contentOf(ctx, claim), mailTo }, signal)
+}
+
 async function recipientsLeft(ctx: Ctx, claim: store.ClaimedNotification) {
-  const { configuration, user_id: userId, organization_id: organizationId, trigger, delivered_to: done } = claim
+  const { configuration, user_id: userId, organization_id: organizationId, trigger } = claim
   const own = userId === null ? undefined : await store.findOwnAddress(ctx.db, { id: userId, organizationId, trigger })
   const all = configuration ? await recipientsOf(ctx, configuration.id) : own === undefined ? [] : [own]
-  return all.filter((address) => !done.includes(address))
+  const done = new Set([...claim.delivered_to, ...claim.refused_to])
+  return all.filter((address) => !done.has(address))
 }
 
 /** The triggers before a plan has counts, which belong to a later status. */

@@ -8,12 +8,12 @@ import type { Counts, RunFacts, WorkspaceFacts } from '../notification-configura
 
 export type NotificationDeliveryRow = Selectable<Schema['notification_deliveries']>
 
-/** SQL condition: no earlier notification `r` of the run waits for the same receiver. */
+/** SQL condition: no earlier notification of the run than `r` waits for the same recipient. */
 const isFirst = sql<boolean>`(r.run_id is null or not exists (
-    select from notifications earlier where earlier.receiver_id = r.receiver_id and earlier.run_id = r.run_id
+    select from notifications earlier where earlier.run_id = r.run_id and earlier.recipient_id = r.recipient_id
        and earlier.seq < r.seq and earlier.delivery_due_at is not null))`
 
-/** A notification of a run is sent after those before it to the same receiver were delivered or given up. */
+/** A notification of a run is sent after those before it to the same recipient were delivered or given up. */
 export const QUEUE: QueueTable = {
   table: 'notifications',
   receiver: 'receiver_id',
@@ -29,6 +29,7 @@ export type ClaimedNotification = Claim & {
   facts: { message: string } & Omit<WorkspaceFacts, 'workspace_id'> & Partial<Omit<RunFacts, 'run_id'>>
   deadline_at: Date
   delivered_to: string[]
+  refused_to: string[]
   user_id: string | null
   receiver_id: string
   organization_id: string
@@ -37,6 +38,7 @@ export type ClaimedNotification = Claim & {
   configuration: {
     id: string
     name: string
+    enabled: boolean
     destination_type: DestinationType
     url: Buffer | null
     token: Buffer | null
@@ -62,8 +64,8 @@ export async function claimNotifications(db: Db, { leaseUntil, ...options }: Cla
       update notifications r set lease_expires_at = ${leaseUntil}, attempts = r.attempts + 1
        where r.id = any(array(select id from due))
       returning r.*)
-    select r.id, r.attempts as attempt, r.trigger, r.facts, r.deadline_at, r.delivered_to, r.user_id, r.receiver_id, r.organization_id,
-           r.workspace_id, r.run_id, c.id as c_id, c.name as c_name, c.destination_type, c.url, c.token,
+    select r.id, r.attempts as attempt, r.trigger, r.facts, r.deadline_at, r.delivered_to, r.refused_to, r.user_id, r.receiver_id, r.organization_id,
+           r.workspace_id, r.run_id, c.id as c_id, c.name as c_name, c.enabled, c.destination_type, c.url, c.token,
            c.workspace_id as c_workspace_id, c.project_id, c.team_id,
            case when plan.resource_additions is not null then jsonb_build_object(
              'imports', ${count('resource_imports')}, 'additions', ${count('resource_additions')},
@@ -85,6 +87,7 @@ export async function claimNotifications(db: Db, { leaseUntil, ...options }: Cla
         : {
             id: row.c_id,
             name: row['c_name'] as string,
+            enabled: row['enabled'] as boolean,
             destination_type: row['destination_type'] as DestinationType,
             url: row['url'] as Buffer | null,
             token: row['token'] as Buffer | null,
@@ -104,9 +107,14 @@ export async function findOwnAddress(db: Db, user: { id: string; organizationId:
   return rows[0]?.email
 }
 
-/** Records that a mail server has accepted the mail for an address, which gets it no more. */
-export async function addDelivered(db: Db, id: string, address: string) {
-  await sql`update notifications set delivered_to = array_append(delivered_to, ${address}) where id = ${id}`.execute(db)
+/** Records that a mail server has accepted the mail for an address, or refused it for good: no later attempt sends it there. */
+export async function addAnswered(
+  db: Db,
+  id: string,
+  { address, isAccepted }: { address: string; isAccepted: boolean },
+) {
+  const column = sql.ref(isAccepted ? 'delivered_to' : 'refused_to')
+  await sql`update notifications set ${column} = array_append(${column}, ${address}) where id = ${id}`.execute(db)
 }
 
 type Recorded = {
@@ -119,8 +127,8 @@ type Recorded = {
 }
 
 /**
- * Records an attempt and releases its lease, unless another process has taken over. A notification that was canceled during the attempt stays
- * canceled, unless it was delivered. Later ones of the run are due when this has ended, and not before its next attempt.
+ * Records an attempt and releases its lease. If another process has taken over, only a delivery counts: it ends the notification. One that was
+ * canceled during the attempt stays canceled, unless it was delivered. Later ones of the run are due when this has ended, and not before its next attempt.
  */
 export async function recordAttempt(
   db: Db,
@@ -131,10 +139,12 @@ export async function recordAttempt(
     when status <> 'pending' then status when ${next}::timestamptz is null then 'failed' else 'pending' end`
   await sql`with freed as (
       update notifications
-         set lease_expires_at = null, delivered_at = coalesce(${deliveredAt}, delivered_at), error = ${error}, status = ${status},
+         set lease_expires_at = null, delivered_at = coalesce(${deliveredAt}, delivered_at), status = ${status},
+             error = case when ${status} <> 'delivered' then ${error}::text end,
              delivery_due_at = case when ${status} = 'pending' then ${next}::timestamptz end
-       where id = ${claim.id} and attempts = ${claim.attempt}
-      returning id, seq, receiver_id, run_id, delivery_due_at, deadline_at),
+       where id = ${claim.id}
+         and (attempts = ${claim.attempt} or (${deliveredAt}::timestamptz is not null and delivery_due_at is not null))
+      returning id, seq, recipient_id, run_id, delivery_due_at),
     later as (${laterUpdate(now)})
     insert into notification_deliveries (id, notification_id, attempt, sent_at, duration_ms, url, request_headers, request_body,
         response_status, response_headers, response_body, response_truncated, error, is_private, next_attempt_at)
@@ -154,21 +164,20 @@ function laterUpdate(now: Date) {
        set delivery_due_at = coalesce(freed.delivery_due_at, ${now}::timestamptz),
            deadline_at = greatest(l.deadline_at, ${now}::timestamptz + ${LEAST_TIME}::interval)
       from freed
-     where l.receiver_id = freed.receiver_id and l.run_id = freed.run_id and l.seq > freed.seq
+     where l.run_id = freed.run_id and l.recipient_id = freed.recipient_id and l.seq > freed.seq
        and l.delivery_due_at is not null`
 }
 
-/** Ends a notification that nobody receives, without counting an attempt. */
-export async function cancelNotification(
-  db: Db,
-  claim: ClaimedNotification,
-  { error, now }: { error: string; now: Date },
-) {
+type Ended = { status: 'delivered' | 'failed' | 'canceled'; error: string | null; now: Date }
+
+/** Ends a notification that there is nobody left to send to, without counting an attempt. */
+export async function endNotification(db: Db, claim: ClaimedNotification, { status, error, now }: Ended) {
   await sql`with freed as (
       update notifications
-         set lease_expires_at = null, delivery_due_at = null, status = 'canceled', error = ${error}, attempts = attempts - 1
+         set lease_expires_at = null, delivery_due_at = null, status = ${status}, error = ${error}, attempts = attempts - 1,
+             delivered_at = case when ${status} = 'delivered' then ${now}::timestamptz else delivered_at end
        where id = ${claim.id} and attempts = ${claim.attempt} and status = 'pending'
-      returning seq, receiver_id, run_id, delivery_due_at)
+      returning seq, recipient_id, run_id, delivery_due_at)
     ${laterUpdate(now)}`.execute(db)
 }
 
@@ -187,6 +196,6 @@ export async function giveUpNotifications(db: Db, now: Date) {
       update notifications n
          set delivery_due_at = null, status = 'failed', error = coalesce(n.error, 'it was not sent in time')
        where n.id = any(array(select id from overdue))
-      returning n.seq, n.receiver_id, n.run_id, n.delivery_due_at)
+      returning n.seq, n.recipient_id, n.run_id, n.delivery_due_at)
     ${laterUpdate(now)}`.execute(db)
 }

@@ -1,5 +1,5 @@
 import type { RunTrigger, Trigger } from '@groundstate/contract/notification-configurations'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { RunFacts } from '../notification-configurations/content.ts'
 
@@ -22,6 +22,29 @@ type RunEvents = {
 /** The receivers of a notification, whose configuration a deletion or an update does not change meanwhile. */
 export type Raised = { configuration_id: string | null }
 
+/** E-mails of an organization share the limits for one receiver. */
+const mailReceiver = (organizationId: string) => sql`'mail:' || ${sql.ref(organizationId)}`
+
+/**
+ * Enabled configurations with one of the triggers, of a workspace or of its project. They are locked against being disabled or deleted until the
+ * transaction ends: otherwise a deletion would fail it, and one that was disabled meanwhile would send the notification.
+ */
+function lockedConfigurations(
+  column: 'workspace_id' | 'project_id',
+  id: RawBuilder<unknown>,
+  triggers: readonly string[],
+) {
+  return sql`select c.id, c.triggers,
+       case when c.destination_type = 'email' then ${mailReceiver('c.organization_id')} else c.id end as receiver_id
+     from notification_configurations c
+    where c.${sql.ref(column)} = ${id} and c.enabled and c.triggers && ${triggers}::text[]
+      for share of c`
+}
+
+function projectOf(workspaceId: string) {
+  return sql`(select project_id from workspaces where id = ${workspaceId})`
+}
+
 /**
  * Query that inserts the notifications of a run's events: one for each enabled configuration of the workspace and its project that has the trigger, and
  * one for the user who started the run and wants it. A repeated status is not notified again. A notification is due no earlier than those before it
@@ -29,33 +52,35 @@ export type Raised = { configuration_id: string | null }
  */
 export function runNotificationsInsert({ workspaceId, createdByUserId, events, now, deadline }: RunEvents) {
   const rows = JSON.stringify(events.map(({ id, trigger, facts }, index) => ({ index, id, trigger, facts })))
-  return sql<Raised>`insert into notifications as n (id, configuration_id, user_id, receiver_id, organization_id, workspace_id, run_id,
+  const triggers = events.map(({ trigger }) => trigger)
+  return sql<Raised>`with of_workspace as (${lockedConfigurations('workspace_id', sql`${workspaceId}`, triggers)}),
+    of_project as (${lockedConfigurations('project_id', projectOf(workspaceId), triggers)}),
+    of_user as (
+      select u.id, s.own_run_triggers from notification_settings s join users u on u.id = s.user_id
+       where s.user_id = ${createdByUserId} and s.own_run_triggers && ${triggers}::text[] for key share of u)
+    insert into notifications as n (id, configuration_id, user_id, receiver_id, organization_id, workspace_id, run_id,
                                    trigger, run_status, facts, delivery_due_at, deadline_at, created_at)
-    select e.id || row_number() over (partition by e.id order by x.receiver_id), x.configuration_id, x.user_id, x.receiver_id,
-           w.organization_id, w.id, e.facts->>'run_id', e.trigger, e.facts->>'run_status',
+    select e.id || row_number() over (partition by e.id order by coalesce(x.configuration_id, x.user_id)), x.configuration_id, x.user_id,
+           coalesce(x.receiver_id, ${mailReceiver('w.organization_id')}), w.organization_id, w.id, e.facts->>'run_id', e.trigger,
+           e.facts->>'run_status',
            e.facts || jsonb_build_object('workspace_name', w.name, 'organization_name', o.name, 'run_created_by', creator.username),
            greatest(${now}::timestamptz, (
              select max(earlier.delivery_due_at) from notifications earlier
-              where earlier.receiver_id = x.receiver_id and earlier.run_id = e.facts->>'run_id'
+              where earlier.run_id = e.facts->>'run_id' and earlier.recipient_id = coalesce(x.configuration_id, x.user_id)
                 and earlier.delivery_due_at is not null)),
            ${deadline}::timestamptz, ${now}::timestamptz
       from workspaces w
       join organizations o on o.id = w.organization_id
       left join users creator on creator.id = ${createdByUserId}
      cross join lateral (
-       select c.id as configuration_id, null as user_id, c.id as receiver_id, c.triggers
-         from notification_configurations c where c.workspace_id = w.id and c.enabled
-        union all
-       select c.id, null, c.id, c.triggers
-         from notification_configurations c where c.project_id = w.project_id and c.enabled
-        union all
-       select null, s.user_id, s.user_id, s.own_run_triggers
-         from notification_settings s where s.user_id = ${createdByUserId}) x
+       select id as configuration_id, null as user_id, receiver_id, triggers from of_workspace
+        union all select id, null, receiver_id, triggers from of_project
+        union all select null, id, null, own_run_triggers from of_user) x
       join jsonb_to_recordset(${rows}::jsonb) as e (index integer, id text, trigger text, facts jsonb)
         on e.trigger = any(x.triggers)
      where w.id = ${workspaceId}
      order by e.index
-    on conflict (run_id, receiver_id, trigger, run_status) where run_id is not null do nothing
+    on conflict (run_id, recipient_id, trigger, run_status) where run_id is not null do nothing
     returning configuration_id`
 }
 
@@ -72,15 +97,17 @@ type WorkspaceEvent = {
 export async function insertWorkspaceNotifications(db: Db, event: WorkspaceEvent) {
   const { id, trigger, workspaceId, message, now, deadline } = event
   const { rows } =
-    await sql<Raised>`insert into notifications (id, configuration_id, receiver_id, organization_id, workspace_id, trigger,
-                                   facts, delivery_due_at, deadline_at, created_at)
-    select ${id} || row_number() over (order by c.id), c.id, c.id, w.organization_id, w.id, ${trigger},
+    await sql<Raised>`with of_workspace as (${lockedConfigurations('workspace_id', sql`${workspaceId}`, [trigger])}),
+    of_project as (${lockedConfigurations('project_id', projectOf(workspaceId), [trigger])})
+    insert into notifications (id, configuration_id, receiver_id, organization_id, workspace_id, trigger,
+                               facts, delivery_due_at, deadline_at, created_at)
+    select ${id} || row_number() over (order by c.id), c.id, c.receiver_id, w.organization_id, w.id, ${trigger},
            jsonb_build_object('message', ${message}::text, 'workspace_name', w.name, 'organization_name', o.name),
            ${now}::timestamptz, ${deadline}::timestamptz, ${now}::timestamptz
       from workspaces w
       join organizations o on o.id = w.organization_id
-      join notification_configurations c on c.workspace_id = w.id or c.project_id = w.project_id
-     where w.id = ${workspaceId} and c.enabled and ${trigger} = any(c.triggers)
+     cross join (select id, receiver_id from of_workspace union all select id, receiver_id from of_project) c
+     where w.id = ${workspaceId}
     returning configuration_id`.execute(db)
   return rows.length
 }

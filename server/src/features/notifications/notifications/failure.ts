@@ -16,9 +16,15 @@ type Failed = { workspaceId: string; phaseId: string | null; error: string | nul
  * Null if there is neither.
  */
 export async function readFailure(ctx: Ctx, { workspaceId, phaseId, error }: Failed): Promise<string | null> {
-  const summary = (phaseId === null ? undefined : await firstError(ctx, phaseId)) ?? error
-  if (summary === null || summary === '') return null
-  return shortened(await withoutSensitiveValues(ctx, workspaceId, summary), MAX_LENGTH)
+  try {
+    const summary = (phaseId === null ? undefined : await firstError(ctx, phaseId)) ?? error
+    if (summary === null || summary === '') return null
+    return shortened(await withoutSensitiveValues(ctx, workspaceId, summary), MAX_LENGTH)
+  } catch (cause) {
+    // The notification is more important than its details. Without the sensitive values, nothing may be shown.
+    ctx.log.warn({ err: cause, workspace: workspaceId }, 'the error of a run could not be read for a notification')
+    return null
+  }
 }
 
 async function firstError(ctx: Ctx, phaseId: string) {
@@ -26,7 +32,6 @@ async function firstError(ctx: Ctx, phaseId: string) {
     const { bytes } = await readLogEnd(ctx, phaseId, { tail: TAIL_BYTES })
     return errorIn(bytes.toString('utf8'))
   } catch (error) {
-    // The notification is more important than its details.
     ctx.log.warn({ err: error, phase: phaseId }, 'the log of a failed phase could not be read for a notification')
     return undefined
   }

@@ -37,7 +37,7 @@ export async function listAttempts(db: Db, notificationId: string, page: Page) {
 export async function requeueNotification(db: Db, id: string, { now, deadline }: { now: Date; deadline: Date }) {
   const { rows } = await sql<{ id: string }>`update notifications
        set status = 'pending', delivery_due_at = ${now}, deadline_at = ${deadline},
-           delivered_to = case when status = 'delivered' then '{}' else delivered_to end
+           delivered_to = case when status = 'delivered' then '{}' else delivered_to end, refused_to = '{}'
      where id = ${id} and (lease_expires_at is null or lease_expires_at <= ${now})
     returning id`.execute(db)
   return rows[0]
