@@ -141,9 +141,9 @@ describe.skipIf(!hasBrowser)('identity keys', () => {
   })
 
   test('with an issuer elsewhere, a new key waits until its documents are published there', async () => {
-    const external = await bootWebServer({ GROUNDSTATE_ISSUER_URL: 'https://issuer.example.com/groundstate' })
+    const external = await bootWebServer({ GROUNDSTATE_ISSUER_URL: 'https://issuer.invalid/groundstate' })
     const shown = await openAdminPage(external, '/app/admin/identity-keys')
-    await shown.getByText('https://issuer.example.com/groundstate').waitFor()
+    await shown.getByText('https://issuer.invalid/groundstate').waitFor()
 
     await button(shown, 'Rotate').click()
     await button(shown, 'Rotate keys').click()
@@ -152,6 +152,10 @@ describe.skipIf(!hasBrowser)('identity keys', () => {
     const waiting = await layoutFaults(shown)
     await button(shown, 'Activate').click()
     await button(shown, 'Activate key').click()
+    await shown.getByRole('alert').getByText('issuer.invalid/groundstate/.well-known/jwks cannot be read').waitFor()
+    const refused = await layoutFaults(shown)
+    await shown.getByLabel('Activate it even if the issuer does not have it').check()
+    await button(shown, 'Activate key').click()
     await shown.getByText('A new key waits.').waitFor({ state: 'detached' })
 
     const keys = (await external.api('GET', '/admin/identity-keys')).data
@@ -159,6 +163,6 @@ describe.skipIf(!hasBrowser)('identity keys', () => {
       'current',
       'previous',
     ])
-    expect(waiting).toEqual([])
+    expect([...waiting, ...refused]).toEqual([])
   })
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { plainBody } from './json-api.ts'
 import { type Written, linkedResource, nullable, timestamp, wholeListOf } from './responses.ts'
 
 /** States of a key: `next` is published and does not sign yet, `previous` is published and no longer signs. */
@@ -22,6 +23,22 @@ export const identityKeySchema = linkedResource('identity-keys', {
   },
 })
 export type IdentityKeyResource = Written<typeof identityKeySchema>
+
+const activation = plainBody(
+  'identity-keys',
+  z.object({
+    force: z
+      .boolean()
+      .default(false)
+      .describe('activates the key even if it is not found at the address of an external issuer'),
+  }),
+)
+
+/** May be absent. */
+export const activateIdentityKeyBody = activation
+  .nullish()
+  .transform((body): ActivateIdentityKey => body?.data.attributes ?? { force: false })
+export type ActivateIdentityKey = z.infer<typeof activation>['data']['attributes']
 
 const issuerMeta = z.strictObject({
   url: z.string().describe('the `iss` of tokens'),

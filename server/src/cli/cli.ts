@@ -231,8 +231,9 @@ export async function runCli(argv: readonly string[]): Promise<number> {
 const USAGE_ERROR = 2
 
 const { baseUrl, dataDir, databaseUrl, databaseDirectUrl, issuerUrl, secret, logLevel } = SETTINGS
+const { httpsProxy, httpProxy, noProxy } = SETTINGS
 const DATABASE_SETTINGS = { dataDir, databaseUrl, databaseDirectUrl, secret, logLevel }
-const IDENTITY_SETTINGS = { ...DATABASE_SETTINGS, baseUrl, issuerUrl }
+const IDENTITY_SETTINGS = { ...DATABASE_SETTINGS, baseUrl, issuerUrl, httpsProxy, httpProxy, noProxy }
 const BLOB_SETTINGS = {
   ...DATABASE_SETTINGS,
   ...Object.fromEntries(Object.entries<Setting>(SETTINGS).filter(([name]) => name.startsWith('s3'))),

@@ -12,7 +12,7 @@ import { requireSameSecret } from '../secrets/mark.ts'
 import { createTestApp, type TestApp } from '../testing/app.ts'
 import { groundstate } from '../testing/command-line.ts'
 import { createTestDatabase, databaseUrl } from '../testing/database.ts'
-import { startStaticHost } from '../testing/static-host.ts'
+import { startConnectProxy, startStaticHost } from '../testing/static-host.ts'
 
 const SECRET = '11'.repeat(32)
 const WORKLOAD = {
@@ -113,8 +113,19 @@ test('an activation without the check needs --force', async () => {
 
   expect([refused.code, forced.code]).toEqual([1, 0])
   expect(refused.err).toMatch(
-    /^groundstate: can't read the published keys at https:\/\/127\.0\.0\.1:1\/\S+: [^\n]+; upload [^\n]+\n$/,
+    /^groundstate: the published keys at https:\/\/127\.0\.0\.1:1\/\S+ cannot be read: [^\n]+; upload [^\n]+\n$/,
   )
+})
+
+test('an activation checks the keys through the proxy of the settings', async () => {
+  const { url, targets } = await startConnectProxy()
+  await start({ GROUNDSTATE_ISSUER_URL: 'https://identity.example.com', GROUNDSTATE_HTTPS_PROXY: url })
+  await identity('rotate')
+
+  const { code } = await identity('activate')
+
+  expect(code).toBe(1)
+  expect(targets).toEqual(['identity.example.com:443'])
 })
 
 test('a rotation on the command line is listed, audited and refused twice', async () => {
@@ -146,12 +157,21 @@ test('a leaked key is withdrawn once another one signs', async () => {
   await identity('rotate')
   const refused = await identity('withdraw', kid)
   await identity('activate', '--force')
+  const early = await identity('withdraw', kid)
+  await app.db
+    .updateTable('identity_keys')
+    .set({ activates_at: sql`activates_at - interval '10 seconds'` })
+    .execute()
 
   const withdrawn = await identity('withdraw', kid)
   const again = await identity('withdraw', kid)
   await identity('export', directory)
 
   expect(refused.err).toBe(`groundstate: the key ${kid} is current: only a previous key can be withdrawn\n`)
+  expect(early.code).toBe(1)
+  expect(early.err).toMatch(
+    /^groundstate: servers may sign with the key [\w-]+ until \S+Z: withdraw it from then on\n$/,
+  )
   expect(withdrawn).toMatchObject({ code: 0, out: expect.stringContaining('Export and upload the documents') })
   expect(again.code).toBe(1)
   await expect(jwtVerify(token, createLocalJWKSet((await exported()).jwks))).rejects.toThrow('no applicable key')

@@ -15,7 +15,7 @@ import {
   openidConfiguration,
 } from '../features/runs/identity-keys/issuer.ts'
 import type { IdentityKey } from '../features/runs/identity-keys/key-states.ts'
-import { findPublishedKey } from '../features/runs/identity-keys/published.ts'
+import { publicationProblem } from '../features/runs/identity-keys/published.ts'
 import {
   activateIdentityKey,
   type KeyCtx,
@@ -63,25 +63,15 @@ function signsFrom(at: Date | null) {
 /** Makes the next key sign now. `force` omits the check that the issuer's address has it. */
 export async function identityActivateCommand(config: Config, { force }: { force: boolean }): Promise<number> {
   const { row } = await withKeys(config, async (ctx) => {
-    const { issuerUrl } = ctx.config
     const next = (await listPublishedKeys(ctx)).find(({ state }) => state === 'next')
-    if (next && issuerUrl !== undefined && isExternalIssuer(ctx.config) && !force)
-      await requireUploaded(issuerUrl, next)
-    return activateIdentityKey(ctx)
+    // Services would refuse tokens of a key that they cannot find.
+    const problem = next && !force ? await publicationProblem(ctx.config, next.row.key_id) : undefined
+    if (problem !== undefined)
+      throw new StartError(problem, { advice: 'upload the documents first; --force activates it anyway' })
+    return activateIdentityKey(ctx, { force })
   })
   process.stdout.write(`The key ${row.key_id} signs now.\n`)
   return 0
-}
-
-/** Tokens of a key that services cannot find would be rejected. */
-async function requireUploaded(issuer: string, { row: { key_id: keyId } }: IdentityKey) {
-  const { address, ...published } = await findPublishedKey(issuer, keyId)
-  if ('hasKey' in published && published.hasKey) return
-  const reason =
-    'problem' in published
-      ? `can't read the published keys at ${address}: ${published.problem}`
-      : `the published keys at ${address} do not have the key ${keyId}`
-  throw new StartError(reason, { advice: 'upload the documents first; --force activates it anyway' })
 }
 
 /** Removes a previous key from the published ones. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -24,4 +25,17 @@ export async function startStaticHost(directory: string) {
     server.closeAllConnections()
   })
   return `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** Starts an HTTP proxy that refuses all connections, until the test finishes; `targets` are the hosts that were asked for. */
+export async function startConnectProxy() {
+  const targets: string[] = []
+  const proxy = createHttpServer().on('connect', ({ url = '' }, socket) => {
+    targets.push(url)
+    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n')
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  onTestFinished(() => void proxy.close())
+  return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, targets }
 }

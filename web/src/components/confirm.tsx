@@ -11,7 +11,7 @@ import {
 import { errorOf } from '../api/client.ts'
 import { Button, type ButtonProps } from './button.tsx'
 import { ErrorNote } from './feedback.tsx'
-import { CODE_INPUT, TextArea, TextField } from './form.tsx'
+import { CheckField, CODE_INPUT, TextArea, TextField } from './form.tsx'
 import { useFocusRequest } from './inline-form.tsx'
 import { toast } from './overlay-hosts.tsx'
 import { focusHeading } from './page.tsx'
@@ -22,11 +22,13 @@ export type ConfirmPanelProps = Pick<ButtonProps, 'kind'> & {
   /** Text to type before an irreversible action. */
   typedName?: string | undefined
   comment?: string
+  /** The label of a box to check. */
+  option?: string | undefined
   action: string
   /** Toast after the action. */
   done?: string
-  /** Receives the comment; errors are shown in place. */
-  onConfirm: (comment: string | undefined) => Promise<unknown>
+  /** Receives the comment, and whether the box is checked; errors are shown in place. */
+  onConfirm: (comment: string | undefined, isOptionChosen: boolean) => Promise<unknown>
   /** Called after the action, and when the user cancels. */
   onClose: () => void
 }
@@ -67,11 +69,12 @@ export function Confirm({
 
 /** The confirmation of an action, in place of the button or menu that starts it. */
 export function ConfirmPanel(props: ConfirmPanelProps) {
-  const { kind = 'danger', title, consequence, typedName, comment, action, done, onConfirm, onClose } = props
+  const { kind = 'danger', title, consequence, typedName, comment, option, action, done, onConfirm, onClose } = props
   const [isPending, setIsPending] = useState(false)
   const [error, setError] = useState<Error>()
   const [typed, setTyped] = useState('')
   const [text, setText] = useState('')
+  const [isOptionChosen, setIsOptionChosen] = useState(false)
   const panel = useRef<HTMLDivElement>(null)
   const id = useId()
   const isBlocked = typedName !== undefined && typed !== typedName
@@ -87,7 +90,7 @@ export function ConfirmPanel(props: ConfirmPanelProps) {
     setIsPending(true)
     setError(undefined)
     try {
-      await onConfirm(text.trim() || undefined)
+      await onConfirm(text.trim() || undefined, isOptionChosen)
       if (done !== undefined) toast({ text: done })
       onClose()
     } catch (cause) {
@@ -128,6 +131,13 @@ export function ConfirmPanel(props: ConfirmPanelProps) {
         )}
         {comment !== undefined && (
           <TextArea label={comment} rows={2} value={text} onChange={(event) => setText(event.target.value)} />
+        )}
+        {option !== undefined && (
+          <CheckField
+            label={option}
+            checked={isOptionChosen}
+            onChange={(event) => setIsOptionChosen(event.target.checked)}
+          />
         )}
         {error && <ErrorNote error={error} />}
         <div className="flex flex-wrap gap-2">

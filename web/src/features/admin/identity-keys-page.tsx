@@ -63,7 +63,7 @@ export function IdentityKeysPage() {
               ]}
             />
           </Card>
-          <Table label="Identity keys" rows={data.data} columns={COLUMNS} />
+          <Table label="Identity keys" rows={data.data} columns={columnsOf({ isExternal: issuer['is-external'] })} />
         </div>
       )}
     </Page>
@@ -105,7 +105,7 @@ function ExportNotice({ url }: { url: string }) {
   )
 }
 
-const COLUMNS: readonly Column<IdentityKey>[] = [
+const columnsOf = ({ isExternal }: { isExternal: boolean }): readonly Column<IdentityKey>[] => [
   {
     header: 'State',
     cell: ({ attributes }) => <StatusText {...STATES[attributes.state]} />,
@@ -138,9 +138,10 @@ const COLUMNS: readonly Column<IdentityKey>[] = [
           }
           title="Activate the key?"
           consequence="It signs from now on. Clouds that have not seen it yet refuse the tokens of runs: the documents must be published."
+          option={isExternal ? 'Activate it even if the issuer does not have it' : undefined}
           action="Activate key"
           done="Key activated"
-          onConfirm={async () => activateKey(id)}
+          onConfirm={async (_, force) => activateKey(id, { force })}
         />
       ),
   },

@@ -1,8 +1,8 @@
 import type { identityKeysDocument } from '@groundstate/contract/identity-keys'
 import type { Wire } from '@groundstate/contract/responses'
 import { useQuery } from '@tanstack/react-query'
-import { get } from '../../api/client.ts'
-import { sendAndRefetch } from '../../api/queries.ts'
+import { get, request } from '../../api/client.ts'
+import { invalidate, sendAndRefetch } from '../../api/queries.ts'
 
 type IdentityKeys = Wire<typeof identityKeysDocument>
 export type IdentityKey = IdentityKeys['data'][number]
@@ -23,6 +23,10 @@ export async function rotateKeys() {
   await sendAndRefetch('POST', '/admin/identity-keys/actions/rotate', KEYS)
 }
 
-export async function activateKey(id: string) {
-  await sendAndRefetch('POST', `/admin/identity-keys/${id}/actions/activate`, KEYS)
+export async function activateKey(id: string, { force }: { force: boolean }) {
+  try {
+    await request('POST', `/admin/identity-keys/${id}/actions/activate`, { force })
+  } finally {
+    await invalidate(KEYS)
+  }
 }

@@ -10,7 +10,7 @@ import type { App } from '../../../app.ts'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createUser, type TestUser } from '../../../testing/factories.ts'
 import { createReplica } from '../../../testing/replica.ts'
-import { startStaticHost } from '../../../testing/static-host.ts'
+import { startConnectProxy, startStaticHost } from '../../../testing/static-host.ts'
 import { mintTokens } from '../workload-identity/token.ts'
 import { ensureIdentityKey } from './service.ts'
 
@@ -23,6 +23,8 @@ const WORKLOAD = {
   phase: 'apply',
 } as const
 
+const FORCE = { force: true }
+
 let app: TestApp
 let admin: TestUser
 beforeEach(async () => {
@@ -31,8 +33,10 @@ beforeEach(async () => {
   await ensureIdentityKey(app)
 })
 
-async function send(method: 'GET' | 'POST', path = '', { on = app, token = admin.token } = {}) {
-  const response = await on.request({ method, url: `/api/v2/admin/identity-keys${path}`, token })
+type Sent = { on?: TestApp; token?: string; body?: object }
+
+async function send(method: 'GET' | 'POST', path = '', { on = app, token = admin.token, body }: Sent = {}) {
+  const response = await on.request({ method, url: `/api/v2/admin/identity-keys${path}`, token, body })
   return { status: response.status, body: response.json() }
 }
 
@@ -221,7 +225,6 @@ describe('a rotation', () => {
   })
 
   test('with an external issuer waits for its activation', async () => {
-    // No one listens there: whether the key was uploaded is then the administrator's responsibility.
     const external = await createTestApp({ GROUNDSTATE_ISSUER_URL: 'https://127.0.0.1:1' })
     const { token } = await createUser(external, { isSiteAdmin: true })
     await ensureIdentityKey(external)
@@ -229,7 +232,7 @@ describe('a rotation', () => {
     external.clock.advance(90 * 24 * HOUR_MS)
     const waiting = kidOf(await mint(external))
     const again = await send('POST', '/actions/rotate', { on: external, token })
-    const activated = await send('POST', `/${body.data.id}/actions/activate`, { on: external, token })
+    const activated = await send('POST', `/${body.data.id}/actions/activate`, { on: external, token, body: FORCE })
     external.clock.advance(5001)
 
     expect(body.data.attributes).toMatchObject({ 'activates-at': null, actions: { 'is-activatable': true } })
@@ -239,29 +242,68 @@ describe('a rotation', () => {
     expect(kidOf(await mint(external))).toBe(body.data.attributes['key-id'])
   })
 
-  test('is not activated while the address of the issuer lacks the key', async () => {
+  test('is activated only once the address of the issuer has the key, or by force', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'issuer-'))
     onTestFinished(() => rm(directory, { recursive: true, force: true }))
     const issuer = await startStaticHost(directory)
     const external = await createTestApp({ GROUNDSTATE_ISSUER_URL: issuer })
     const { token } = await createUser(external, { isSiteAdmin: true })
     await ensureIdentityKey(external)
-    const upload = async () => {
-      await mkdir(join(directory, '.well-known'), { recursive: true })
-      await writeFile(join(directory, '.well-known/jwks'), (await external.request({ url: '/.well-known/jwks' })).text)
-    }
-    await upload()
-    const { body } = await send('POST', '/actions/rotate', { on: external, token })
+    await mkdir(join(directory, '.well-known'))
+    const upload = async (content: string) => writeFile(join(directory, '.well-known/jwks'), content)
+    const published = async () => (await external.request({ url: '/.well-known/jwks' })).text
+    const former = await published()
+    const { id, attributes } = (await send('POST', '/actions/rotate', { on: external, token })).body.data
+    const activate = async (body?: object) => send('POST', `/${id}/actions/activate`, { on: external, token, body })
 
-    const refused = await send('POST', `/${body.data.id}/actions/activate`, { on: external, token })
-    await upload()
-    const activated = await send('POST', `/${body.data.id}/actions/activate`, { on: external, token })
+    const missing = await activate()
+    await upload('<html>')
+    const other = await activate()
+    await upload(former)
+    const outdated = await activate({ data: { type: 'identity-keys', attributes: { force: false } } })
+    await upload(await published())
+    const activated = await activate()
 
-    expect(refused.status).toBe(409)
-    expect(refused.body.errors[0].detail).toBe(
-      `the published keys at ${issuer}/.well-known/jwks do not have the key ${body.data.attributes['key-id']}: upload the documents first`,
-    )
+    const address = `${issuer}/.well-known/jwks`
+    const advice = 'upload the documents first, or set force to true to activate it without this check'
+    expect([missing, other, outdated].map(({ status }) => status)).toEqual([409, 409, 409])
+    expect([missing, other, outdated].map(({ body }) => body.errors[0].detail)).toEqual([
+      `the published keys at ${address} cannot be read: the status is 404: ${advice}`,
+      `the published keys at ${address} cannot be read: the content is not that of the exported file: ${advice}`,
+      `the published keys at ${address} do not have the key ${attributes['key-id']}: ${advice}`,
+    ])
     expect(activated.status).toBe(200)
+  })
+
+  test('is checked through the proxy of the settings', async () => {
+    const { url, targets } = await startConnectProxy()
+    const settings = { GROUNDSTATE_ISSUER_URL: 'https://identity.example.com', GROUNDSTATE_HTTPS_PROXY: url }
+    const external = await createTestApp(settings)
+    const { token } = await createUser(external, { isSiteAdmin: true })
+    await ensureIdentityKey(external)
+    const { id } = (await send('POST', '/actions/rotate', { on: external, token })).body.data
+
+    const refused = await send('POST', `/${id}/actions/activate`, { on: external, token })
+    const forced = await send('POST', `/${id}/actions/activate`, { on: external, token, body: FORCE })
+
+    expect(targets).toEqual(['identity.example.com:443'])
+    expect([refused.status, forced.status]).toEqual([409, 200])
+    const { meta } = await external.db
+      .selectFrom('audit_events')
+      .select('meta')
+      .where('action', '=', 'activate')
+      .executeTakeFirstOrThrow()
+    expect(meta).toMatchObject({ force: true })
+  })
+
+  test.each([
+    [{ force: 'yes' }, '/data/attributes/force'],
+    [{ data: { type: 'users', attributes: {} } }, '/data/type'],
+  ])('is not activated by %j', async (body, pointer) => {
+    const refused = await send('POST', '/idk-none/actions/activate', { body })
+
+    expect(refused.status).toBe(422)
+    expect(refused.body.errors[0].source).toEqual({ pointer })
   })
 
   test('reaches other processes within seconds', async () => {

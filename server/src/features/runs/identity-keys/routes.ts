@@ -60,9 +60,10 @@ export const identityKeyRoutes: Routes = (http) => {
       ...ADMIN,
       summary: 'Make the next key sign identity tokens now',
       audit: 'identity_key activate',
+      body: contract.activateIdentityKeyBody,
       responses: { 200: documentOf(contract.identityKeySchema) },
     },
-    async ({ ctx, params }) => ok(resourceOf(ctx, await activateSiteKey(ctx, params.keyId))),
+    async ({ ctx, params, body }) => ok(resourceOf(ctx, await activateSiteKey(ctx, params.keyId, body))),
   )
 }
 

@@ -1,3 +1,4 @@
+import type { ActivateIdentityKey } from '@groundstate/contract/identity-keys'
 import { type App, type Ctx } from '../../../app.ts'
 import { recordSiteAudit } from '../../../audit/record.ts'
 import { SYSTEM, checkSiteAdmin } from '../../../auth/actor.ts'
@@ -6,8 +7,8 @@ import { type Tx, transact } from '../../../db/db.ts'
 import { conflict, notFound } from '../../../errors.ts'
 import { isExternalIssuer, issuerOf } from './issuer.ts'
 import { CACHE_MS, cachedUntil, type IdentityKey, identityKeys, LEAD_MS } from './key-states.ts'
-import { findPublishedKey } from './published.ts'
-import { newKey, openKey, UnreadableKeyError } from './signing.ts'
+import { publicationProblem } from './published.ts'
+import { CACHED_MS, newKey, openKey, UnreadableKeyError } from './signing.ts'
 import * as store from './store.ts'
 
 /** Commands have it without a server. */
@@ -92,25 +93,24 @@ function isReadable(ctx: KeyCtx, { row }: IdentityKey) {
   }
 }
 
-/** As `activateIdentityKey`. Throws `conflict` if the issuer has another address, and its keys can be read there and lack the key. */
-export async function activateSiteKey(ctx: Ctx, id: string): Promise<IdentityKey> {
+/** As `activateIdentityKey`. Without `force`, throws `conflict` unless the address of another issuer has the key. */
+export async function activateSiteKey(ctx: Ctx, id: string, { force }: ActivateIdentityKey): Promise<IdentityKey> {
   const key = (await listSiteKeys(ctx)).find(({ row }) => row.id === id)
-  const { issuerUrl } = ctx.config
-  if (key?.state === 'next' && issuerUrl !== undefined && isExternalIssuer(ctx.config)) {
-    const keyId = key.row.key_id
-    const { address, ...published } = await findPublishedKey(issuerUrl, keyId)
-    if ('problem' in published) ctx.log.warn({ address, problem: published.problem }, 'cannot read the published keys')
-    else if (!published.hasKey)
-      throw conflict(`the published keys at ${address} do not have the key ${keyId}: upload the documents first`)
+  const problem = key?.state === 'next' && !force ? await publicationProblem(ctx.config, key.row.key_id) : undefined
+  if (problem !== undefined) {
+    throw conflict(`${problem}: upload the documents first, or set force to true to activate it without this check`)
   }
-  return activateIdentityKey(ctx, id)
+  return activateIdentityKey(ctx, { id, force })
 }
+
+/** `force` says that the address of another issuer was not checked. */
+type Activation = ActivateIdentityKey & { id?: string }
 
 /**
  * Makes the next key sign now; without an id, the one that there is. Throws `conflict` if it already signs, or if services may still have a copy
  * of this server's keys without it.
  */
-export async function activateIdentityKey(ctx: KeyCtx, id?: string): Promise<IdentityKey> {
+export async function activateIdentityKey(ctx: KeyCtx, { id, force }: Activation): Promise<IdentityKey> {
   checkSiteAdmin(ctx)
   return transact(ctx, async (ctx) => {
     await store.lockIdentityKeys(ctx.db)
@@ -124,12 +124,18 @@ export async function activateIdentityKey(ctx: KeyCtx, id?: string): Promise<Ide
       )
     }
     await store.updateActivation(ctx.db, row.id, ctx.now())
-    await recordSiteAudit(ctx, keyEvent('activate', row))
+    await recordSiteAudit(ctx, keyEvent('activate', row, { ...(force && isExternalIssuer(ctx.config) && { force }) }))
     return requireKey(ctx, row.id)
   })
 }
 
-/** Removes a key that no longer signs from the published ones, although its tokens are still valid. Throws `conflict` for another key. */
+/** Time after which no server signs with a former key, in ms: they cache it, and an activation takes the time of its transaction to be seen. */
+const LAST_SIGNATURE_MS = 2 * CACHED_MS
+
+/**
+ * Removes a key that no longer signs from the published ones, although its tokens are still valid. Throws `conflict` for another key, and while a
+ * server may still sign with it.
+ */
 export async function withdrawIdentityKey(ctx: KeyCtx, keyId: string) {
   checkSiteAdmin(ctx)
   await transact(ctx, async (ctx) => {
@@ -138,6 +144,11 @@ export async function withdrawIdentityKey(ctx: KeyCtx, keyId: string) {
     if (!key) throw notFound('identity key')
     if (key.state !== 'previous')
       throw conflict(`the key ${keyId} is ${key.state}: only a previous key can be withdrawn`)
+    const signsUntil = new Date((key.retiresAt?.getTime() ?? 0) + LAST_SIGNATURE_MS)
+    if (ctx.now() < signsUntil)
+      throw conflict(
+        `servers may sign with the key ${keyId} until ${signsUntil.toISOString()}: withdraw it from then on`,
+      )
     await store.deleteIdentityKeys(ctx.db, [key.row.id])
     await recordSiteAudit(ctx, keyEvent('destroy', key.row))
   })
@@ -165,8 +176,8 @@ async function insertKey(ctx: KeyTransaction, action: 'create' | 'rotate', row: 
   await recordSiteAudit(ctx, keyEvent(action, row))
 }
 
-function keyEvent(action: string, { id, key_id: keyId }: store.KeyRow) {
-  return { action, resource: { type: 'identity_key', id }, meta: { key_id: keyId } }
+function keyEvent(action: string, { id, key_id: keyId }: store.KeyRow, meta: { force?: boolean } = {}) {
+  return { action, resource: { type: 'identity_key', id }, meta: { key_id: keyId, ...meta } }
 }
 
 async function deleteExpired({ db, now }: KeyTransaction) {

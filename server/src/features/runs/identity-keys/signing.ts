@@ -21,7 +21,7 @@ export function unreadableReason(error: unknown) {
 export type SigningKey = { keyId: string; privateKey: KeyObject }
 
 /** Time for which a process signs with a key without looking for a newer one, in ms. */
-const CACHED_MS = 5000
+export const CACHED_MS = 5000
 /** By the secrets of the app, which its contexts share. */
 const cache = new WeakMap<Secrets, { key: SigningKey; readAt: number }>()
 
