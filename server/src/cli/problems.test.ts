@@ -168,29 +168,6 @@ test('a directory of the agent that cannot be used is reported before the admini
   expect(token.err).toContain('there is no account')
 })
 
-test('a start that cannot create the key of identity tokens creates no administrator', async () => {
-  await using database = await createTestDatabase()
-  const where = join(directory, 'no-key')
-  const serve = ['serve', '--port', '0', '--agents', '0', '--database-url', database.url, '--data-dir', where]
-  // Fails as late as an administrator that is created at the same time needs.
-  await execute(
-    database.url,
-    `create function refuse() returns trigger language plpgsql as $$ begin
-       for attempt in 1..50 loop
-         exit when exists (select from users where is_site_admin);
-         perform pg_sleep(0.02);
-       end loop;
-       raise exception 'no key can be created';
-     end $$;
-     create trigger refuse before insert on identity_keys execute function refuse()`,
-  )
-
-  await expect(groundstate(...serve)).rejects.toThrow('no key can be created')
-
-  const { rows } = await execute(database.url, 'select username from users where is_site_admin')
-  expect(rows).toEqual([])
-})
-
 test('a data directory for blobs alone is created for this user only', async () => {
   await using database = await createTestDatabase()
   const where = join(directory, 'only-blobs')
