@@ -90,7 +90,6 @@ export async function updateConfiguration(ctx: Ctx, id: string, input: UpdateNot
     )
   const keepsUsers = Object.keys(attributes).every((name) => name === 'enabled')
   const userIds = uniqueUsers(relationships.users) ?? (keepsUsers ? row.user_ids : [])
-  const triggers = attributes.triggers ?? row.triggers
   checkTriggers(subscribable, attributes.triggers ?? [])
   checkDestination({ destination: row.destination_type, subscribable, attributes, userIds })
   const addresses = attributes['email-addresses'] ?? []
@@ -102,22 +101,24 @@ export async function updateConfiguration(ctx: Ctx, id: string, input: UpdateNot
     token: attributes.token === undefined ? before.token : attributes.token || undefined,
   }
   checkTarget(ctx, target)
-  const name = attributes.name ?? row.name
-  const enabled = attributes.enabled ?? row.enabled
-  const verification = enabled && row.destination_type !== 'email' ? await verify(ctx, { id, name, target }) : undefined
+  const { name, enabled, triggers } = attributes
+  const isVerified = (enabled ?? row.enabled) && row.destination_type !== 'email'
+  const verification = isVerified ? await verify(ctx, { id, name: name ?? row.name, target }) : undefined
+  const mailsAllMembers = mailsAll(attributes)
+  // Only requested attributes: others may have changed during the verification.
   const changes = {
-    name,
-    enabled,
-    triggers: [...triggers],
+    ...(name !== undefined && { name }),
+    ...(enabled !== undefined && { enabled }),
+    ...(triggers && { triggers: [...triggers] }),
     ...(target.url !== before.url || target.token !== before.token ? sealTarget(ctx, id, target) : {}),
-    email_addresses: attributes['email-addresses'] ? [...addresses] : row.email_addresses,
-    email_all_members: mailsAll(attributes) ?? row.email_all_members,
-    ...(verification !== undefined && { verification: verification && JSON.stringify(verification) }),
+    ...(attributes['email-addresses'] && { email_addresses: [...addresses] }),
+    ...(mailsAllMembers !== undefined && { email_all_members: mailsAllMembers }),
+    ...(verification && { verification: JSON.stringify(verification) }),
     updated_at: ctx.now(),
   }
   await saveConfiguration(ctx, row, {
     changes,
-    userIds,
+    userIds: keepsUsers && !relationships.users ? undefined : userIds,
     names: [...Object.keys(attributes), ...Object.keys(relationships)],
   })
   return requireConfiguration(ctx, id, 'read')
@@ -150,19 +151,29 @@ export async function deleteConfiguration(ctx: Ctx, id: string) {
   })
 }
 
-type Saved = { changes: store.ConfigurationChanges; userIds: readonly string[]; names: readonly string[] }
+type Saved = { changes: store.ConfigurationChanges; userIds: readonly string[] | undefined; names: readonly string[] }
 
+/** Throws `conflict` if the destination has changed since it was read. */
 async function saveConfiguration(ctx: Ctx, row: Configuration, { changes, userIds, names }: Saved) {
   const { id } = row
   await transact(ctx, async (ctx) => {
-    const saved = await store.updateConfiguration(ctx.db, id, changes)
-    if (!saved) throw notFound('notification configuration')
-    await store.replaceUsers(ctx.db, id, userIds)
-    if (row.enabled && changes.enabled === false)
+    const locked = await store.lockConfiguration(ctx.db, id)
+    if (!locked) throw notFound('notification configuration')
+    if (!isSame(locked.url, row.url) || !isSame(locked.token, row.token))
+      throw conflict(
+        `the URL or token of the notification configuration ${locked.name} has just been changed: try again`,
+      )
+    await store.updateConfiguration(ctx.db, id, changes)
+    if (userIds) await store.replaceUsers(ctx.db, id, userIds)
+    if (locked.enabled && changes.enabled === false)
       await store.cancelNotifications(ctx.db, id, 'the notification configuration was disabled')
     const event = await configurationAudit(ctx, row, 'update')
     await recordAudit(ctx, { ...event, meta: { ...event.meta, changes: names } })
   })
+}
+
+function isSame(one: Buffer | null, other: Buffer | null) {
+  return one === null || other === null ? one === other : one.equals(other)
 }
 
 function uniqueUsers(users: { data: readonly { id: string }[] } | undefined) {

@@ -73,13 +73,18 @@ export async function insertConfiguration(tx: Tx, row: Insertable<Schema['notifi
   await tx.insertInto('notification_configurations').values(row).execute()
 }
 
-export async function updateConfiguration(tx: Tx, id: string, changes: ConfigurationChanges) {
+/** Locks a configuration until the transaction ends; undefined if it was deleted. */
+export async function lockConfiguration(tx: Tx, id: string) {
   return tx
-    .updateTable('notification_configurations')
-    .set(changes)
+    .selectFrom('notification_configurations')
+    .selectAll()
     .where('id', '=', id)
-    .returning('id')
+    .forNoKeyUpdate()
     .executeTakeFirst()
+}
+
+export async function updateConfiguration(tx: Tx, id: string, changes: ConfigurationChanges) {
+  await tx.updateTable('notification_configurations').set(changes).where('id', '=', id).execute()
 }
 
 export async function replaceUsers(tx: Tx, id: string, userIds: readonly string[]) {
