@@ -19,6 +19,8 @@ create table notification_configurations (
   token bytea,
   email_addresses text[] not null default '{}',
   email_all_members boolean not null default false,
+  -- whether users were named, who may all have left since
+  names_users boolean not null default false,
   -- the latest verification, and whether its response comes from a private address
   verification jsonb,
   created_at timestamptz not null,

@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Actor, type RunActor, type UserActor, hasOwnToken } from './actor.ts'
+import type { ActorInSql } from './access-sql.ts'
+import { type Actor, hasOwnToken } from './actor.ts'
 
 /** SQL condition: the actor may see the workspace `w` (an alias of `workspaces` in the query). */
-export function visibleWorkspace(actor: Actor) {
+export function visibleWorkspace(actor: ActorInSql) {
   return visible(actor, sql`w.organization_id`, {
     run: ({ workspaceId }) => sql<boolean>`w.id = ${workspaceId}`,
     user: ({ userId }) => sql<boolean>`(
@@ -17,7 +18,7 @@ export function visibleWorkspace(actor: Actor) {
 }
 
 /** SQL condition: the actor may see the project `p` (an alias of `projects` in the query), as by `projectPermissions`. */
-export function visibleProject(actor: Actor) {
+export function visibleProject(actor: ActorInSql) {
   return visible(actor, sql`p.organization_id`, {
     run: ({ workspaceId }) =>
       sql<boolean>`p.id = (select me.project_id from workspaces me where me.id = ${workspaceId})`,
@@ -30,9 +31,16 @@ export function visibleProject(actor: Actor) {
   })
 }
 
-type Conditions = { run: (actor: RunActor) => RawBuilder<boolean>; user: (actor: UserActor) => RawBuilder<boolean> }
+type Conditions = {
+  run: (actor: Extract<ActorInSql, { kind: 'run' }>) => RawBuilder<boolean>
+  user: (actor: Extract<ActorInSql, { kind: 'user' }>) => RawBuilder<boolean>
+}
 
-function visible(actor: Actor, organizationId: RawBuilder<unknown>, { run, user }: Conditions): RawBuilder<boolean> {
+function visible(
+  actor: ActorInSql,
+  organizationId: RawBuilder<unknown>,
+  { run, user }: Conditions,
+): RawBuilder<boolean> {
   if (actor.kind === 'system') return sql<boolean>`true`
   if (actor.kind === 'organization') return sql<boolean>`${organizationId} = ${actor.organizationId}`
   if (actor.kind === 'run') return run(actor)

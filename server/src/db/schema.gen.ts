@@ -297,6 +297,7 @@ export type Schema = {
     enabled: boolean
     id: string
     name: string
+    names_users: Generated<boolean>
     organization_id: string
     project_id: string | null
     team_id: string | null

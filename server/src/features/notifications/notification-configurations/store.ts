@@ -90,6 +90,8 @@ export async function updateConfiguration(tx: Tx, id: string, changes: Configura
 export async function replaceUsers(tx: Tx, id: string, userIds: readonly string[]) {
   await tx.deleteFrom('notification_configuration_users').where('configuration_id', '=', id).execute()
   await tx.deleteFrom('notification_configuration_invitations').where('configuration_id', '=', id).execute()
+  // Those who leave stay counted: otherwise the e-mails would go to everybody.
+  await updateConfiguration(tx, id, { names_users: userIds.length > 0 })
   if (userIds.length === 0) return
   await sql`insert into notification_configuration_users (configuration_id, user_id)
     select ${id}, u.id from users u where u.id = any(${userIds})`.execute(tx)
@@ -130,40 +132,6 @@ export async function findMemberAddresses(db: Db, organizationId: string, addres
     where m.organization_id = ${organizationId} and m.status = 'active'
       and lower(u.email) = any(select lower(a) from unnest(${addresses}::text[]) a)`.execute(db)
   return new Set(rows.map(({ email }) => email))
-}
-
-/**
- * The addresses that get the e-mails of a configuration: of named members, or of all members of its project or team if nobody is named, unless they
- * do not want them; and other named addresses, if the site allows those (`allowsOthers`).
- */
-export async function listRecipients(db: Db, configurationId: string, allowsOthers: boolean) {
-  const { rows } = await sql<{ email: string }>`
-    with c as (select c.*, ${userIds} as user_ids
-                 from notification_configurations c where c.id = ${configurationId}),
-    everybody as (
-      select c.id from c where c.email_all_members
-         or (c.workspace_id is null and cardinality(c.user_ids) = 0 and cardinality(c.email_addresses) = 0)),
-    members as (
-      select u.id, u.email from c
-        join organization_memberships m on m.organization_id = c.organization_id and m.status = 'active'
-        join users u on u.id = m.user_id
-       where u.email is not null and u.suspended_at is null),
-    chosen as (
-      select m.id, m.email from c, members m
-       where m.id = any(c.user_ids) or lower(m.email) = any(select lower(a) from unnest(c.email_addresses) a)
-      union
-      select m.id, m.email from c join everybody using (id)
-        join team_members tm on true
-        join members m on m.id = tm.user_id
-       where tm.team_id = c.team_id
-          or exists (select from team_projects tp where tp.team_id = tm.team_id and tp.project_id = c.project_id))
-    select chosen.email from chosen left join notification_settings s on s.user_id = chosen.id
-     where coalesce(s.configured_mails, true)
-    union
-    select a from c, unnest(c.email_addresses) a
-     where ${allowsOthers} and lower(a) <> all(select lower(m.email) from members m)
-    order by 1`.execute(db)
-  return rows.map(({ email }) => email)
 }
 
 /** The teams with access to a project, which see changes in it. */

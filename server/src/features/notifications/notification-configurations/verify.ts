@@ -2,8 +2,8 @@ import type { Ctx } from '../../../app.ts'
 import { attemptColumns, describeExchange, isWithheld } from '../../../deliveries/attempts.ts'
 import { AppError, invalid } from '../../../errors.ts'
 import { verificationOf } from './content.ts'
+import { listRecipients } from './recipients-store.ts'
 import { type Attempt, isDelivered, sendMessage } from './send.ts'
-import * as store from './store.ts'
 import type { Target } from './target.ts'
 
 /** The response to the latest verification, as stored. */
@@ -25,7 +25,7 @@ type Verified = { id: string; name: string; target: Target }
 export async function verify(ctx: Ctx, { id, name, target }: Verified): Promise<Verification | null> {
   const recipients = target.type === 'email' ? await recipientsOf(ctx, id) : []
   if (target.type === 'email' && recipients.length === 0)
-    throw refused('nobody receives it: name users of the organization who want such e-mails')
+    throw refused('nobody receives it: name users who may see it and want such e-mails')
   const sent = { target, content: verificationOf({ id, name }), mailTo: { recipients } }
   const attempt = await sendMessage(ctx, sent, new AbortController().signal)
   const { exchange } = attempt
@@ -41,7 +41,7 @@ export async function verify(ctx: Ctx, { id, name, target }: Verified): Promise<
 }
 
 export async function recipientsOf(ctx: Ctx, configurationId: string) {
-  return store.listRecipients(ctx.db, configurationId, ctx.config.notificationEmailAddresses === 'allow')
+  return listRecipients(ctx.db, configurationId, ctx.config.notificationEmailAddresses === 'allow')
 }
 
 /** Throws `invalid` for a URL to which no request may go. */

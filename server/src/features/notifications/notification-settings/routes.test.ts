@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { addMember, createTeam, createTeamToken } from '../../../testing/teams.ts'
@@ -43,14 +44,20 @@ test('each setting changes on its own', async () => {
   })
 })
 
-test('the configurations that name the user are listed', async () => {
+test('the configurations that name the user are listed, of places that the user may see', async () => {
   const user = await createUser(app)
   await addMember(app, organization.id, user)
   const workspace = await createWorkspace(app, { organization: organization.name, actor: owner.actor })
-  const create = async (name: string, attributes: object, ids: string[]) =>
+  const hidden = await createWorkspace(app, { organization: organization.name, actor: owner.actor })
+  await createTeamWithAccess(app, {
+    organizationId: organization.id,
+    members: [user],
+    workspaces: { [workspace.id]: 'read' },
+  })
+  const create = async (name: string, attributes: object, ids: string[], { id } = workspace) =>
     app.request({
       method: 'POST',
-      url: `/api/v2/workspaces/${workspace.id}/notification-configurations`,
+      url: `/api/v2/workspaces/${id}/notification-configurations`,
       token: owner.token,
       body: {
         data: {
@@ -63,6 +70,7 @@ test('the configurations that name the user are listed', async () => {
   await create('by-address', { 'email-addresses': [user.email] }, [])
   await create('by-id', { enabled: true }, [user.id])
   await create('of-others', {}, [owner.id])
+  await create('hidden', {}, [user.id], hidden)
 
   const { attributes } = await read(user.token)
 

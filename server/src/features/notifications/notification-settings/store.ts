@@ -2,6 +2,7 @@ import type { SubscribableType, Trigger } from '@groundstate/contract/notificati
 import { type Updateable, sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { seesSubscribable } from '../notification-configurations/recipients-store.ts'
 
 export async function findSettings(db: Db, userId: string) {
   return db.selectFrom('notification_settings').selectAll().where('user_id', '=', userId).executeTakeFirst()
@@ -29,7 +30,7 @@ export type NamingConfiguration = {
   subscribable_name: string
 }
 
-/** The configurations that name the user, by id or address, in organizations of which it is a member. */
+/** The configurations that name the user, by id or address, of workspaces, projects and teams that it may see. */
 export async function listNamingConfigurations(db: Db, userId: string) {
   const { rows } = await sql<NamingConfiguration>`
     select c.id, c.name, c.enabled, c.triggers, o.name as organization_name,
@@ -46,7 +47,7 @@ export async function listNamingConfigurations(db: Db, userId: string) {
       left join workspaces w on w.id = c.workspace_id
       left join projects p on p.id = c.project_id
       left join teams t on t.id = c.team_id
-     where u.id = ${userId} and coalesce(w.id, p.id, t.id) is not null
+     where u.id = ${userId} and coalesce(w.id, p.id, t.id) is not null and ${seesSubscribable(sql`u.id`)}
      order by o.name, subscribable_name, c.name, c.id`.execute(db)
   return rows
 }

@@ -106,7 +106,10 @@ async function send(ctx: Ctx, claim: store.ClaimedNotification, { target, recipi
 
 async function recipientsLeft(ctx: Ctx, claim: store.ClaimedNotification) {
   const { configuration, user_id: userId, organization_id: organizationId, trigger } = claim
-  const own = userId === null ? undefined : await store.findOwnAddress(ctx.db, { id: userId, organizationId, trigger })
+  const own =
+    userId === null
+      ? undefined
+      : await store.findOwnAddress(ctx.db, { id: userId, organizationId, workspaceId: claim.workspace_id, trigger })
   const all = configuration ? await recipientsOf(ctx, configuration.id) : own === undefined ? [] : [own]
   const done = new Set([...claim.delivered_to, ...claim.refused_to])
   return all.filter((address) => !done.has(address))

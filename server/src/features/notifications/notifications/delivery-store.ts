@@ -5,6 +5,7 @@ import type { Schema } from '../../../db/schema.gen.ts'
 import type { AttemptColumns } from '../../../deliveries/attempts.ts'
 import { type Claim, type ClaimOptions, type QueueTable, dueRows } from '../../../deliveries/queue.ts'
 import type { Counts, RunFacts, WorkspaceFacts } from '../notification-configurations/content.ts'
+import { seesWorkspace } from '../notification-configurations/recipients-store.ts'
 
 export type NotificationDeliveryRow = Selectable<Schema['notification_deliveries']>
 
@@ -98,12 +99,15 @@ export async function claimNotifications(db: Db, { leaseUntil, ...options }: Cla
   }))
 }
 
-/** The user's address for e-mails about own runs; undefined for one who has left the organization or no longer wants them. */
-export async function findOwnAddress(db: Db, user: { id: string; organizationId: string; trigger: Trigger }) {
+type OwnRun = { id: string; organizationId: string; workspaceId: string; trigger: Trigger }
+
+/** The user's address for e-mails about own runs; undefined for one who may not see the workspace any more or no longer wants them. */
+export async function findOwnAddress(db: Db, user: OwnRun) {
   const { rows } = await sql<{ email: string }>`select u.email from users u
      join notification_settings s on s.user_id = u.id and ${user.trigger} = any(s.own_run_triggers)
      join organization_memberships m on m.user_id = u.id and m.organization_id = ${user.organizationId} and m.status = 'active'
-    where u.id = ${user.id} and u.suspended_at is null and u.email is not null`.execute(db)
+    where u.id = ${user.id} and u.suspended_at is null and u.email is not null
+      and ${seesWorkspace(sql`u.id`, user.workspaceId)}`.execute(db)
   return rows[0]?.email
 }
 

@@ -129,6 +129,8 @@ test('e-mails go to each named member and address on its own, with a link to the
     .where('name', '=', setting.organization)
     .executeTakeFirstOrThrow()
   await addMember(app, organizationId, ada)
+  const workspaces = { [setting.workspaceId]: 'read' } as const
+  await createTeamWithAccess(app, { organizationId, members: [ada], workspaces })
   const other = `team-${ada.username}@elsewhere.example`
   await configure(app, setting, {
     ...EMAIL,
