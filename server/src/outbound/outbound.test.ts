@@ -254,7 +254,8 @@ describe('TLS', () => {
     const url = `https://localhost:${await secure()}/`
     const client = outbound()
 
-    expect((await client.post({ ...request, url })).error).toContain('set the ca-certificate of the task')
+    expect((await client.post({ ...request, url })).error).toContain('NODE_EXTRA_CA_CERTS')
+    expect((await client.post({ ...request, url, trust: 'trust it' })).error).toContain('trust it')
     await expect(client.fetch(url, { method: 'GET', headers: {} })).rejects.toThrow('NODE_EXTRA_CA_CERTS')
     expect((await client.post({ ...request, url, ca: await authority() })).response?.status).toBe(200)
     expect((await client.post({ ...request, url })).error).toContain('unknown authority')

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { type Dispatcher, EnvHttpProxyAgent } from 'undici'
 import { type AddressRule, addressProblem, unbracketed, urlProblem } from './addresses.ts'
 import { ForbiddenAddressError, type Resolve, allowedAddresses, guardedConnector } from './connect.ts'
-import { TASK_TRUST, failureReason, innermostError } from './failure.ts'
+import { failureReason, innermostError } from './failure.ts'
 import type { LoopbackServer } from './loopback-server.ts'
 
 export type OutboundRequest = {
@@ -15,6 +15,8 @@ export type OutboundRequest = {
   timeoutMs: number
   /** Additional certificate authorities to trust, in PEM. */
   ca?: string | undefined
+  /** How the user has a certificate trusted; by default through the environment of the server. */
+  trust?: string | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -101,7 +103,7 @@ export function createOutbound(options: OutboundOptions) {
 
   async function exchange(
     { url, headers, body, timeoutMs, ca, signal }: Omit<OutboundRequest, 'body'> & { body: Buffer | string | null },
-    { method, maxBytes, trust }: { method: Method; maxBytes: number; trust?: string },
+    { method, maxBytes, trust }: { method: Method; maxBytes: number; trust?: string | undefined },
   ): Promise<Exchange> {
     const startedAt = Date.now()
     const started = performance.now()
@@ -142,7 +144,7 @@ export function createOutbound(options: OutboundOptions) {
 
     /** Sends a POST request without following redirects. Never throws. */
     post: async (request: OutboundRequest) =>
-      exchange(request, { method: 'POST', maxBytes: MAX_BODY_BYTES, trust: TASK_TRUST }),
+      exchange(request, { method: 'POST', maxBytes: MAX_BODY_BYTES, trust: request.trust }),
 
     /**
      * As the global `fetch`, for documents. Follows no redirects, and throws an `OutboundError` for the user, or the `TimeoutError` of the

@@ -5,7 +5,7 @@ import type {
   notificationSchema,
 } from '@groundstate/contract/notification-configurations'
 import type { notificationSettingsSchema } from '@groundstate/contract/notification-settings'
-import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { DocumentOnWire, PageOnWire, Wire, uncountedPageOf } from '@groundstate/contract/responses'
 import type { userSchema } from '@groundstate/contract/users'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { get, getData, queryString, request } from '../../api/client.ts'
@@ -118,7 +118,7 @@ export function useNotifications(organization: string, id: string, { status, pag
     placeholderData: keepWithin(organization),
   })
 }
-type NotificationsPage = PageOnWire<typeof notificationSchema>
+type NotificationsPage = Wire<ReturnType<typeof uncountedPageOf<typeof notificationSchema>>>
 
 /** The attempts to deliver a notification, latest first. */
 export function useDeliveries(organization: string, notificationId: string) {

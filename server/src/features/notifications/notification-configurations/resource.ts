@@ -35,7 +35,7 @@ export function configurationResource(ctx: ResourceCtx, row: Configuration): Not
         id: last.id,
         trigger: last.trigger,
         status: last.status,
-        error: last.error,
+        error: shownError(last, canManage),
         'created-at': new Date(last.created_at),
       },
       permissions: { 'can-update': canManage, 'can-destroy': canManage },
@@ -49,6 +49,11 @@ export function configurationResource(ctx: ResourceCtx, row: Configuration): Not
     },
     links: { self },
   }
+}
+
+/** The reason may name addresses and servers, so that others than managers see only that there is one. */
+export function shownError({ error }: { error: string | null }, canManage: boolean) {
+  return error === null || canManage ? error : 'the reason is shown to those who manage the notification configuration'
 }
 
 function deliveryResponses(ctx: ResourceCtx, verification: Verification | null, url: string) {

@@ -151,9 +151,14 @@ test('a failed notification can be sent again, but not with a disabled configura
   await receiver.received(1)
   app.clock.advance(2 * DAY_MS)
   const failed = await latest(setting, id, 'failed')
-  receiver.onRequest = undefined
+  const read = Promise.withResolvers<void>()
+  receiver.onRequest = async (_, response) => {
+    await read.promise
+    response.end()
+  }
 
   const again = await api(setting, 'POST', `/notifications/${failed.id}/actions/redeliver`)
+  read.resolve()
   await latest(setting, id, 'delivered')
   await api(setting, 'POST', `/notification-configurations/${id}/actions/disable`)
   const refused = await api(setting, 'POST', `/notifications/${failed.id}/actions/redeliver`)

@@ -5,6 +5,7 @@ import type {
 } from '@groundstate/contract/notification-configurations'
 import type { RunStatus } from '@groundstate/contract/run-status'
 import { attemptAttributes } from '../../../deliveries/attempts.ts'
+import { shownError } from '../notification-configurations/resource.ts'
 import type { Notification } from './access.ts'
 import type { NotificationDeliveryRow } from './delivery-store.ts'
 
@@ -27,7 +28,7 @@ export function notificationResource(row: Notification): NotificationResource {
       'workspace-id': isShown ? row.workspace_id : null,
       'workspace-name': isShown ? facts.workspace_name : null,
       attempts: row.attempts,
-      error: row.error,
+      error: shownError(row, subscribable.canManage),
       'created-at': row.created_at,
       'delivered-at': row.delivered_at,
       'next-attempt-at': row.delivery_due_at,

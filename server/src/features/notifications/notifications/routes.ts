@@ -3,10 +3,10 @@ import {
   notificationDeliverySchema,
   notificationSchema,
 } from '@groundstate/contract/notification-configurations'
-import { documentOf, pageOf } from '@groundstate/contract/responses'
+import { documentOf, pageOf, uncountedPageOf } from '@groundstate/contract/responses'
 import type { Routes } from '../../../http/http.ts'
 import { oneOf } from '../../../http/query.ts'
-import { ok } from '../../../http/responses.ts'
+import { ok, uncountedPage } from '../../../http/responses.ts'
 import { NOTIFICATION_MANAGE, NOTIFICATION_READ } from '../notification-configurations/routes.ts'
 import { requireNotification } from './access.ts'
 import { notificationDeliveryResource, notificationResource } from './resource.ts'
@@ -22,12 +22,13 @@ export const notificationRoutes: Routes = (http) => {
       summary: 'List the notifications of a notification configuration',
       access: NOTIFICATION_READ,
       query: { 'filter[status]': oneOf(NOTIFICATION_STATUS).describe('only notifications of this status') },
-      responses: { 200: pageOf(notificationSchema) },
+      responses: { 200: uncountedPageOf(notificationSchema) },
     },
     async (req) => {
-      const list = { page: req.page(), status: req.query['filter[status]'] }
-      const found = await service.listNotifications(req.ctx, req.params.notificationConfigurationId, list)
-      return req.list(found, notificationResource)
+      const page = req.page()
+      const list = { page, status: req.query['filter[status]'] }
+      const { rows, isLast } = await service.listNotifications(req.ctx, req.params.notificationConfigurationId, list)
+      return uncountedPage({ url: req.url, page, isLast }, rows.map(notificationResource))
     },
   )
   http.get(

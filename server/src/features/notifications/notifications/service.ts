@@ -3,7 +3,7 @@ import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { type Page, transact } from '../../../db/db.ts'
 import { isWithheld } from '../../../deliveries/attempts.ts'
-import { conflict, notFound } from '../../../errors.ts'
+import { conflict } from '../../../errors.ts'
 import { requireConfiguration } from '../notification-configurations/access.ts'
 import { configurationNotice } from '../notification-configurations/service.ts'
 import { requireNotification } from './access.ts'
@@ -15,14 +15,14 @@ type ListInput = { page: Page; status: NotificationStatus | undefined }
 /** The notifications of a configuration that the actor may see, the latest first. */
 export async function listNotifications(ctx: Ctx, configurationId: string, input: ListInput) {
   const configuration = await requireConfiguration(ctx, configurationId, 'read')
-  const { rows, total } = await store.listNotifications(ctx.db, configuration.id, input)
-  return { rows: rows.map((row) => ({ ...row, configuration })), total }
+  const rows = await store.listNotifications(ctx.db, configuration.id, input)
+  const { size } = input.page
+  return { rows: rows.slice(0, size).map((row) => ({ ...row, configuration })), isLast: rows.length <= size }
 }
 
 /** The attempts of a notification, the latest first. Only those who manage the configuration see requests and responses. */
 export async function listAttempts(ctx: Ctx, id: string, page: Page) {
-  const notification = await requireNotification(ctx, id, 'read')
-  if (!notification.configuration.subscribable.canManage) throw notFound('notification')
+  const notification = await requireNotification(ctx, id, 'manage')
   const { rows, total } = await store.listAttempts(ctx.db, notification.id, page)
   const isHidden = (row: { is_private: boolean }) => isWithheld(ctx, { isPrivate: row.is_private })
   return { rows: rows.map((row) => ({ ...row, isHidden: isHidden(row) })), total }

@@ -1,6 +1,6 @@
 import type { NotificationStatus } from '@groundstate/contract/notification-configurations'
 import { type Selectable, sql } from 'kysely'
-import type { Db, Page } from '../../../db/db.ts'
+import { type Db, type Page, pageOffset } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -18,13 +18,17 @@ export async function findNotification(db: Db, id: string) {
 
 type ListNotifications = { page: Page; status: NotificationStatus | undefined }
 
-/** The notifications of a configuration, the latest first. */
+/** A page of the notifications of a configuration and one more, the latest first. Counting them would read all. */
 export async function listNotifications(db: Db, configurationId: string, { page, status }: ListNotifications) {
-  const all = db
+  return db
     .selectFrom('notifications')
+    .selectAll()
     .where('configuration_id', '=', configurationId)
     .$if(status !== undefined, (query) => query.where('status', '=', status ?? 'pending'))
-  return readPaged(page, all.selectAll().orderBy('seq', 'desc'), all)
+    .orderBy('seq', 'desc')
+    .limit(page.size + 1)
+    .offset(pageOffset(page))
+    .execute()
 }
 
 /** The attempts of a notification, the latest first. */

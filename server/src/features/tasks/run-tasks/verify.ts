@@ -2,6 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import { bodySignature, describeExchange, isWithheld } from '../../../deliveries/attempts.ts'
 import { invalid } from '../../../errors.ts'
 import { urlProblem } from '../../../outbound/addresses.ts'
+import { TASK_TRUST } from '../../../outbound/failure.ts'
 import { hasAgent, sendThroughPool } from '../task-requests/send.ts'
 import { requireTask } from './access.ts'
 import { type Receiver, type Verification, taskReceiver } from './receiver.ts'
@@ -54,7 +55,7 @@ async function verifyReceiver(ctx: Ctx, organizationName: string, receiver: Rece
   const request = { url, headers, body, timeoutMs: TIMEOUT_MS, ca }
   const exchange = pool
     ? await sendThroughPool(ctx, { pool, kind: 'task', resultId: null, claimMs: CLAIM_MS }, request)
-    : await ctx.outbound.post(request)
+    : await ctx.outbound.post({ ...request, trust: TASK_TRUST })
   return { request: { url, headers, body: body.toString() }, signature, exchange }
 }
 

@@ -3,6 +3,7 @@ import { announce } from '../../../changes/announce.ts'
 import { isForeignKeyViolation, transact } from '../../../db/db.ts'
 import { attemptColumns, backoff, bodySignature } from '../../../deliveries/attempts.ts'
 import type { Ends } from '../../../deliveries/loop.ts'
+import { TASK_TRUST } from '../../../outbound/failure.ts'
 import type { Exchange } from '../../../outbound/outbound.ts'
 import { taskReceiver } from '../run-tasks/receiver.ts'
 import { taskHeaders, taskPayload } from '../run-tasks/request.ts'
@@ -44,7 +45,7 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, { shutdown 
   }
   const exchange: PoolExchange = route
     ? await sendThroughPool(ctx, route, request)
-    : { ...(await ctx.outbound.post(request)), fate: 'taken' }
+    : { ...(await ctx.outbound.post({ ...request, trust: TASK_TRUST })), fate: 'taken' }
   if (exchange.fate === 'left') {
     await store.chownToRun(ctx.db, claim)
     announce(ctx, resultNotice(claim))
