@@ -58,4 +58,4 @@ test('every configuration is notified of every event in order, and never again a
   // A repeated request has the same body, so that receivers can recognise it.
   expect(repeated).toHaveLength(2)
   expect(repeated[1]?.body).toBe(repeated[0]?.body)
-}, 60_000)
+}, 120_000)
