@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { IdentityPhase } from './workspace-identity.ts'
+import { AUDIENCE_TEXT, type IdentityPhase, MAX_AUDIENCE } from './workspace-identity.ts'
 
 /**
  * Workload identity: a run proves to other systems who it is with a token that the server signs. Environment variables of the workspace enable
@@ -56,7 +56,6 @@ type Reader = (settings: Settings) => { exchange: Exchange; audience: string } |
 const RESERVED_TAG = 'TYPE'
 /** Tags become parts of file names. */
 const MAX_TAG_CHARACTERS = 100
-const MAX_AUDIENCE_CHARACTERS = 1000
 /** The server signs a token for each audience of a phase. */
 const MAX_AUDIENCES = 50
 
@@ -241,8 +240,8 @@ function tokensOf(environment: Environment, problems: string[]): Credential[] {
 }
 
 function audienceProblem(audience: string): string | undefined {
-  if (audience.length > MAX_AUDIENCE_CHARACTERS) return `must have at most ${MAX_AUDIENCE_CHARACTERS} characters`
-  return /\p{Cc}/u.test(audience) ? 'must have no control characters' : undefined
+  if (audience.length > MAX_AUDIENCE) return `must have at most ${MAX_AUDIENCE} characters`
+  return AUDIENCE_TEXT.test(audience) ? undefined : 'must have no control characters'
 }
 
 /** Null if it is not the Base64 of a PEM certificate. */

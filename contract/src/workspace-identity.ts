@@ -60,7 +60,9 @@ export const workloadIdentitySchema = linkedResource('workload-identities', {
 export type WorkloadIdentityResource = Written<typeof workloadIdentitySchema>
 
 /** Maximum length of an audience, in characters. */
-export const MAX_AUDIENCE = 1024
+export const MAX_AUDIENCE = 1000
+/** An audience has no control characters. */
+export const AUDIENCE_TEXT = /^\P{Cc}*$/u
 
 /** Without an audience, that of the first configured credential. */
 export const previewIdentityTokenBody = plainBody(
@@ -68,8 +70,10 @@ export const previewIdentityTokenBody = plainBody(
   z.object({
     audience: z
       .string()
+      .trim()
       .min(1, 'it must name the service that verifies the token, such as aws.workload.identity')
       .max(MAX_AUDIENCE, `it must have at most ${MAX_AUDIENCE} characters`)
+      .regex(AUDIENCE_TEXT, 'it must have no control characters')
       .nullish(),
     phase: identityPhase.default('plan'),
   }),

@@ -325,7 +325,10 @@ describe('a preview', () => {
   test.each([
     [{ phase: 'destroy' }, '/data/attributes/phase', 'plan'],
     [{ audience: '' }, '/data/attributes/audience', 'it must name the service that verifies the token'],
-    [{ audience: 'x'.repeat(1025) }, '/data/attributes/audience', 'at most 1024 characters'],
+    [{ audience: ' ' }, '/data/attributes/audience', 'it must name the service that verifies the token'],
+    [{ audience: 'x'.repeat(1001) }, '/data/attributes/audience', 'must have at most 1000 characters'],
+    [{ audience: 'a\tb' }, '/data/attributes/audience', 'must have no control characters'],
+    [{ audience: 'a\u0085b' }, '/data/attributes/audience', 'must have no control characters'],
     [{ audience: 7 }, '/data/attributes/audience', 'string'],
     [{}, '/data/attributes/audience', 'the variables of the workspace configure no credentials'],
   ])('of %j is refused with the reason', async (attributes, pointer, detail) => {
