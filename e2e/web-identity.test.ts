@@ -78,11 +78,11 @@ describe.skipIf(!hasBrowser)('the identity of a workspace', () => {
     }
     const shared = new URL(page.url()).search
 
+    await page.getByText('Claims of every token').click()
+    await page.getByRole('table', { name: 'Claims of tokens' }).getByText('terraform_workspace_id').waitFor()
     await page.getByLabel('Phase').selectOption('apply')
     await button(page, 'Preview token').click()
     const claims = JSON.parse((await page.getByRole('region', { name: 'the claims' }).textContent()) ?? '')
-    await page.getByText('All claims').click()
-    await page.getByRole('table', { name: 'Claims of tokens' }).getByText('terraform_workspace_id').waitFor()
     const previewed = await layoutFaults()
 
     expect(subjects).toEqual([subject('plan'), subject('apply')])

@@ -49,6 +49,16 @@ export function TokenPreviewCard({ workspaceId, identity }: TokenPreviewProps) {
       about="Shows what a token of a run would contain. It is not signed, so nobody accepts it."
     >
       <div className="space-y-4">
+        <details>
+          <summary className="cursor-pointer font-medium">Claims of every token</summary>
+          <div className="mt-2">
+            <Table
+              label="Claims of tokens"
+              rows={identity.claims.map((claim): Claim => ({ ...claim, id: claim.name }))}
+              columns={COLUMNS}
+            />
+          </div>
+        </details>
         <form noValidate onSubmit={submit} className="space-y-4">
           <div className="grid gap-4 sm:grid-cols-[10rem_minmax(0,1fr)]">
             <SelectField
@@ -83,16 +93,6 @@ export function TokenPreviewCard({ workspaceId, identity }: TokenPreviewProps) {
             </>
           )}
         </div>
-        <details>
-          <summary className="cursor-pointer font-medium">All claims</summary>
-          <div className="mt-2">
-            <Table
-              label="Claims of tokens"
-              rows={identity.claims.map((claim): Claim => ({ ...claim, id: claim.name }))}
-              columns={COLUMNS}
-            />
-          </div>
-        </details>
       </div>
     </Card>
   )

@@ -28,7 +28,7 @@ export function WorkloadIdentitySettings() {
     <div className="space-y-4">
       <p className="text-dim">
         Runs prove their identity to a cloud with a token that is valid for one phase, so no key is stored here.{' '}
-        <DocsLink page="workload-identity">Workload identity</DocsLink>
+        <DocsLink page="workload-identity">How it works</DocsLink>
       </p>
       <IssuerProblem identity={data} />
       <Identity identity={data} />
