@@ -150,6 +150,44 @@ test('a rotation on the command line is listed, audited and refused twice', asyn
   expect(events).toEqual([{ action: 'rotate', actor_name: 'groundstate' }])
 })
 
+test('a key scheduled by time waits for its activation once the issuer is external', async () => {
+  const own = 'https://groundstate.example.com'
+  await start({ GROUNDSTATE_BASE_URL: own })
+  await identity('rotate')
+  const restart = async (issuerUrl: string) => ensureIdentityKey({ ...app, config: { ...app.config, issuerUrl } })
+
+  await restart(own)
+  const scheduled = await identity('keys')
+  await restart('https://identity.example.com')
+  await restart('https://other.example.com')
+  const waiting = await identity('keys')
+  const written = await identity('export', directory)
+  app.clock.advance(25 * 3_600_000)
+  const { kid } = decodeProtectedHeader(await mint())
+
+  const [next, current] = (await exported()).jwks.keys
+  expect(scheduled.out).toMatch(/^\S+ {2}next {6}signs from /)
+  expect(waiting.out).toMatch(/^\S+ {2}next {6}waits for its activation\n\S+ {2}current {3}signs from [\d.:TZ-]+\n$/)
+  expect(written.out).toContain(`Then run \`groundstate identity activate\`: the key ${next?.kid} waits for it.`)
+  expect(kid).toBe(current?.kid)
+  const events = app.db.selectFrom('audit_events').select(['actor_name', 'meta']).where('action', '=', 'update')
+  expect(await events.where('resource_type', '=', 'identity_key').execute()).toEqual([
+    {
+      actor_name: 'groundstate',
+      meta: expect.objectContaining({ key_id: next?.kid, issuer: 'https://identity.example.com' }),
+    },
+  ])
+})
+
+test('a key that does not exist cannot be withdrawn', async () => {
+  await start()
+
+  expect(await identity('withdraw', 'mistyped')).toMatchObject({
+    code: 1,
+    err: 'groundstate: there is no identity key mistyped: groundstate identity keys lists them\n',
+  })
+})
+
 test('a leaked key is withdrawn once another one signs', async () => {
   await start({ GROUNDSTATE_ISSUER_URL: 'https://127.0.0.1:1' })
   const token = await mint()

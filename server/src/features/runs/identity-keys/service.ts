@@ -17,7 +17,7 @@ type KeyTransaction = KeyCtx & { db: Tx }
 
 /**
  * Creates the first key, once for concurrent servers; it signs at once, since there is no other. Keys then stay published for as long as a token
- * of this server's longest phase is valid. Records the issuer for commands.
+ * of this server's longest phase is valid. Records the issuer for commands. With an external issuer a scheduled key waits for its activation.
  */
 export async function ensureIdentityKey(app: App) {
   const ctx = { ...app, actor: SYSTEM }
@@ -30,9 +30,21 @@ export async function ensureIdentityKey(app: App) {
       await insertKey(ctx, 'create', { ...first, activates_at: ctx.now(), token_lifetime_ms: lifetimeMs })
     }
     await deleteExpired(ctx)
+    if (isExternalIssuer(app.config)) await unscheduleNext(ctx, issuerOf(app))
     await store.raiseTokenLifetime(ctx.db, lifetimeMs)
     await store.upsertIssuer(ctx.db, { url: issuerOf(app), is_external: isExternalIssuer(app.config) })
   })
+}
+
+/** Nobody may have uploaded the documents with the key by the time for which it was scheduled. */
+async function unscheduleNext(ctx: KeyTransaction & Pick<App, 'log'>, issuer: string) {
+  const next = (await listPublishedKeys(ctx)).find(({ state }) => state === 'next')
+  if (!next || next.row.activates_at === null) return
+  await store.updateActivation(ctx.db, next.row.id, null)
+  await recordSiteAudit(ctx, keyEvent('update', next.row, { issuer }))
+  ctx.log.warn(
+    `the documents of the issuer ${issuer} are exported: the key ${next.row.key_id} now waits for \`groundstate identity activate\`, after their upload`,
+  )
 }
 
 /** The settings with the issuer of the server, for commands that do not have them. */
@@ -141,7 +153,7 @@ export async function withdrawIdentityKey(ctx: KeyCtx, keyId: string) {
   await transact(ctx, async (ctx) => {
     await store.lockIdentityKeys(ctx.db)
     const key = (await listPublishedKeys(ctx)).find(({ row }) => row.key_id === keyId)
-    if (!key) throw notFound('identity key')
+    if (!key) throw conflict(`there is no identity key ${keyId}: groundstate identity keys lists them`)
     if (key.state !== 'previous')
       throw conflict(`the key ${keyId} is ${key.state}: only a previous key can be withdrawn`)
     const signsUntil = new Date((key.retiresAt?.getTime() ?? 0) + LAST_SIGNATURE_MS)
@@ -176,7 +188,11 @@ async function insertKey(ctx: KeyTransaction, action: 'create' | 'rotate', row: 
   await recordSiteAudit(ctx, keyEvent(action, row))
 }
 
-function keyEvent(action: string, { id, key_id: keyId }: store.KeyRow, meta: { force?: boolean } = {}) {
+function keyEvent(
+  action: string,
+  { id, key_id: keyId }: store.KeyRow,
+  meta: { force?: boolean; issuer?: string } = {},
+) {
   return { action, resource: { type: 'identity_key', id }, meta: { key_id: keyId, ...meta } }
 }
 

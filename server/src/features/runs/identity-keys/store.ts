@@ -17,7 +17,7 @@ export async function insertIdentityKey(tx: Tx, row: KeyRow) {
   await tx.insertInto('identity_keys').values(row).execute()
 }
 
-export async function updateActivation(tx: Tx, id: string, activatesAt: Date) {
+export async function updateActivation(tx: Tx, id: string, activatesAt: Date | null) {
   await tx.updateTable('identity_keys').set({ activates_at: activatesAt }).where('id', '=', id).execute()
 }
 
