@@ -254,15 +254,12 @@ describe.skipIf(!hasBrowser)('mails', () => {
     await page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: 'Notifications' }).click()
     await page.getByText('This server sends no mail yet.').waitFor()
     await page.getByRole('checkbox', { name: 'Errored' }).check()
-    await page.getByRole('checkbox', { name: 'Notifications that name you' }).uncheck()
+    await page.getByRole('checkbox', { name: 'Notifications sent to you' }).uncheck()
     await button(page, 'Save').click()
     await page.getByText('Notifications saved').waitFor()
     const found = await layoutFaults()
     const { data } = await server.api('GET', '/account/notification-settings')
-    await page
-      .getByRole('table', { name: 'Notifications that name you' })
-      .getByRole('link', { name: 'on-call' })
-      .click()
+    await page.getByRole('table', { name: 'Notifications sent to you' }).getByRole('link', { name: 'on-call' }).click()
     await region(page, 'on-call').waitFor()
 
     expect(data.attributes).toMatchObject({ 'own-run-triggers': ['run:errored'], 'configured-mails': false })

@@ -55,10 +55,21 @@ export const MAX_NOTIFICATION_CONFIGURATIONS = 20
 /** Maximum number of addresses that a configuration names. */
 export const MAX_EMAIL_ADDRESSES = 100
 
-const name = z.string().trim().min(1, "Name can't be blank").max(255, 'Name is too long (maximum is 255 characters)')
+const name = z
+  .string()
+  .trim()
+  .min(1, "Name can't be blank")
+  .max(255, 'Name is too long (maximum is 255 characters)')
+  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'Name must not contain control characters or line breaks')
 /** Keeps the order, since clients compare it; drops duplicates. */
 const triggers = boundedList(z.enum(TRIGGERS), 100).transform((names) => [...new Set(names)])
-const emailAddresses = boundedList(z.email().max(254), MAX_EMAIL_ADDRESSES).transform((list) => [...new Set(list)])
+const emailAddresses = boundedList(z.email().max(254), MAX_EMAIL_ADDRESSES).transform(uniqueAddresses)
+
+/** The first spelling of each address, since mail servers ignore case. */
+function uniqueAddresses(addresses: readonly string[]) {
+  const keys = addresses.map((address) => address.toLowerCase())
+  return addresses.filter((_, index) => keys.indexOf(keys[index] ?? '') === index)
+}
 
 const attributes = z.object({
   name,
@@ -126,6 +137,16 @@ export const notificationConfigurationSchema = linkedResource('notification-conf
     'email-all-members': z
       .boolean()
       .describe('whether all members of the project or team get the e-mail; they also do when no user is named'),
+    'recipient-count': z
+      .int()
+      .nullable()
+      .describe(
+        'our own: how many addresses get its e-mails; null for other destinations and for those who may not manage it',
+      ),
+    'recipient-problem': nullable.string.describe('our own: why nobody gets its e-mails'),
+    'refused-recipients': z
+      .array(z.string())
+      .describe('our own: the addresses that the mail server refused in the latest verification'),
     'delivery-responses': z.array(deliveryResponse).describe('the response to the latest verification, if any'),
     'last-notification': z
       .strictObject({
@@ -156,11 +177,14 @@ export const notificationSchema = linkedResource('notifications', {
     message: z.string(),
     status: notificationStatus,
     'run-id': nullable.string,
+    'run-message': nullable.string,
     'run-status': z.enum(RUN_STATUS).nullable().describe('the status of the run when the notification was raised'),
     'workspace-id': nullable.string,
     'workspace-name': nullable.string,
     attempts: z.int().describe('how many times it was sent'),
-    error: nullable.string.describe('why the last attempt failed'),
+    error: nullable.string.describe(
+      'why the last attempt failed; of a delivered e-mail, which recipients were refused',
+    ),
     'created-at': timestamp,
     'delivered-at': nullable.time,
     'next-attempt-at': nullable.time.describe('when it is sent again; null when it is not'),

@@ -21,6 +21,9 @@ export const notificationSettingsSchema = linkedResource('notification-settings'
     'own-run-triggers': z.array(z.enum(OWN_RUN_TRIGGERS)).describe('events of runs that the user started'),
     'configured-mails': z.boolean().describe('whether e-mails of notification configurations are received'),
     'has-mail-server': z.boolean().describe('whether the server can send e-mail at all'),
+    'allows-other-addresses': z
+      .boolean()
+      .describe('whether notification configurations may name addresses of people without an account'),
     configurations: z
       .array(
         z.strictObject({
@@ -36,7 +39,7 @@ export const notificationSettingsSchema = linkedResource('notification-settings'
           }),
         }),
       )
-      .describe('the notification configurations that name the user'),
+      .describe('the notification configurations that name the user, or all members of a project or team'),
   },
 })
 export type NotificationSettingsResource = Written<typeof notificationSettingsSchema>

@@ -275,7 +275,7 @@ export const SETTINGS = {
       .url({ protocol: /^smtps?$/, error: MAIL_SERVER })
       .transform((url) => new URL(url))
       .optional(),
-    doc: 'mail server for invitations and password resets, such as `smtp://user:password@mail.example.com:587`; `smtps://` for TLS from the start',
+    doc: 'mail server for invitations, password resets and notifications, such as `smtp://user:password@mail.example.com:587`; `smtps://` for TLS from the start',
     secret: true,
   },
   mailFrom: {

@@ -46,11 +46,11 @@ function Settings({ settings }: { settings: NotificationSettings }) {
       )}
       {address === null && <Notice tone="warn">Your account has no email address, so you receive no mail.</Notice>}
       <Mails settings={settings} address={address} />
-      <Card title="Named in" about="The notifications of workspaces, projects and teams that send mail to you.">
+      <Card title="Sent to you" about="The notifications of workspaces, projects and teams that send mail to you.">
         {settings.configurations.length === 0 ? (
           <p className="text-dim">None.</p>
         ) : (
-          <Table label="Notifications that name you" rows={settings.configurations} columns={COLUMNS} />
+          <Table label="Notifications sent to you" rows={settings.configurations} columns={COLUMNS} />
         )}
       </Card>
     </div>
@@ -100,7 +100,7 @@ function Mails({ settings, address }: MailsProps) {
         <legend className="font-medium">Other runs</legend>
         <div className="mt-1">
           <CheckField
-            label="Notifications that name you"
+            label="Notifications sent to you"
             hint="Set up by others for workspaces, projects and teams. They are listed below."
             {...draft.check('configured')}
           />

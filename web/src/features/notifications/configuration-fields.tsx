@@ -188,7 +188,11 @@ function MailFields({ owner, draft, recipients, onRecipients }: Omit<AddressFiel
       )}
       <TextArea
         label="Addresses (optional)"
-        hint="One per line. Those of people without an account need the permission of the site administrators."
+        hint={
+          settings?.['allows-other-addresses'] === false
+            ? 'One per line, of members of the organization. Others need the permission of the site administrators.'
+            : 'One per line.'
+        }
         rows={2}
         {...draft.text('addresses', 'email-addresses')}
         error={errorAt(draft.error, '/data/attributes/email-addresses')}

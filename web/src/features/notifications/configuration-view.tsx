@@ -5,7 +5,7 @@ import { Button } from '../../components/button.tsx'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { useDeleteAndLeave } from '../../components/delete-and-leave.ts'
-import { EmptyState, ErrorNote, Skeleton } from '../../components/feedback.tsx'
+import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
 import { TargetLink } from '../../components/links.tsx'
 import { Badge, OUTCOME_STYLE, StatusText } from '../../components/status.tsx'
 import { RelativeTime, exactTime } from '../../components/time.tsx'
@@ -14,6 +14,7 @@ import { ConfigurationDialog } from './configuration-dialog.tsx'
 import { DESTINATIONS } from './destinations.ts'
 import { NotificationLog } from './notification-log.tsx'
 import { type NotificationsProps, at, useNotificationSearch } from './notification-place.ts'
+import { NobodyNotice } from './notification-status.tsx'
 import {
   type Configuration,
   DELETION,
@@ -88,6 +89,7 @@ function OpenConfiguration({ owner, place, shown }: OpenProps) {
         }
       >
         <div className="space-y-4">
+          <NobodyNotice configuration={configuration} />
           <Facts shown={shown} owner={owner} />
           <Test {...{ organization, configuration }} />
         </div>
@@ -121,6 +123,7 @@ function Facts({ owner, shown: { configuration, recipients } }: FactsProps) {
         ],
         ['Signature', type === 'generic' ? (attributes['has-token'] ? 'signed' : 'not signed: no token is set') : null],
         ['Recipients', type === 'email' ? recipientsText(attributes, recipients, owner.kind) : null],
+        ['Addresses reached', attributes['recipient-count']],
         [
           'Events',
           <span key="events">
@@ -152,6 +155,7 @@ type TestProps = { organization: string; configuration: Configuration }
 function Test({ organization, configuration }: TestProps) {
   const test = useSendTest(organization, configuration.id)
   const { permissions, 'destination-type': type, 'delivery-responses': responses } = configuration.attributes
+  const refused = configuration.attributes['refused-recipients']
   // It is that of the last accepted test.
   const latest = test.error ? undefined : responses[0]
   return (
@@ -161,7 +165,14 @@ function Test({ organization, configuration }: TestProps) {
       )}
       <div role="status" className="space-y-3">
         {test.error && <ErrorNote error={test.error} />}
-        {test.isSuccess && type === 'email' && <StatusText {...OUTCOME_STYLE.done} text="Test mail sent" />}
+        {test.isSuccess && type === 'email' && refused.length === 0 && (
+          <StatusText {...OUTCOME_STYLE.done} text="Test mail sent" />
+        )}
+        {!test.error && refused.length > 0 && (
+          <Notice tone="warn">
+            The last test mail was sent, but the mail server refused it for {refused.join(', ')}.
+          </Notice>
+        )}
         {latest && (
           <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
             <StatusText

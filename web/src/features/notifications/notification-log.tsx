@@ -1,7 +1,7 @@
 import { Bell, SearchX, Send } from 'lucide-react'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
-import { EmptyState, ErrorNote, loaded } from '../../components/feedback.tsx'
+import { EmptyState, ErrorNote, Notice, loaded } from '../../components/feedback.tsx'
 import { FilterChips } from '../../components/filters.tsx'
 import { FoldedItem } from '../../components/folded-item.tsx'
 import { type Target, WorkspaceLink } from '../../components/links.tsx'
@@ -108,7 +108,8 @@ type EntryProps = {
 }
 
 function LogEntry({ organization, configuration, notification, isOpen, onToggle }: EntryProps) {
-  const { trigger, status, attempts, message, 'run-id': run, 'workspace-name': workspace } = notification.attributes
+  const { trigger, status, attempts, message, ...attributes } = notification.attributes
+  const { 'run-id': run, 'run-message': runMessage, 'workspace-name': workspace } = attributes
   return (
     <FoldedItem
       {...{ isOpen, onToggle }}
@@ -121,18 +122,21 @@ function LogEntry({ organization, configuration, notification, isOpen, onToggle 
       content={() => <OpenEntry {...{ organization, configuration, notification }} />}
     >
       <span className="min-w-0 flex-1 basis-48">
-        {workspace !== null &&
-          (run === null ? (
-            <WorkspaceLink workspace={workspace} className="hover:underline" />
-          ) : (
-            <RunLink workspace={workspace} run={{ id: run }} className="hover:underline">
-              {workspace}
-            </RunLink>
-          ))}
+        {workspace !== null && <WorkspaceLink workspace={workspace} className="hover:underline" />}
+        {workspace !== null && run !== null && (
+          <>
+            {' · '}
+            <RunLink
+              workspace={workspace}
+              run={{ id: run, attributes: { message: runMessage ?? '' } }}
+              className="text-accent hover:underline"
+            />
+          </>
+        )}
         {message !== '' && <span className="text-dim">{workspace === null ? message : ` · ${message}`}</span>}
       </span>
       {attempts > 1 && <span className="numeric text-dim">{counted(attempts, 'attempt')}</span>}
-      <RelativeTime at={notification.attributes['created-at']} className="text-dim" />
+      <RelativeTime at={attributes['created-at']} className="text-dim" />
     </FoldedItem>
   )
 }
@@ -146,7 +150,10 @@ function OpenEntry({ organization, configuration, notification }: OpenEntryProps
   return (
     <div className="space-y-3">
       {permissions['can-redeliver'] ? (
-        <Attempts organization={organization} notification={notification} />
+        <>
+          {status === 'delivered' && error !== null && <Notice tone="warn">Delivered, but {error}.</Notice>}
+          <Attempts organization={organization} notification={notification} />
+        </>
       ) : (
         <>
           {error !== null && <p className="text-bad">{error}</p>}

@@ -1,4 +1,5 @@
 import type { NotificationStatus as Status } from '@groundstate/contract/notification-configurations'
+import { Notice } from '../../components/feedback.tsx'
 import { Badge, OUTCOME_STYLE, StatusText } from '../../components/status.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import type { Configuration } from './notifications.ts'
@@ -16,6 +17,13 @@ export const STATUS = {
 export function NotificationStatus({ status, attempts }: { status: Status; attempts: number }) {
   if (status === 'pending' && attempts > 0) return <Badge {...OUTCOME_STYLE.warning} text="retrying" />
   return <Badge {...STATUS[status]} text={STATUS[status].text.toLowerCase()} />
+}
+
+/** "Reaches nobody", with the reason, if the configuration sends e-mail that nobody gets. */
+export function NobodyNotice({ configuration: { attributes } }: { configuration: Configuration }) {
+  const problem = attributes['recipient-problem']
+  if (problem === null) return null
+  return <Notice tone="warn">Reaches nobody: {problem.replace('nobody receives it: ', '')}.</Notice>
 }
 
 /** The latest notification of a configuration, for lists. */

@@ -5,7 +5,7 @@ import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState, Notice, loaded } from '../../components/feedback.tsx'
 import { TargetLink } from '../../components/links.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
-import { Badge } from '../../components/status.tsx'
+import { Badge, OUTCOME_STYLE } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { ConfigurationDialog } from './configuration-dialog.tsx'
 import { ConfigurationView } from './configuration-view.tsx'
@@ -124,6 +124,9 @@ function ConfigurationTable({ owner, place, rows }: TableProps) {
                 {attributes.name}
               </TargetLink>
               {!attributes.enabled && <Badge icon={PowerOff} text="disabled" />}
+              {attributes['recipient-problem'] !== null && (
+                <Badge {...OUTCOME_STYLE.warning} text="reaches nobody" title={attributes['recipient-problem']} />
+              )}
             </span>
             <span className="flex items-center gap-1 text-dim">
               <Icon size={13} />

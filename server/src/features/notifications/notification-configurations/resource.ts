@@ -2,19 +2,25 @@ import type { NotificationConfigurationResource, Trigger } from '@groundstate/co
 import type { Ctx } from '../../../app.ts'
 import { isWithheld } from '../../../deliveries/attempts.ts'
 import type { Configuration } from './access.ts'
+import type { Recipients } from './recipients.ts'
 import { openTarget } from './target.ts'
 import type { Verification } from './verify.ts'
 
 type ResourceCtx = Pick<Ctx, 'actor' | 'secrets'>
 
 /** Callers who may not manage the configuration see neither its URL nor addresses. */
-export function configurationResource(ctx: ResourceCtx, row: Configuration): NotificationConfigurationResource {
+export function configurationResource(
+  ctx: ResourceCtx,
+  row: Configuration & { recipients: Recipients | null },
+): NotificationConfigurationResource {
   const { type, id, canManage } = row.subscribable
   const self = `/api/v2/notification-configurations/${row.id}`
   const url = canManage ? (openTarget(ctx, row).url ?? null) : null
   const addresses = canManage ? row.email_addresses : []
   const isMember = (address: string) => row.member_addresses.includes(address.toLowerCase())
   const last = row.last_notification
+  const recipients = canManage ? row.recipients : null
+  const verification = row.verification as Verification | null
   return {
     id: row.id,
     type: 'notification-configurations',
@@ -30,7 +36,10 @@ export function configurationResource(ctx: ResourceCtx, row: Configuration): Not
       'user-email-addresses': addresses.filter(isMember),
       'external-email-addresses': addresses.filter((address) => !isMember(address)),
       'email-all-members': row.email_all_members,
-      'delivery-responses': url === null ? [] : deliveryResponses(ctx, row.verification as Verification | null, url),
+      'recipient-count': recipients && recipients.addresses.length,
+      'recipient-problem': recipients && recipients.problem,
+      'refused-recipients': canManage ? [...(verification?.refused ?? [])] : [],
+      'delivery-responses': url === null ? [] : deliveryResponses(ctx, verification, url),
       'last-notification': last && {
         id: last.id,
         trigger: last.trigger,

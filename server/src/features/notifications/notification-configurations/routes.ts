@@ -11,6 +11,7 @@ import type { Ctx } from '../../../app.ts'
 import type { Routes } from '../../../http/http.ts'
 import { created, ok } from '../../../http/responses.ts'
 import { type Configuration, requireConfiguration } from './access.ts'
+import { recipientsOfAll } from './recipients.ts'
 import { configurationResource } from './resource.ts'
 import * as service from './service.ts'
 
@@ -46,7 +47,9 @@ export const notificationConfigurationRoutes: Routes = (http) => {
         const key = { type, id: req.params.subscribableId }
         const page = req.pageIfAny()
         const list = await service.listConfigurations(req.ctx, key, page ?? ALL)
-        const resourceOf = (row: Configuration) => configurationResource(req.ctx, row)
+        const recipients = await recipientsOfAll(req.ctx, managedIds(list.rows))
+        const resourceOf = (row: Configuration) =>
+          configurationResource(req.ctx, { ...row, recipients: recipients.get(row.id) ?? null })
         if (page) return req.list(list, resourceOf)
         return { status: 200, document: { data: list.rows.map(resourceOf) } }
       },
@@ -63,7 +66,7 @@ export const notificationConfigurationRoutes: Routes = (http) => {
       async (req) => {
         const key = { type, id: req.params.subscribableId }
         const configuration = await service.createConfiguration(req.ctx, key, req.body.data)
-        return created(configurationResource(req.ctx, configuration))
+        return created(await shownResource(req.ctx, configuration))
       },
     )
   }
@@ -129,6 +132,16 @@ export const notificationConfigurationRoutes: Routes = (http) => {
   )
 }
 
-function show(ctx: Ctx, configuration: Configuration) {
-  return ok(configurationResource(ctx, configuration))
+async function show(ctx: Ctx, configuration: Configuration) {
+  return ok(await shownResource(ctx, configuration))
+}
+
+async function shownResource(ctx: Ctx, configuration: Configuration) {
+  const recipients = await recipientsOfAll(ctx, managedIds([configuration]))
+  return configurationResource(ctx, { ...configuration, recipients: recipients.get(configuration.id) ?? null })
+}
+
+/** Those of the configurations that send e-mail and whose recipients the actor may see. */
+function managedIds(rows: readonly Configuration[]) {
+  return rows.filter((row) => row.destination_type === 'email' && row.subscribable.canManage).map(({ id }) => id)
 }

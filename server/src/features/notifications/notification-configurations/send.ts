@@ -22,8 +22,17 @@ const PAYLOADS = {
 
 export type SentRequest = { url: string; headers: Record<string, string>; body: Buffer }
 
-/** An attempt to send a message. The log must not contain `secrets`. After a final one, a retry would be in vain. */
-export type Attempt = { request: SentRequest; exchange: Exchange; secrets: readonly string[]; isFinal?: boolean }
+/**
+ * An attempt to send a message. The log must not contain `secrets`. After a final one, a retry would be in vain. `refused` are the addresses that a mail
+ * server refused for good.
+ */
+export type Attempt = {
+  request: SentRequest
+  exchange: Exchange
+  secrets: readonly string[]
+  isFinal?: boolean
+  refused?: readonly string[]
+}
 
 /** `wasDelivered`: others have got the mail in earlier attempts. */
 type MailTo = {
@@ -104,13 +113,14 @@ async function sendMail(
     exchange: { ...measured, ...mailResult(outcome, wasDelivered) },
     secrets: [],
     isFinal: outcome.error === undefined && !outcome.replies.some(isTransient),
+    refused: refusedIn(outcome).map(({ address }) => address),
   }
 }
 
 /** Delivered once some have got the mail and no other may get it later. */
 function mailResult({ replies, error }: MailOutcome, wasDelivered: boolean) {
   const later = replies.filter(isTransient)
-  const refused = replies.filter((reply) => !isTransient(reply) && !isAccepted(reply))
+  const refused = refusedIn({ replies })
   const texts = [replies.findLast(isAccepted)?.text, describeRefused(refused), describeLater(later)]
   const text = texts.filter((line) => line !== undefined && line !== '').join('\n')
   if (error !== undefined || later.length > 0)
@@ -118,6 +128,10 @@ function mailResult({ replies, error }: MailOutcome, wasDelivered: boolean) {
   const isDone = wasDelivered || refused.length < replies.length
   if (!isDone) return { error: text }
   return { response: { status: 250, headers: {}, body: Buffer.from(text), truncated: false } }
+}
+
+function refusedIn({ replies }: Pick<MailOutcome, 'replies'>) {
+  return replies.filter((reply) => !isTransient(reply) && !isAccepted(reply))
 }
 
 export function isAccepted({ status }: Pick<MailReply, 'status'>) {

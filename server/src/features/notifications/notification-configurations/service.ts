@@ -136,7 +136,7 @@ export async function verifyConfiguration(ctx: Ctx, id: string) {
   checkTarget(ctx, target)
   const verification = await verify(ctx, { id, name: row.name, target })
   await transact(ctx, async (ctx) => {
-    if (verification) await store.updateConfiguration(ctx.db, id, { verification: JSON.stringify(verification) })
+    await store.updateConfiguration(ctx.db, id, { verification: JSON.stringify(verification) })
     await recordAudit(ctx, await configurationAudit(ctx, row, 'verify'))
   })
   return requireConfiguration(ctx, id, 'read')

@@ -2,7 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import { attemptColumns, describeExchange, isWithheld } from '../../../deliveries/attempts.ts'
 import { AppError, invalid } from '../../../errors.ts'
 import { verificationOf } from './content.ts'
-import { listRecipients } from './recipients-store.ts'
+import { recipientsOf } from './recipients.ts'
 import { type Attempt, isDelivered, sendMessage } from './send.ts'
 import type { Target } from './target.ts'
 
@@ -14,34 +14,33 @@ export type Verification = {
   sent_at: string
   successful: boolean
   is_private: boolean
+  /** The addresses that a mail server refused. */
+  refused?: readonly string[]
 }
 
 type Verified = { id: string; name: string; target: Target }
 
 /**
- * Sends a verification and returns the response to store; null for e-mail, which has none. Throws `bad-request` with the response unless that is 2xx. No
- * transaction is open during the request.
+ * Sends a verification and returns the response to store. Throws `bad-request` with the response unless that is 2xx. No transaction is open during the
+ * request.
  */
-export async function verify(ctx: Ctx, { id, name, target }: Verified): Promise<Verification | null> {
-  const recipients = target.type === 'email' ? await recipientsOf(ctx, id) : []
-  if (target.type === 'email' && recipients.length === 0)
-    throw refused('nobody receives it: name users who may see it and want such e-mails')
+export async function verify(ctx: Ctx, { id, name, target }: Verified): Promise<Verification> {
+  const isMail = target.type === 'email'
+  const { addresses: recipients, problem } = isMail ? await recipientsOf(ctx, id) : { addresses: [], problem: null }
+  if (problem !== null) throw refused(problem, target)
   const sent = { target, content: verificationOf({ id, name }), mailTo: { recipients } }
   const attempt = await sendMessage(ctx, sent, new AbortController().signal)
   const { exchange } = attempt
   if (!isDelivered(exchange)) {
     const result = describeExchange(exchange, { isHidden: isWithheld(ctx, exchange) })
     throw refused(
-      target.type === 'email'
+      isMail
         ? `the verification could not be sent: ${result}`
         : `the verification request must return a status of 200 to 299: ${result}`,
+      target,
     )
   }
-  return target.type === 'email' ? null : verificationColumn(ctx, attempt)
-}
-
-export async function recipientsOf(ctx: Ctx, configurationId: string) {
-  return listRecipients(ctx.db, configurationId, ctx.config.notificationEmailAddresses === 'allow')
+  return verificationColumn(ctx, attempt)
 }
 
 /** Throws `invalid` for a URL to which no request may go. */
@@ -50,8 +49,9 @@ export function checkUrl(ctx: Ctx, url: string) {
   if (problem !== undefined) throw invalid(problem, '/data/attributes/url')
 }
 
-function refused(detail: string) {
-  return new AppError('bad-request', [{ detail, source: { pointer: '/data/attributes/url' } }])
+function refused(detail: string, { type }: Target) {
+  const source = type === 'email' ? {} : { source: { pointer: '/data/attributes/url' } }
+  return new AppError('bad-request', [{ detail, ...source }])
 }
 
 function verificationColumn(ctx: Ctx, attempt: Attempt): Verification {
@@ -64,5 +64,6 @@ function verificationColumn(ctx: Ctx, attempt: Attempt): Verification {
     sent_at: columns.sent_at.toISOString(),
     successful: true,
     is_private: columns.is_private,
+    ...(attempt.refused && { refused: attempt.refused }),
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
-import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { createOrganization, createProject, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { addMember, createTeam, createTeamToken } from '../../../testing/teams.ts'
 
 const app = await createTestApp()
@@ -79,6 +79,36 @@ test('the configurations that name the user are listed, of places that the user 
     { name: 'by-address', enabled: false, 'organization-name': organization.name, subscribable },
     { name: 'by-id', enabled: true, triggers: ['run:errored'], subscribable },
   ])
+})
+
+test('configurations that mail all members of a project are listed for these', async () => {
+  const [user, other] = [await createUser(app), await createUser(app)]
+  await addMember(app, organization.id, user)
+  await addMember(app, organization.id, other)
+  const project = await createProject(app, { organization: organization.name, actor: owner.actor })
+  const projects = { [project.id]: 'read' } as const
+  await createTeamWithAccess(app, { organizationId: organization.id, members: [user, other], projects })
+  const create = async (name: string, ids: string[], attributes: object = {}) =>
+    app.request({
+      method: 'POST',
+      url: `/api/v2/projects/${project.id}/notification-configurations`,
+      token: owner.token,
+      body: {
+        data: {
+          type: 'notification-configurations',
+          attributes: { name, 'destination-type': 'email', ...attributes },
+          relationships: { users: { data: ids.map((id) => ({ id, type: 'users' })) } },
+        },
+      },
+    })
+  await create('all', [])
+  await create('all-and-other', [other.id], { 'email-all-members': true })
+  await create('other', [other.id])
+
+  const { attributes } = await read(user.token)
+
+  expect(attributes.configurations.map(({ name }: { name: string }) => name)).toEqual(['all', 'all-and-other'])
+  expect(attributes['allows-other-addresses']).toBe(false)
 })
 
 test('unknown triggers are refused, and tokens of teams have no settings', async () => {

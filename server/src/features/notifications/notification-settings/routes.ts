@@ -38,6 +38,7 @@ function settingsResource(ctx: Ctx, settings: Settings): NotificationSettingsRes
       'own-run-triggers': settings.ownRunTriggers,
       'configured-mails': settings.configuredMails,
       'has-mail-server': sendsMail(ctx),
+      'allows-other-addresses': ctx.config.notificationEmailAddresses === 'allow',
       configurations: settings.configurations.map((row) => ({
         id: row.id,
         name: row.name,

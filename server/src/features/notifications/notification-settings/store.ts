@@ -30,7 +30,7 @@ export type NamingConfiguration = {
   subscribable_name: string
 }
 
-/** The configurations that name the user, by id or address, of workspaces, projects and teams that it may see. */
+/** The configurations that send e-mails to the user, named by id or address or as a member of the project or team, of places that it may see. */
 export async function listNamingConfigurations(db: Db, userId: string) {
   const { rows } = await sql<NamingConfiguration>`
     select c.id, c.name, c.enabled, c.triggers, o.name as organization_name,
@@ -43,7 +43,10 @@ export async function listNamingConfigurations(db: Db, userId: string) {
        and (exists (select from notification_configuration_users n where n.configuration_id = c.id and n.user_id = u.id)
             or exists (select from notification_configuration_invitations i
                         where i.configuration_id = c.id and i.membership_id = m.id)
-            or lower(u.email) = any(select lower(a) from unnest(c.email_addresses) a))
+            or lower(u.email) = any(select lower(a) from unnest(c.email_addresses) a)
+            or (c.email_all_members or (not c.names_users and cardinality(c.email_addresses) = 0))
+               and exists (select from team_members tm left join team_projects tp on tp.team_id = tm.team_id
+                            where tm.user_id = u.id and (tm.team_id = c.team_id or tp.project_id = c.project_id)))
       left join workspaces w on w.id = c.workspace_id
       left join projects p on p.id = c.project_id
       left join teams t on t.id = c.team_id

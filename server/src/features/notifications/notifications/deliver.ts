@@ -6,6 +6,7 @@ import type { MailReply } from '../../../mail/mail.ts'
 import { SealError } from '../../../secrets/secrets.ts'
 import { subscribableOf } from '../notification-configurations/access.ts'
 import type { Content } from '../notification-configurations/content.ts'
+import { recipientsOf } from '../notification-configurations/recipients.ts'
 import {
   type Attempt,
   SIGNATURE_HEADER,
@@ -15,7 +16,6 @@ import {
 } from '../notification-configurations/send.ts'
 import { configurationNotice } from '../notification-configurations/service.ts'
 import { type Target, openTarget } from '../notification-configurations/target.ts'
-import { recipientsOf } from '../notification-configurations/verify.ts'
 import * as store from './delivery-store.ts'
 import { readFailure } from './failure.ts'
 
@@ -28,8 +28,9 @@ const MAX_PAUSE_MS = 20 * 60_000
  */
 export async function deliver(ctx: Ctx, claim: store.ClaimedNotification, signal: AbortSignal): Promise<boolean> {
   const target = targetOf(ctx, claim)
-  const recipients = target?.type === 'email' ? await recipientsLeft(ctx, claim) : []
-  const ended = endOf(claim, target?.type === 'email' && recipients.length === 0)
+  const { addresses: recipients, problem } =
+    target?.type === 'email' ? await recipientsLeft(ctx, claim) : { addresses: [], problem: null }
+  const ended = endOf(claim, problem)
   if (ended) {
     await store.endNotification(ctx.db, claim, { ...ended, now: ctx.now() })
     announceDelivery(ctx, claim)
@@ -79,17 +80,15 @@ function undecryptable(ctx: Ctx): Attempt {
 }
 
 /** The status of a notification that is not sent, and the reason; undefined for the others. */
-function endOf({ configuration, delivered_to, refused_to }: store.ClaimedNotification, isWithoutRecipients: boolean) {
+function endOf({ configuration, delivered_to, refused_to }: store.ClaimedNotification, problem: string | null) {
   if (configuration?.enabled === false)
     return { status: 'canceled' as const, error: 'the notification configuration was disabled' }
-  if (!isWithoutRecipients) return undefined
-  if (delivered_to.length > 0) return { status: 'delivered' as const, error: null }
-  if (refused_to.length > 0)
-    return { status: 'failed' as const, error: `the mail server refused these recipients: ${refused_to.join(', ')}` }
-  const error = configuration
-    ? 'nobody receives it: no member is named who may see it and wants such e-mails'
-    : 'the user no longer wants or may get this e-mail'
-  return { status: 'canceled' as const, error }
+  if (problem === null) return undefined
+  const refused = refused_to.length > 0 ? `the mail server refused these recipients: ${refused_to.join(', ')}` : null
+  if (delivered_to.length > 0) return { status: 'delivered' as const, error: refused }
+  return refused === null
+    ? { status: 'canceled' as const, error: problem }
+    : { status: 'failed' as const, error: refused }
 }
 
 type Sent = { target: Target; recipients: readonly string[]; signal: AbortSignal }
@@ -110,9 +109,13 @@ async function recipientsLeft(ctx: Ctx, claim: store.ClaimedNotification) {
     userId === null
       ? undefined
       : await store.findOwnAddress(ctx.db, { id: userId, organizationId, workspaceId: claim.workspace_id, trigger })
-  const all = configuration ? await recipientsOf(ctx, configuration.id) : own === undefined ? [] : [own]
+  const unwanted = 'the user no longer wants or may get this e-mail'
+  const all = configuration
+    ? await recipientsOf(ctx, configuration.id)
+    : { addresses: own === undefined ? [] : [own], problem: own === undefined ? unwanted : null }
   const done = new Set([...claim.delivered_to, ...claim.refused_to])
-  return all.filter((address) => !done.has(address))
+  const addresses = all.addresses.filter((address) => !done.has(address))
+  return { addresses, problem: addresses.length > 0 ? null : (all.problem ?? 'all recipients have answered') }
 }
 
 /** The triggers before a plan has counts, which belong to a later status. */

@@ -144,7 +144,8 @@ export async function recordAttempt(
   await sql`with freed as (
       update notifications
          set lease_expires_at = null, delivered_at = coalesce(${deliveredAt}, delivered_at), status = ${status},
-             error = case when ${status} <> 'delivered' then ${error}::text end,
+             error = case when ${status} <> 'delivered' then ${error}::text
+               when refused_to <> '{}' then 'the mail server refused these recipients: ' || array_to_string(refused_to, ', ') end,
              delivery_due_at = case when ${status} = 'pending' then ${next}::timestamptz end
        where id = ${claim.id}
          and (attempts = ${claim.attempt} or (${deliveredAt}::timestamptz is not null and delivery_due_at is not null))

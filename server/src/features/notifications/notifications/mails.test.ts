@@ -99,9 +99,10 @@ test('a recipient who is refused for now does not delay the others, and is the o
   const before = received(addresses)
   isFull = false
   app.clock.advance(HALF_HOUR_MS)
-  await latest(id, ({ status }) => status === 'delivered')
+  const delivered = await latest(id, ({ status }) => status === 'delivered')
   mail.refuses = {}
 
+  expect(delivered.error).toBe(`the mail server refused these recipients: ${addresses[2]}`)
   expect(waiting).toMatchObject({ status: 'pending', error: expect.stringContaining(addresses[1] ?? '') })
   expect(before).toEqual([1, 0, 0, 1])
   expect(received(addresses)).toEqual([1, 1, 0, 1])

@@ -12,7 +12,7 @@ import type { NotificationDeliveryRow } from './delivery-store.ts'
 /** Readers of a project may not see all its workspaces, so only those who manage it see which one a notification is about. */
 export function notificationResource(row: Notification): NotificationResource {
   const { subscribable } = row.configuration
-  const facts = row.facts as { message: string; workspace_name: string }
+  const facts = row.facts as { message: string; workspace_name: string; run_message?: string }
   const isShown = subscribable.canManage || subscribable.type === 'workspaces'
   const runId = isShown ? row.run_id : null
   const self = `/api/v2/notifications/${row.id}`
@@ -24,6 +24,7 @@ export function notificationResource(row: Notification): NotificationResource {
       message: facts.message,
       status: row.status,
       'run-id': runId,
+      'run-message': isShown ? (facts.run_message ?? null) : null,
       'run-status': row.run_status as RunStatus | null,
       'workspace-id': isShown ? row.workspace_id : null,
       'workspace-name': isShown ? facts.workspace_name : null,
