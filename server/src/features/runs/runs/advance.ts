@@ -20,7 +20,7 @@ import { type Change, type Transition, currentRunColumns, transitionOf } from '.
 
 type Pending = { locked: LockedRun; change: Change }
 /** A saved transition whose effects have not been started. */
-export type Saved = { locked: Pick<LockedRun, 'run' | 'workspace'>; transition: Transition }
+export type Saved = { locked: Pick<LockedRun, 'run' | 'workspace' | 'isObserved'>; transition: Transition }
 
 /** Saves a change and advances the run as far as possible. Returns the status after the change. */
 export async function applyChange(ctx: TransactionCtx, locked: LockedRun, change: Change = {}): Promise<RunStatus> {
@@ -99,7 +99,7 @@ async function startEffectsOf(ctx: TransactionCtx, { locked, transition }: Saved
   const workspace = { ...locked.workspace, ...transition.workspace }
   if (run.ingress_attributes_id !== null)
     await raise(ctx, commitRunChanged, { run, hasPlanned: effects.plan === 'finished' })
-  if (path.length > 0) await raise(ctx, runAdvanced, { run, path })
+  if (path.length > 0 && locked.isObserved) await raise(ctx, runAdvanced, { run, path })
   if (effects.startStage !== undefined) {
     const change = await startStage(ctx, run, effects.startStage)
     const current = change && (await lockRun(ctx.db, { id: run.id, workspaceId: run.workspace_id }))

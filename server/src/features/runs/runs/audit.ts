@@ -53,5 +53,5 @@ export const runApplied = domainEvent<RunRow>('run.applied')
 /** A run was created; raised in its transaction, before its first statuses. */
 export const runCreated = domainEvent<RunRow>('run.created')
 
-/** A run has passed through the statuses of `path`, and waits in the last one or has ended. Raised in the transaction, with the run as it was. */
+/** A run has passed through the statuses of `path`, and waits in the last one or has ended. Raised in the transaction, with the run as it was, if somebody may be notified of it. */
 export const runAdvanced = domainEvent<{ run: RunRow; path: readonly RunStatus[] }>('run.advanced')

@@ -64,13 +64,21 @@ function selectRun(tx: Tx, id: string) {
         id: sql.ref('runs.configuration_version_id'),
         currentId: sql`(select current_configuration_version_id from workspaces where id = runs.workspace_id)`,
       }).as('is_configuration_newer'),
+      isObserved.as('is_observed'),
     ])
     .where('id', '=', id)
 }
 
+/** Whether a run may have somebody to notify: looking here is cheaper than the insertion of nothing at each change of a run. */
+const isObserved = sql<boolean>`(not runs.plan_only and (
+     exists (select from notification_configurations c where c.workspace_id = runs.workspace_id)
+  or exists (select from notification_configurations c join workspaces w on w.project_id = c.project_id
+              where w.id = runs.workspace_id)
+  or exists (select from notification_settings s where s.user_id = runs.created_by_user_id)))`
+
 function lockedRun(workspace: LockedWorkspace, row: RunWithParts): LockedRun | undefined {
   if (row.workspace_id !== workspace.id) return undefined
-  const { plan, apply, job, plan_agent_id, first_waiting, is_configuration_newer, ...run } = row
+  const { plan, apply, job, plan_agent_id, first_waiting, is_configuration_newer, is_observed, ...run } = row
   return {
     workspace,
     run,
@@ -80,6 +88,7 @@ function lockedRun(workspace: LockedWorkspace, row: RunWithParts): LockedRun | u
     planAgentId: plan_agent_id,
     isFirst: first_waiting === run.id,
     isConfigurationNewer: is_configuration_newer,
+    isObserved: is_observed,
   }
 }
 
@@ -137,4 +146,6 @@ export type LockedRun = {
   isFirst: boolean
   /** Whether the run's configuration is newer than the current one of the workspace. */
   isConfigurationNewer: boolean
+  /** Whether somebody may be notified of the run. */
+  isObserved: boolean
 }

@@ -141,5 +141,6 @@ export function newLockedRun(ctx: Pick<Ctx, 'now' | 'newId'>, workspace: LockedW
     planAgentId: null,
     isFirst: false,
     isConfigurationNewer: false,
+    isObserved: !run.plan_only,
   }
 }

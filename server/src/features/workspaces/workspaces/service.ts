@@ -99,12 +99,10 @@ function mayHaveWaitingRun({ actor }: Ctx, { active_run_id, waiting_runs, can }:
   return (active_run_id !== null || waiting_runs > 0) && can.has('runs:read')
 }
 
-/** As `showWorkspaces`, with details that lists do not have. Engines do not read them. */
+/** As `showWorkspaces`, with the details if they were read: responses to changes have only links, as lists do. */
 export async function showWorkspace(ctx: Ctx, workspace: Workspace): Promise<Resource> {
-  const [reasons, details] = await Promise.all([
-    mayHaveWaitingRun(ctx, workspace) ? listWaitingReasons(ctx, [workspace]) : undefined,
-    workspace.details ?? (ctx.actor.kind === 'run' ? undefined : store.findDetails(ctx.db, workspace)),
-  ])
+  const reasons = mayHaveWaitingRun(ctx, workspace) ? await listWaitingReasons(ctx, [workspace]) : undefined
+  const { details } = workspace
   return workspaceResource(workspace, { waitingReason: reasons?.get(workspace.id) ?? null, details })
 }
 

@@ -94,7 +94,7 @@ const findForRunByName = lookup(
 )
 
 /**
- * What only the response about a single workspace has: its variables, and, while it has no current configuration, the newest one that is
+ * Columns that only a read of a single workspace has: its variables, and, while it has no current configuration, the newest one that is
  * awaited.
  */
 const DETAILS = [
@@ -108,11 +108,7 @@ const DETAILS = [
   ),
 ] as const
 
-export type Details = NonNullable<Awaited<ReturnType<typeof findDetails>>>
-
-export const findDetails = lookup(['id'], (db, { id }) =>
-  db.selectFrom('workspaces as w').select(DETAILS).where('w.id', '=', id),
-)
+export type Details = { variable_ids: string[]; awaited_configuration_version_id: string | null }
 
 /** As `findWorkspace`, with the details; not for engines, which do not read them. */
 export async function findDetailed(db: Db, actor: Exclude<Actor, RunActor>, key: WorkspaceKey) {
