@@ -80,7 +80,7 @@ test('each caller gets the matching visible workspaces, in order, with their tot
     const ids = expectedWorkspaces(visible, query)
     expect({ query, ...found }).toEqual({ query, ids, totals: [ids.length] })
   }
-})
+}, 60_000)
 
 test('a filter with a thousand tags is fast', async () => {
   // As many tags as a list may have, and one tag many times.
