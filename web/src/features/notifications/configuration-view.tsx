@@ -7,6 +7,7 @@ import { Confirm } from '../../components/confirm.tsx'
 import { useDeleteAndLeave } from '../../components/delete-and-leave.ts'
 import { EmptyState, ErrorNote, Notice, Skeleton } from '../../components/feedback.tsx'
 import { TargetLink } from '../../components/links.tsx'
+import { counted } from '../../components/numbers.ts'
 import { Badge, OUTCOME_STYLE, StatusText } from '../../components/status.tsx'
 import { RelativeTime, exactTime } from '../../components/time.tsx'
 import { Exchange } from '../run-tasks/exchange.tsx'
@@ -123,7 +124,7 @@ function Facts({ owner, shown: { configuration, recipients } }: FactsProps) {
         ],
         ['Signature', type === 'generic' ? (attributes['has-token'] ? 'signed' : 'not signed: no token is set') : null],
         ['Recipients', type === 'email' ? recipientsText(attributes, recipients, owner.kind) : null],
-        ['Addresses reached', attributes['recipient-count']],
+        ['Sent to', addressesText(attributes['recipient-count'])],
         [
           'Events',
           <span key="events">
@@ -135,6 +136,11 @@ function Facts({ owner, shown: { configuration, recipients } }: FactsProps) {
       ]}
     />
   )
+}
+
+/** "2 addresses"; null if unknown. */
+function addressesText(count: number | null) {
+  return count === null ? null : counted(count, 'address', 'addresses')
 }
 
 /** "ada, grace, ops@example.com", or who receives the mails if no one is named. */

@@ -20,10 +20,19 @@ export function NotificationStatus({ status, attempts }: { status: Status; attem
 }
 
 /** "Reaches nobody", with the reason, if the configuration sends e-mail that nobody gets. */
+export function NobodyText({ problem, className }: { problem: string | null; className?: string }) {
+  if (problem === null) return null
+  return <span className={className}>Reaches nobody: {problem.replace('nobody receives it: ', '')}.</span>
+}
+
 export function NobodyNotice({ configuration: { attributes } }: { configuration: Configuration }) {
   const problem = attributes['recipient-problem']
   if (problem === null) return null
-  return <Notice tone="warn">Reaches nobody: {problem.replace('nobody receives it: ', '')}.</Notice>
+  return (
+    <Notice tone="warn">
+      <NobodyText problem={problem} />
+    </Notice>
+  )
 }
 
 /** The latest notification of a configuration, for lists. */

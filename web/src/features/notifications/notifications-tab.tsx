@@ -5,13 +5,13 @@ import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState, Notice, loaded } from '../../components/feedback.tsx'
 import { TargetLink } from '../../components/links.tsx'
 import { RowMenu } from '../../components/row-menu.tsx'
-import { Badge, OUTCOME_STYLE } from '../../components/status.tsx'
+import { Badge } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { ConfigurationDialog } from './configuration-dialog.tsx'
 import { ConfigurationView } from './configuration-view.tsx'
 import { DESTINATIONS } from './destinations.ts'
 import { type NotificationsProps, at, useNotificationSearch } from './notification-place.ts'
-import { LastNotification } from './notification-status.tsx'
+import { LastNotification, NobodyText } from './notification-status.tsx'
 import {
   type Configuration,
   DELETION,
@@ -124,14 +124,12 @@ function ConfigurationTable({ owner, place, rows }: TableProps) {
                 {attributes.name}
               </TargetLink>
               {!attributes.enabled && <Badge icon={PowerOff} text="disabled" />}
-              {attributes['recipient-problem'] !== null && (
-                <Badge {...OUTCOME_STYLE.warning} text="reaches nobody" title={attributes['recipient-problem']} />
-              )}
             </span>
             <span className="flex items-center gap-1 text-dim">
               <Icon size={13} />
               {text}
             </span>
+            <NobodyText problem={attributes['recipient-problem']} className="block text-warn" />
           </>
         )
       },
