@@ -1,5 +1,5 @@
 import type { Trigger } from '@groundstate/contract/notification-configurations'
-import type { RunStatus } from '@groundstate/contract/run-status'
+import { RUN_STATUS_TABLE, type RunStatus } from '@groundstate/contract/run-status'
 
 /** The run at the time of an event, as stored with the notification. Times are ISO 8601. */
 export type RunFacts = {
@@ -12,6 +12,8 @@ export type RunFacts = {
   run_updated_at: string
   /** Null if the server or an agent caused the event. */
   run_updated_by: string | null
+  /** Undefined in notifications of earlier versions. */
+  run_is_destroy?: boolean
 }
 
 export type WorkspaceFacts = { workspace_id: string; workspace_name: string; organization_name: string }
@@ -34,7 +36,7 @@ export type Content = {
 }
 
 export function verificationOf(configuration: { id: string; name: string }): Content {
-  const message = `Verification of ${configuration.name}`
+  const message = `Verification of "${configuration.name}"`
   return {
     configuration,
     trigger: 'verification',
@@ -74,18 +76,33 @@ export function partsOf(baseUrl: string, content: Content): Parts {
   const url = runUrl(baseUrl, content)
   const changes = counts && describeCounts(counts)
   const { run_created_by: by = null, run_updated_by: updatedBy = null } = run ?? {}
+  const needed =
+    run && content.trigger === 'run:needs_attention'
+      ? RUN_STATUS_TABLE[run.run_status].label === 'needs a decision'
+        ? 'Needs a decision'
+        : 'Needs approval'
+      : undefined
+  // Such as `discarded` of `Run Discarded`.
+  const verb =
+    run && content.trigger === 'run:errored' && run.run_status !== 'errored'
+      ? content.message.split(' ').at(-1)?.toLowerCase()
+      : undefined
   return {
-    title: content.message,
+    title: needed ?? content.message,
     place: workspace ? `${workspace.organization_name}/${workspace.workspace_name}` : undefined,
     subject: run ? shortened(run.run_message, MAX_SUBJECT) : undefined,
     details: [
       ...(run ? [`started by ${by ?? 'the server'}`] : []),
-      ...(updatedBy !== null && updatedBy !== by ? [`last changed by ${updatedBy}`] : []),
+      ...(run?.run_is_destroy === true ? ['destroys everything'] : []),
+      ...(verb !== undefined && updatedBy !== null ? [`${verb} by ${updatedBy}`] : []),
       ...(changes === null ? [] : [changes]),
-      ...(content.trigger === 'verification' ? ['notifications of this configuration arrive here'] : []),
+      ...(content.trigger === 'verification' ? ['Notifications of this configuration arrive here.'] : []),
     ],
     failure: failure ?? undefined,
-    link: url === null ? undefined : { label: 'Open the run', url },
+    link:
+      url === null
+        ? undefined
+        : { label: content.trigger === 'run:needs_attention' ? 'Review the run' : 'Open the run', url },
   }
 }
 

@@ -90,7 +90,7 @@ test('an enabled configuration is verified first, with null run keys and a signa
     organization_name: null,
     notifications: [
       {
-        message: 'Verification of chat',
+        message: 'Verification of "chat"',
         trigger: 'verification',
         run_status: null,
         run_updated_at: null,

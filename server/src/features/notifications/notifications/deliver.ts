@@ -17,7 +17,7 @@ import {
 import { configurationNotice } from '../notification-configurations/service.ts'
 import { type Target, openTarget } from '../notification-configurations/target.ts'
 import * as store from './delivery-store.ts'
-import { readFailure } from './failure.ts'
+import { readFailure, readWithoutValues } from './failure.ts'
 
 /** Longest pause between two attempts, in ms. */
 const MAX_PAUSE_MS = 20 * 60_000
@@ -130,7 +130,14 @@ async function contentOf(ctx: Ctx, claim: store.ClaimedNotification): Promise<Co
     trigger,
     message,
     workspace: { workspace_id, workspace_name, organization_name },
-    run: run_id === null ? null : ({ ...run, run_id } as Content['run']),
+    run:
+      run_id === null
+        ? null
+        : ({
+            ...run,
+            run_id,
+            run_message: await readWithoutValues(ctx, workspace_id, facts.run_message ?? ''),
+          } as Content['run']),
     counts: WITHOUT_COUNTS.has(trigger) ? null : claim.counts,
     failure: await readFailure(ctx, failed),
   }

@@ -68,7 +68,7 @@ export async function claimNotifications(db: Db, { leaseUntil, ...options }: Cla
     select r.id, r.attempts as attempt, r.trigger, r.facts, r.deadline_at, r.delivered_to, r.refused_to, r.user_id, r.receiver_id, r.organization_id,
            r.workspace_id, r.run_id, c.id as c_id, c.name as c_name, c.enabled, c.destination_type, c.url, c.token,
            c.workspace_id as c_workspace_id, c.project_id, c.team_id,
-           case when plan.resource_additions is not null then jsonb_build_object(
+           case when coalesce(case when apply.status = 'finished' then apply.resource_additions end, plan.resource_additions) is not null then jsonb_build_object(
              'imports', ${count('resource_imports')}, 'additions', ${count('resource_additions')},
              'changes', ${count('resource_changes')}, 'destructions', ${count('resource_destructions')}) end as counts,
            case when r.run_status = 'errored' then

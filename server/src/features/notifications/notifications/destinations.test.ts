@@ -58,7 +58,7 @@ test('Slack gets blocks in which texts of users are no markup', async () => {
   const { payload } = await setting.receiver.received(1)
 
   const place = `${setting.organization}/${setting.workspaceName}`
-  const line = `<${urlOf(setting, run)}|Run Planned> in ${place}`
+  const line = `<${urlOf(setting, run)}|Needs approval> in ${place}`
   expect(payload).toEqual({
     text: [
       line,
@@ -115,8 +115,8 @@ test('verifications have the format of their destination', async () => {
   await configure(app, setting, { 'destination-type': 'microsoft-teams', url: setting.receiver.url })
 
   expect(setting.receiver.requests.map(({ payload }) => payload)).toMatchObject([
-    { blocks: [{ text: { text: '*Verification of chat*' } }, { type: 'context' }] },
-    { attachments: [{ content: { actions: [], fallbackText: 'Verification of chat' } }] },
+    { blocks: [{ text: { text: '*Verification of "chat"*' } }, { type: 'context' }] },
+    { attachments: [{ content: { actions: [], fallbackText: 'Verification of "chat"' } }] },
   ])
 })
 
@@ -144,8 +144,8 @@ test('e-mails go to each named member and address on its own, with a link to the
 
   expect(received).toMatchObject({
     to: ada.email,
-    subject: expect.stringContaining('Run Planned'),
-    text: expect.stringContaining(`Run Planned in ${setting.organization}/${setting.workspaceName}.`),
+    subject: expect.stringContaining('Needs approval'),
+    text: expect.stringContaining(`Needs approval in ${setting.organization}/${setting.workspaceName}.`),
   })
   expect(received?.text).toContain('grow <b>')
   expect(received?.text).toContain(urlOf(setting, run))
@@ -198,7 +198,7 @@ test('without named users all members of the project get the e-mail', async () =
   })
 
   expect(verified.status).toBe(200)
-  expect(mail.to(inside.email)).toMatchObject([{ subject: 'Verification of mails' }])
+  expect(mail.to(inside.email)).toMatchObject([{ subject: expect.stringMatching(/Verification.*mails/) }])
   expect(mail.to(outside.email)).toEqual([])
 })
 
@@ -213,7 +213,7 @@ test('users get e-mails about the events of their own runs that they chose, whil
   const mails = await mailsTo(mail, user.email, 2)
 
   const place = `${setting.organization}/${setting.workspaceName}`
-  expect(mails.map(({ subject }) => subject)).toEqual([`Run Planned: ${place}`, `Run Applied: ${place}`])
+  expect(mails.map(({ subject }) => subject)).toEqual([`Needs approval: ${place}`, `Run Applied: ${place}`])
   expect(mails[0]?.raw).toContain('because you started the run')
 })
 
@@ -239,6 +239,39 @@ test('the first error of a failed phase is shown without sensitive values', asyn
   expect(body).not.toMatch(/s3cret|more|other/)
 })
 
+test('a message of a run has no sensitive value, and says who discarded a run that destroys everything', async () => {
+  const setting = await createNotifiedSetting(app)
+  await app.request({
+    method: 'POST',
+    url: `/api/v2/workspaces/${setting.workspaceId}/vars`,
+    token: setting.user.token,
+    body: {
+      data: { type: 'vars', attributes: { key: 'k', value: 's3cret-value', category: 'terraform', sensitive: true } },
+    },
+  })
+  await configure(app, setting, { 'destination-type': 'slack', triggers: ['run:errored'] })
+
+  const run = await createRun(app, setting, { message: 'use s3cret-value now', 'is-destroy': true })
+  await (await takeJob(setting, run)).finish({ hasChanges: true, counts: COUNTS })
+  await actOnRun(app, setting, { run, action: 'discard' })
+  const { body } = await setting.receiver.received(1)
+
+  expect(body).not.toContain('s3cret')
+  expect(body).toContain('use (sensitive value) now')
+  expect(body).toContain(`destroys everything · discarded by ${setting.user.username}`)
+})
+
+test('an automatic apply reports its counts before the documents of its plan arrive', async () => {
+  const setting = await createNotifiedSetting(app, { 'auto-apply': true })
+  await configure(app, setting, { 'destination-type': 'slack', triggers: ['run:completed'] })
+
+  const run = await createRun(app, setting)
+  await (await takeJob(setting, run)).finish({ hasChanges: true, owesDocuments: true })
+  await (await takeJob(setting, run)).finish({ counts: COUNTS })
+
+  expect((await setting.receiver.received(1)).body).toContain('+2 ~4 −0')
+})
+
 test('without an error in the log the reason of the server is shown', async () => {
   const setting = await createNotifiedSetting(app)
   await configure(app, setting, { 'destination-type': 'slack', triggers: ['run:errored'] })
@@ -253,6 +286,10 @@ test('errors are found in logs of JSON lines, and warnings are none', () => {
     JSON.stringify({ '@level': severity, type: 'diagnostic', diagnostic: { severity, summary, detail: 'x' } })
 
   expect(errorIn(`{"a":1}\n${line('warning', 'deprecated')}\n${line('error', 'no quota')}\n`)).toBe('no quota')
+  const init = `Terraform encountered problems during initialisation, including problems\nwith the configuration, described below.`
+  expect(errorIn(`╷\n│ Error: ${init}\n╵\n╷\n│ Error: Missing newline after argument\n`)).toBe(
+    'Missing newline after argument',
+  )
   expect(errorIn('│ Warning: old\n  Error in the middle: no\n{"diagnostic": broken')).toBeUndefined()
 })
 

@@ -41,12 +41,15 @@ async function firstError(ctx: Ctx, phaseId: string) {
 const CONTROLS = /\u001B\[[0-9;]*m|[\u0002\u0003\r]/g
 const HEADING = /^[│╷\s|]*Error: (.+)$/
 
+/** Terraform and OpenTofu begin the errors of a configuration at init with this one, which has no cause. */
+const WRAPPER = /^(Terraform|OpenTofu) encountered problems during initiali[sz]ation/
+
 /** The summary of the first error in a log, of JSON lines or text. */
 export function errorIn(log: string): string | undefined {
   for (const line of log.split('\n')) {
     const plain = line.replaceAll(CONTROLS, '')
     const summary = plain.includes('"diagnostic"') ? jsonSummary(plain) : HEADING.exec(plain)?.[1]?.trim()
-    if (summary !== undefined) return summary
+    if (summary !== undefined && !WRAPPER.test(summary)) return summary
   }
   return undefined
 }
@@ -61,6 +64,19 @@ function jsonSummary(line: string): string | undefined {
     return isError && typeof diagnostic.summary === 'string' ? diagnostic.summary : undefined
   } catch {
     return undefined
+  }
+}
+
+/** A text of a user without sensitive values; hidden if these cannot be read. */
+export async function readWithoutValues(ctx: Ctx, workspaceId: string, text: string) {
+  try {
+    return await withoutSensitiveValues(ctx, workspaceId, text)
+  } catch (cause) {
+    ctx.log.warn(
+      { err: cause, workspace: workspaceId },
+      'the sensitive values of a workspace could not be read for a notification',
+    )
+    return HIDDEN
   }
 }
 

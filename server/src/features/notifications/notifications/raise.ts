@@ -59,6 +59,7 @@ async function raiseRunEvents(ctx: TransactionCtx, run: RunRow, events: readonly
           run_created_at: run.created_at.toISOString(),
           run_status: status,
           run_updated_at: now.toISOString(),
+          run_is_destroy: run.is_destroy,
           run_updated_by: ctx.actor.kind === 'user' ? ctx.actor.username : null,
         },
       })),
