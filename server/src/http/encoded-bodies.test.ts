@@ -94,16 +94,20 @@ test.each([
   ['a file of two gigabytes', bombOf(2), '422 the archive unpacks to more than 1073741824 bytes'],
   ['zeros after its end', gzipped, '422 the archive has more than 1048576 bytes after its end marker'],
   ['an archive', gzippedTwice, '422 the archive is compressed twice'],
-])('an archive with %s is refused within limits', async (_, body, detail) => {
-  const { attributes } = await createConfigurationVersion(app, setting)
-  const path = new URL(attributes['upload-url']).pathname
-  let refused = ''
+])(
+  'an archive with %s is refused within limits',
+  async (_, body, detail) => {
+    const { attributes } = await createConfigurationVersion(app, setting)
+    const path = new URL(attributes['upload-url']).pathname
+    let refused = ''
 
-  const rise = await riseOf(async () => (refused = await send('PUT', path, { body, headers: {} })))
+    const rise = await riseOf(async () => (refused = await send('PUT', path, { body, headers: {} })))
 
-  expect(refused).toBe(detail)
-  expect(rise).toBeLessThan(MAX_RISE)
-}, 60_000)
+    expect(refused).toBe(detail)
+    expect(rise).toBeLessThan(MAX_RISE)
+  },
+  60_000,
+)
 
 function bombOf(gigabytes: number) {
   const header = Buffer.alloc(512)
