@@ -132,7 +132,7 @@ type Recorded = {
 
 /**
  * Records an attempt and releases its lease. If another process has taken over, only a delivery counts: it ends the notification. One that was
- * canceled during the attempt stays canceled, unless it was delivered. Later ones of the run are due when this has ended, and not before its next attempt.
+ * canceled during the attempt stays canceled, with its reason, unless it was delivered. Later ones of the run are due when this has ended, and not before its next attempt.
  */
 export async function recordAttempt(
   db: Db,
@@ -144,7 +144,7 @@ export async function recordAttempt(
   await sql`with freed as (
       update notifications
          set lease_expires_at = null, delivered_at = coalesce(${deliveredAt}, delivered_at), status = ${status},
-             error = case when ${status} <> 'delivered' then ${error}::text
+             error = case when ${status} <> 'delivered' then case status when 'pending' then ${error}::text else error end
                when refused_to <> '{}' then 'the mail server refused these recipients: ' || array_to_string(refused_to, ', ') end,
              delivery_due_at = case when ${status} = 'pending' then ${next}::timestamptz end
        where id = ${claim.id}

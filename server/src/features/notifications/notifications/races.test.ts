@@ -99,6 +99,24 @@ test('a due notification of a disabled configuration is canceled, not sent', asy
   expect(setting.receiver.requests).toHaveLength(1)
 })
 
+test('a notification that is canceled during an attempt keeps the reason', async () => {
+  const setting = await createNotifiedSetting(app)
+  const id = await configure(app, setting, { triggers: ['run:created'] })
+  const sending = Promise.withResolvers<() => void>()
+  setting.receiver.onRequest = (_, response) => sending.resolve(() => response.writeHead(500).end())
+
+  await createRun(app, setting)
+  const respond = await sending.promise
+  await api(setting, 'POST', `/notification-configurations/${id}/actions/disable`)
+  respond()
+  const [notification] = await listNotifications(app, setting, id)
+  const log = `/notifications/${notification.id}/deliveries`
+  await eventually(async () => (await api(setting, 'GET', log)).json().data.length === 1)
+
+  const { attributes } = await latest(setting, id, () => true)
+  expect(attributes).toMatchObject({ status: 'canceled', error: expect.stringContaining('disabled') })
+})
+
 test('an update changes only what it names: it does not undo one during its verification', async () => {
   const setting = await createNotifiedSetting(app)
   const { receiver } = setting

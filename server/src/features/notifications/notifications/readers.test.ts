@@ -38,6 +38,6 @@ test('readers of a workspace see that a delivery failed, but neither why nor its
   const errors = [configuration.json().data.attributes['last-notification'], list.json().data[0].attributes]
   expect(errors.map(({ error }) => error)).toEqual([expect.any(String), expect.any(String)])
   expect(JSON.stringify(errors)).not.toContain('500')
-  expect(deliveries.status).toBe(403)
+  expect(deliveries.status).toBe(404)
   expect(list.json().meta.pagination).not.toHaveProperty('total-count')
 })

@@ -3,7 +3,7 @@ import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { type Page, transact } from '../../../db/db.ts'
 import { isWithheld } from '../../../deliveries/attempts.ts'
-import { conflict } from '../../../errors.ts'
+import { conflict, notFound } from '../../../errors.ts'
 import { requireConfiguration } from '../notification-configurations/access.ts'
 import { configurationNotice } from '../notification-configurations/service.ts'
 import { requireNotification } from './access.ts'
@@ -22,7 +22,8 @@ export async function listNotifications(ctx: Ctx, configurationId: string, input
 
 /** The attempts of a notification, the latest first. Only those who manage the configuration see requests and responses. */
 export async function listAttempts(ctx: Ctx, id: string, page: Page) {
-  const notification = await requireNotification(ctx, id, 'manage')
+  const notification = await requireNotification(ctx, id, 'read')
+  if (!notification.configuration.subscribable.canManage) throw notFound('notification')
   const { rows, total } = await store.listAttempts(ctx.db, notification.id, page)
   const isHidden = (row: { is_private: boolean }) => isWithheld(ctx, { isPrivate: row.is_private })
   return { rows: rows.map((row) => ({ ...row, isHidden: isHidden(row) })), total }
