@@ -11,7 +11,7 @@ import {
   timestamp,
 } from './responses.ts'
 import { RUN_STATUS } from './run-status.ts'
-import { receivedResponse } from './run-tasks.ts'
+import { exchangeAttributes, receivedResponse } from './run-tasks.ts'
 
 export const DESTINATION_TYPES = ['generic', 'slack', 'microsoft-teams', 'email'] as const
 export const destinationType = z.enum(DESTINATION_TYPES)
@@ -203,8 +203,7 @@ export const notificationDeliverySchema = resource('notification-deliveries', {
   attributes: {
     attempt: z.int().describe('counted from 1'),
     status: z.enum(['succeeded', 'failed']),
-    'sent-at': timestamp,
-    'duration-ms': z.int(),
+    ...exchangeAttributes,
     request: z
       .strictObject({
         method: z.enum(['POST', 'SMTP']),

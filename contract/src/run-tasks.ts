@@ -229,6 +229,14 @@ export const receivedResponse = z
   })
   .nullable()
 
+/** When a request was sent, and what was received: the attributes of each delivery. */
+export const exchangeAttributes = {
+  'sent-at': timestamp,
+  'duration-ms': z.int(),
+  request: sentRequest,
+  response: receivedResponse,
+}
+
 export const taskTestSchema = resource('task-tests', {
   attributes: {
     passed: z.boolean(),

@@ -9,7 +9,7 @@ import {
   statusTimestamps,
   timestamp,
 } from './responses.ts'
-import { TAG_LEVELS, enforcementLevel, receivedResponse, sentRequest, stage } from './run-tasks.ts'
+import { TAG_LEVELS, enforcementLevel, exchangeAttributes, sentRequest, stage } from './run-tasks.ts'
 
 export const TASK_RESULT_STATUS = [
   'pending',
@@ -77,10 +77,7 @@ export type TaskResultOutcomeResource = Written<typeof taskResultOutcomeSchema>
 
 const deliveryAttributes = {
   attempt: z.int().describe('counted from 1'),
-  'sent-at': timestamp,
-  'duration-ms': z.int(),
-  request: sentRequest,
-  response: receivedResponse,
+  ...exchangeAttributes,
   error: nullable.string.describe('why there is no response, or why it does not acknowledge the request'),
   'agent-name': nullable.string.describe('the agent that sent it, for a task with an agent pool'),
   'next-attempt-at': nullable.time,

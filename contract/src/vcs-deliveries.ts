@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Written, hasOne, linkedResource, nullable, resource, timestamp } from './responses.ts'
+import { exchangeAttributes } from './run-tasks.ts'
 
 /** Why a delivery started a run in a workspace, or why not, as text for users; `{}` is replaced by the detail of the decision. */
 export const DECISION_REASONS = {
@@ -69,3 +70,16 @@ export const vcsDecisionSchema = resource('vcs-decisions', {
   relationships: { delivery: hasOne('vcs-deliveries'), workspace: hasOne('workspaces'), run: hasOne('runs') },
 })
 export type VcsDecisionResource = Written<typeof vcsDecisionSchema>
+
+/** Our own: a request that set the status of a commit at its host, and the response. */
+export const commitStatusDeliverySchema = resource('commit-status-deliveries', {
+  attributes: {
+    'commit-sha': z.string(),
+    kind: z.enum(['run', 'plan']).describe('the status of a run, or of a speculative plan'),
+    status: z.enum(['succeeded', 'failed']),
+    ...exchangeAttributes,
+    error: nullable.string.describe('why there is no response'),
+  },
+  relationships: { workspace: hasOne('workspaces'), run: hasOne('runs') },
+})
+export type CommitStatusDeliveryResource = Written<typeof commitStatusDeliverySchema>

@@ -10,7 +10,7 @@ type Site = {
   relativePathOf: (name: string) => string
 }
 
-/** What a run reads: content of files by name, environment variables, and terraform variables that a configuration may declare. */
+/** Everything that providers of a run read: content of files by name, environment variables, and terraform variables that a configuration may declare. */
 export type Provided = {
   files: Record<string, string>
   environment: Record<string, string>

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { sql } from 'kysely'
 import type { Ctx } from '../app.ts'
 import { isSiteAdmin } from '../auth/actor.ts'
 import type { Exchange } from '../outbound/outbound.ts'
@@ -40,6 +41,36 @@ export function attemptColumns(ctx: Pick<Ctx, 'now'>, { request, exchange, secre
     response_body: response ? redactBytes(response.body, secrets) : null,
     response_truncated: response?.truncated ?? false,
   }
+}
+
+/** The names and values of an attempt's columns, for an INSERT that has others, too. */
+export function attemptInsert(row: AttemptColumns) {
+  return {
+    names: sql`sent_at, duration_ms, url, is_private, request_headers, request_body, response_status, response_headers,
+        response_body, response_truncated`,
+    values: sql`${row.sent_at}, ${row.duration_ms}, ${row.url}, ${row.is_private}, ${JSON.stringify(row.request_headers)}::jsonb,
+        ${row.request_body}, ${row.response_status}, ${row.response_headers && JSON.stringify(row.response_headers)}::jsonb,
+        ${row.response_body}, ${row.response_truncated}`,
+  }
+}
+
+/** Why an exchange did not acknowledge its request, for users; `only` names the responses that do. */
+export function attemptError({ response, error }: Exchange, only: string) {
+  if (!response) return error
+  const redirect = response.status >= 300 && response.status < 400 ? ', and redirects are not followed' : ''
+  return `the response was ${response.status}: ${only}${redirect}`
+}
+
+type Retry = { isImmediate: boolean; maxMs?: number }
+
+/** Time of the attempt after this one; null if the deadline is earlier. */
+export function nextAttempt(
+  { now }: Pick<Ctx, 'now'>,
+  { attempt, deadline_at: deadline }: { attempt: number; deadline_at: Date },
+  { isImmediate, maxMs }: Retry,
+) {
+  const next = new Date(now().getTime() + (isImmediate ? 0 : backoff(attempt, Math.random(), maxMs)))
+  return next < deadline ? next : null
 }
 
 const FIRST_MS = 1000

@@ -75,7 +75,7 @@ async function sendUntil<Claimed extends Claim>(ctx: Ctx, queue: Queue<Claimed>,
   }
 }
 
-/** For tests and commands: sends requests until none is due. */
+/** For tests: sends requests until none is due. */
 export async function deliverDue<Claimed extends Claim>(ctx: Ctx, queue: Queue<Claimed>, options: Options) {
   await using sending = startSending(ctx, queue, options)
   while (!options.shutdown.aborted) {

@@ -90,7 +90,7 @@ function Rotate({ isExternal, canRotate }: { isExternal: boolean; canRotate: boo
   )
 }
 
-/** What is left to do before a new key may sign. */
+/** The steps that remain before a new key may sign. */
 function ExportNotice({ url }: { url: string }) {
   return (
     <Notice tone="warn">

@@ -202,7 +202,7 @@ function MailFields({ owner, draft, recipients, onRecipients }: Omit<AddressFiel
   )
 }
 
-/** Who receives the mail if no one is named. */
+/** The recipients if no one is named. */
 const NOBODY = {
   workspaces: 'Nobody yet.',
   projects: 'All members of the project’s teams, unless you select some.',

@@ -1,5 +1,5 @@
-import type { commitStatusDeliverySchema } from '@groundstate/contract/commit-statuses'
 import type { PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { commitStatusDeliverySchema } from '@groundstate/contract/vcs-deliveries'
 import { useQuery } from '@tanstack/react-query'
 import { CircleCheck, CircleX, Send } from 'lucide-react'
 import { useState } from 'react'

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import { announceFound } from '../../../changes/announce.ts'
 import { isForeignKeyViolation } from '../../../db/db.ts'
-import { attemptColumns, backoff, userAgent } from '../../../deliveries/attempts.ts'
+import { attemptColumns, attemptError, nextAttempt, userAgent } from '../../../deliveries/attempts.ts'
 import type { MailReply } from '../../../mail/mail.ts'
 import { SealError } from '../../../secrets/secrets.ts'
 import { subscribableOf } from '../notification-configurations/access.ts'
@@ -40,11 +40,13 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedNotification, signal
   const { exchange } = attempt
   const delivered = isDelivered(exchange)
   const isOver = delivered || attempt.isFinal === true
-  const next = isOver ? null : nextAttempt(ctx, claim, signal.aborted && !exchange.response)
+  // When a process stops, another takes over at once.
+  const isImmediate = signal.aborted && !exchange.response
+  const next = isOver ? null : nextAttempt(ctx, claim, { isImmediate, maxMs: MAX_PAUSE_MS })
   const recorded = store.recordAttempt(ctx.db, claim, {
     id: ctx.newId('ntfdel'),
     columns: loggedColumns(ctx, attempt),
-    error: delivered ? null : errorOf(attempt),
+    error: delivered ? null : attemptError(exchange, 'only 200 to 299 acknowledges the notification'),
     deliveredAt: delivered ? ctx.now() : null,
     next,
     now: ctx.now(),
@@ -149,18 +151,6 @@ function loggedColumns(ctx: Ctx, attempt: Attempt) {
   const { [SIGNATURE_HEADER]: _, ...headers } = columns.request_headers
   const url = URL.parse(attempt.request.url)
   return { ...columns, request_headers: headers, url: url && url.host !== '' ? `${url.origin}/…` : attempt.request.url }
-}
-
-function errorOf({ exchange: { response, error } }: Attempt) {
-  if (!response) return error ?? null
-  const redirect = response.status >= 300 && response.status < 400 ? ', and redirects are not followed' : ''
-  return `the response was ${response.status}: only 200 to 299 acknowledges the notification${redirect}`
-}
-
-/** Time of the next attempt; null if the deadline is earlier. When a process stops, another takes over at once. */
-function nextAttempt(ctx: Ctx, { attempt, deadline_at: deadline }: store.ClaimedNotification, isImmediate: boolean) {
-  const next = new Date(ctx.now().getTime() + (isImmediate ? 0 : backoff(attempt, Math.random(), MAX_PAUSE_MS)))
-  return next < deadline ? next : null
 }
 
 function announceDelivery(ctx: Ctx, { configuration, organization_id: organization }: store.ClaimedNotification) {

@@ -2,7 +2,7 @@ import type { DestinationType, Trigger } from '@groundstate/contract/notificatio
 import { type Selectable, sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import type { AttemptColumns } from '../../../deliveries/attempts.ts'
+import { type AttemptColumns, attemptInsert } from '../../../deliveries/attempts.ts'
 import { type Claim, type ClaimOptions, type QueueTable, dueRows } from '../../../deliveries/queue.ts'
 import type { Counts, RunFacts, WorkspaceFacts } from '../notification-configurations/content.ts'
 import { seesWorkspace } from '../notification-configurations/recipients-store.ts'
@@ -139,6 +139,7 @@ export async function recordAttempt(
   claim: ClaimedNotification,
   { id, columns, error, deliveredAt, next, now }: Recorded,
 ) {
+  const { names, values } = attemptInsert(columns)
   const status = sql`case when ${deliveredAt}::timestamptz is not null then 'delivered'
     when status <> 'pending' then status when ${next}::timestamptz is null then 'failed' else 'pending' end`
   await sql`with freed as (
@@ -151,14 +152,8 @@ export async function recordAttempt(
          and (attempts = ${claim.attempt} or (${deliveredAt}::timestamptz is not null and delivery_due_at is not null))
       returning id, seq, recipient_id, run_id, delivery_due_at),
     later as (${laterUpdate(now)})
-    insert into notification_deliveries (id, notification_id, attempt, sent_at, duration_ms, url, request_headers, request_body,
-        response_status, response_headers, response_body, response_truncated, error, is_private, next_attempt_at)
-    values (${id}, ${claim.id}, ${claim.attempt}, ${columns.sent_at}, ${columns.duration_ms}, ${columns.url},
-        ${JSON.stringify(columns.request_headers)}::jsonb, ${columns.request_body}, ${columns.response_status},
-        ${columns.response_headers && JSON.stringify(columns.response_headers)}::jsonb, ${columns.response_body},
-        ${columns.response_truncated}, ${error}, ${columns.is_private}, (select delivery_due_at from freed))`.execute(
-    db,
-  )
+    insert into notification_deliveries (id, notification_id, attempt, ${names}, error, next_attempt_at)
+    values (${id}, ${claim.id}, ${claim.attempt}, ${values}, ${error}, (select delivery_due_at from freed))`.execute(db)
 }
 
 /** Time that a notification has at least after those before it were given up. */

@@ -12,7 +12,7 @@ export type RunEvent = {
 
 type RunEvents = {
   workspaceId: string
-  /** Who may want to be notified as the one who started the run. */
+  /** The user who started the run, and may want e-mails about it. */
   createdByUserId: string | null
   events: readonly RunEvent[]
   now: Date

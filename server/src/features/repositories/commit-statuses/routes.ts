@@ -1,5 +1,5 @@
-import { type CommitStatusDeliveryResource, commitStatusDeliverySchema } from '@groundstate/contract/commit-statuses'
 import { pageOf } from '@groundstate/contract/responses'
+import { type CommitStatusDeliveryResource, commitStatusDeliverySchema } from '@groundstate/contract/vcs-deliveries'
 import { attemptAttributes } from '../../../deliveries/attempts.ts'
 import type { Routes } from '../../../http/http.ts'
 import { text } from '../../../http/query.ts'

@@ -38,6 +38,7 @@ export const reportQueue: Queue<Claim> = {
   nextDue: queueStore.nextDue,
   claim: async (ctx, options) => queueStore.claimReports(ctx.db, options),
   renew: async (db, leases) => renewLeases(db, { table: 'host_reports' }, leases),
+  // The claim limits only the number of hosts: each has one request at a time.
   receiverOf: ({ id }) => ({ receiverId: id, organizationId: id }),
   deliver: sendReports,
 }

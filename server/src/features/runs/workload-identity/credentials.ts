@@ -38,7 +38,7 @@ export function credentialOf({ credentials }: ConfiguredCredentials, provider: C
   return credentials.find((credential) => credential.provider === provider)
 }
 
-/** What policies have of a credential. */
+/** The settings of a credential that trust policies contain. */
 function shownCredential(credential: Credential, environment: readonly Variable[]) {
   const { provider, tag, audience } = credential
   const shown = (names: readonly string[], text: string, parts = [text]) => {

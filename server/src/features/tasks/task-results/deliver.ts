@@ -1,10 +1,9 @@
 import type { Ctx } from '../../../app.ts'
 import { announce } from '../../../changes/announce.ts'
 import { isForeignKeyViolation, transact } from '../../../db/db.ts'
-import { attemptColumns, backoff, bodySignature } from '../../../deliveries/attempts.ts'
+import { attemptColumns, attemptError, bodySignature, nextAttempt } from '../../../deliveries/attempts.ts'
 import type { Ends } from '../../../deliveries/loop.ts'
 import { TASK_TRUST } from '../../../outbound/failure.ts'
-import type { Exchange } from '../../../outbound/outbound.ts'
 import { taskReceiver } from '../run-tasks/receiver.ts'
 import { taskHeaders, taskPayload } from '../run-tasks/request.ts'
 import { type PoolExchange, sendThroughPool } from '../task-requests/send.ts'
@@ -52,15 +51,18 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, { shutdown 
     return false
   }
 
-  const { response } = exchange
-  const next = nextAttempt(ctx, claim, { exchange, isStopped: shutdown.aborted })
+  const { response, fate } = exchange
+  const delivered = response?.status === 200
+  // When a process stops, another takes over at once. A request that no agent claimed has waited already.
+  const isImmediate = (shutdown.aborted && !response) || fate === 'untaken'
+  const next = delivered ? null : nextAttempt(ctx, claim, { isImmediate })
   const recorded = store.recordDelivery(ctx.db, claim, {
-    deliveredAt: response?.status === 200 ? ctx.now() : null,
+    deliveredAt: delivered ? ctx.now() : null,
     row: {
       id: ctx.newId('taskdel'),
       task_id,
       ...attemptColumns(ctx, { request, exchange, secrets: [token] }),
-      error: deliveryError(exchange),
+      error: delivered ? null : attemptError(exchange, 'only 200 acknowledges the request'),
       agent_name: exchange.agentName ?? null,
       next_attempt_at: next,
     },
@@ -83,28 +85,6 @@ async function withdraw(ctx: Ctx, claim: store.ClaimedRequest) {
     const message = `the task ${claim.task_name} was deleted before its request was delivered`
     await endResults(ctx, claim.run_id, [{ id: claim.id, message }])
   })
-}
-
-function deliveryError({ response, error }: Exchange) {
-  if (!response) return error
-  if (response.status === 200) return null
-  const redirect = response.status >= 300 && response.status < 400 ? ', and redirects are not followed' : ''
-  return `the response was ${response.status}: only 200 acknowledges the request${redirect}`
-}
-
-type Outcome = { exchange: PoolExchange; isStopped: boolean }
-
-/** Time of the next attempt; null if the request was delivered or the deadline is earlier. */
-function nextAttempt(
-  ctx: Ctx,
-  { attempt, deadline_at: deadline }: store.ClaimedRequest,
-  { exchange, isStopped }: Outcome,
-) {
-  if (exchange.response?.status === 200) return null
-  // When a process stops, another takes over at once. A request that no agent claimed has waited already.
-  const isImmediate = (isStopped && !exchange.response) || exchange.fate === 'untaken'
-  const next = new Date(ctx.now().getTime() + (isImmediate ? 0 : backoff(attempt, Math.random())))
-  return next < deadline ? next : null
 }
 
 export function tokenContext(resultId: string) {

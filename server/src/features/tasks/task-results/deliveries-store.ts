@@ -6,7 +6,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
-import type { AttemptColumns } from '../../../deliveries/attempts.ts'
+import { type AttemptColumns, attemptInsert } from '../../../deliveries/attempts.ts'
 import { type Claim, type ClaimOptions, type QueueTable, dueRows } from '../../../deliveries/queue.ts'
 import type { TaskSubject } from '../run-tasks/request.ts'
 import type { TaskRow } from '../run-tasks/store.ts'
@@ -69,6 +69,7 @@ type Recorded = { row: NewDelivery; deliveredAt: Date | null }
 
 /** Records an attempt and releases its lease. The request is due again unless it was delivered, called back, or taken over by another process. */
 export async function recordDelivery(db: Db, claim: Claim, { row, deliveredAt }: Recorded) {
+  const { names, values } = attemptInsert(row)
   await sql`with freed as (
       update task_results
          set lease_expires_at = null, delivered_at = coalesce(${deliveredAt}, delivered_at),
@@ -77,14 +78,9 @@ export async function recordDelivery(db: Db, claim: Claim, { row, deliveredAt }:
        where id = ${claim.id} and attempts = ${claim.attempt}
       returning id, delivery_due_at),
     done as (delete from task_requests where task_result_id in (select id from freed))
-    insert into task_deliveries (id, task_result_id, task_id, attempt, sent_at, duration_ms, url, request_headers, request_body,
-        response_status, response_headers, response_body, response_truncated, error, agent_name, is_private, next_attempt_at)
-    values (${row.id}, ${claim.id}, ${row.task_id}, ${claim.attempt}, ${row.sent_at}, ${row.duration_ms}, ${row.url},
-        ${JSON.stringify(row.request_headers)}::jsonb, ${row.request_body}, ${row.response_status},
-        ${row.response_headers && JSON.stringify(row.response_headers)}::jsonb, ${row.response_body},
-        ${row.response_truncated}, ${row.error}, ${row.agent_name}, ${row.is_private}, (select delivery_due_at from freed))`.execute(
-    db,
-  )
+    insert into task_deliveries (id, task_result_id, task_id, attempt, ${names}, error, agent_name, next_attempt_at)
+    values (${row.id}, ${claim.id}, ${row.task_id}, ${claim.attempt}, ${values}, ${row.error}, ${row.agent_name},
+        (select delivery_due_at from freed))`.execute(db)
 }
 
 /** Withdraws an unsent request without counting an attempt; undefined if taken over. `is_received`: an earlier attempt has reached the receiver. */
