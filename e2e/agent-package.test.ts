@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, hasTerraform, type Directory, terraformDirectory } from './terraform.ts'
 
@@ -21,7 +21,7 @@ const systemPath = `/usr/local/bin:/usr/bin:/bin`
 /** Installs the package that the server serves, without network or npm cache. */
 async function installAgent(server: BootedServer): Promise<string> {
   const prefix = await mkdtemp(join(tmpdir(), 'groundstate-agent-'))
-  whenFileEnds(() => rm(prefix, { recursive: true, force: true }))
+  atEnd(() => rm(prefix, { recursive: true, force: true }))
   const response = await fetch(`${server.url}/agent/groundstate-agent.tgz`)
   expect(response.status).toBe(200)
   const file = join(prefix, 'groundstate-agent.tgz')

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { agentPool } from './remote-workspaces.ts'
 import { latestRun, logOf, untilRunIs } from './run-progress.ts'
 import { type BootedServer, bootServer } from './server.ts'
@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 async function startAgent(workDir?: string) {
   const directory = workDir ?? (await mkdtemp(join(tmpdir(), 'groundstate-e2e-agent-')))
-  if (workDir === undefined) whenFileEnds(() => rm(directory, { recursive: true, force: true }))
+  if (workDir === undefined) atEnd(() => rm(directory, { recursive: true, force: true }))
   const child = spawn(process.execPath, [SCRIPT], {
     env: {
       PATH: process.env['PATH'],
@@ -39,7 +39,7 @@ async function startAgent(workDir?: string) {
   agents.add(child)
   return { child, directory }
 }
-whenFileEnds(async () => {
+atEnd(async () => {
   for (const agent of agents) agent.kill('SIGKILL')
 })
 
@@ -64,7 +64,7 @@ async function startRun(name: string, main: string) {
   const directory = await terraformDirectory(server, { 'main.tf': `${cloudBlock(name)}${main}` })
   await directory.ok(['init', '-input=false'])
   const running = directory.start(['apply', '-auto-approve'])
-  whenFileEnds(async () => void running.child.kill('SIGKILL'))
+  atEnd(async () => void running.child.kill('SIGKILL'))
   return { workspaceId: workspace.data.id as string, directory, running }
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { endOf } from './server.ts'
 
 const PROGRAM = join(import.meta.dirname, '../agent/bin/groundstate-agent.mjs')
@@ -75,7 +75,7 @@ export function bootAgent({
       child = start()
     },
   }
-  whenFileEnds(() => agent.stop('SIGKILL'))
+  atEnd(() => agent.stop('SIGKILL'))
   return agent
 }
 
@@ -97,7 +97,7 @@ export async function runShownCommands(directory: string, commands: string, name
     stdio: 'ignore',
     detached: true,
   })
-  whenFileEnds(() => {
+  atEnd(() => {
     if (agent.pid !== undefined) execFileSync('sh', ['-c', `kill -KILL -${agent.pid} || true`])
   })
 }

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chromium, type Page } from 'playwright-core'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
   existsSync(path),
@@ -28,7 +28,7 @@ export async function openPage(): Promise<Page> {
       '--disable-sync',
     ],
   })
-  whenFileEnds(async () => {
+  atEnd(async () => {
     await browser.close()
     await rm(profile, { recursive: true, force: true })
   })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { createRandom } from '../server/src/testing/random.ts'
 import { bootAgent, type BootedAgent } from './agent.ts'
 import {
@@ -46,7 +46,7 @@ let pool: { id: string; token: string }
 beforeAll(async () => {
   if (!hasTerraform) return
   directory = await mkdtemp(join(tmpdir(), 'gs-chaos-'))
-  whenFileEnds(() => rm(directory, { recursive: true, force: true }))
+  atEnd(() => rm(directory, { recursive: true, force: true }))
   await mkdir(join(directory, 'witness'))
   // Writable by any user, since engines run as different ones.
   await chmod(directory, 0o755)

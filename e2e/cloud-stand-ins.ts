@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type JWTPayload, createRemoteJWKSet, decodeProtectedHeader, errors, jwtVerify } from 'jose'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 
 /** The principals that trust a workspace: their audience, and a pattern of the subject, with at most one `*` for any text. `now` is the time of their clock. */
 export type Trust = { issuer: string; audience: string; subject: string; now?: Date }
@@ -42,7 +42,7 @@ export async function startStandIns(trust: Record<Services, Trust>) {
   const server = createServer((request, response) => void respond(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  whenFileEnds(async () => {
+  atEnd(async () => {
     server.closeAllConnections()
     server.close()
   })

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { listen } from '../server/src/testing/ports.ts'
 
 /** Responds to requests for a state once it is open. `reached` resolves with the first request. */
@@ -14,7 +14,7 @@ export async function createGate(host = '127.0.0.1'): Promise<Gate> {
     const state = { version: 4, terraform_version: '1.11.4', serial: 1, lineage: 'gate', outputs: {}, resources: [] }
     void opened.promise.then(() => response.end(JSON.stringify(state)))
   })
-  whenFileEnds(() => {
+  atEnd(() => {
     server.closeAllConnections()
     server.close()
   })

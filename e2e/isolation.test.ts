@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { cloudBlock, type Directory, hasTerraform, terraformDirectory } from './terraform.ts'
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
   await mkdir(signs)
   await chmod(parent, 0o755)
   await chmod(signs, 0o777)
-  whenFileEnds(async () => rm(parent, { recursive: true, force: true }))
+  atEnd(async () => rm(parent, { recursive: true, force: true }))
   server = await bootServer()
   await server.api('POST', '/organizations', {
     data: { type: 'organizations', attributes: { name: 'neighbours', email: 'neighbours@example.com' } },

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startPostgres } from '../server/src/postgres/postgres.ts'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { freePort } from '../server/src/testing/ports.ts'
 import { bootAgent } from './agent.ts'
 import { createGate, gatedPlan, gatedProvisioner } from './gate.ts'
@@ -33,7 +33,7 @@ let pool: { id: string; token: string }
 beforeAll(async () => {
   if (!hasTerraform) return
   directory = await mkdtemp(join(tmpdir(), 'gs-cuts-'))
-  whenFileEnds(() => rm(directory, { recursive: true, force: true }))
+  atEnd(() => rm(directory, { recursive: true, force: true }))
   await chmod(directory, 0o755)
   network = createNetwork<Place>(['db', 'lb', ...SERVERS, ...AGENTS])
   process.stdout.write(`the network is cut between ${network.kind}\n`)
@@ -88,7 +88,7 @@ async function database() {
     log: { info() {}, warn() {} },
     fsync: false,
   })
-  whenFileEnds(() => postgres[Symbol.asyncDispose]())
+  atEnd(() => postgres[Symbol.asyncDispose]())
   return join(new URL(postgres.url).searchParams.get('host') ?? '', '.s.PGSQL.5432')
 }
 
@@ -99,7 +99,7 @@ async function balance(place: Place, port: number, backends: string[]): Promise<
   const child: ChildProcess = spawn(command, [...args, network.host(place), String(port), ...backends], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  whenFileEnds(async () => {
+  atEnd(async () => {
     child.kill('SIGKILL')
     await endOf(child)
   })

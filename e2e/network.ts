@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes, randomInt } from 'node:crypto'
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { listen } from '../server/src/testing/ports.ts'
 
 /** Hosts whose network can be partitioned silently: nothing arrives, and neither side gets an error. */
@@ -21,7 +21,7 @@ export type Network<Place extends string> = {
   heal: (one: Place, other: Place) => void
 }
 
-/** The network is removed when the file ends. */
+/** The network is removed when the test ends. */
 export function createNetwork<Place extends string>(places: readonly Place[]): Network<Place> {
   return tryNamespaces(places) ?? createProxies()
 }
@@ -36,7 +36,7 @@ function tryNamespaces<Place extends string>(places: readonly Place[]): Network<
   const namespace = (place: Place) => `${prefix}-${place}`
   const host = (place: Place) => `${subnet}.${places.indexOf(place) + 10}`
   // Programs in a namespace have exited by then, since clean-up runs in reverse order.
-  whenFileEnds(() => {
+  atEnd(() => {
     for (const name of [...places.map(namespace), hub]) tryIp('netns', 'del', name)
   })
   try {
@@ -111,7 +111,7 @@ function createProxies<Place extends string>(): Network<Place> {
   const cuts = new Set<string>()
   const proxies = new Map<string, { server: Server; sockets: Set<Socket> }>()
   const key = (from: Place, to: Place) => [from, to].toSorted().join(' ')
-  whenFileEnds(() => {
+  atEnd(() => {
     for (const { server, sockets } of proxies.values()) {
       server.close()
       for (const socket of sockets) socket.destroy()

@@ -1,5 +1,5 @@
 import { createServer, request } from 'node:http'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { listen } from '../server/src/testing/ports.ts'
 
 /**
@@ -22,7 +22,7 @@ export async function startPathProxy({ path, port, strips }: { path: string; por
     response.on('close', () => forwarded.destroy())
     asked.pipe(forwarded)
   })
-  whenFileEnds(() => {
+  atEnd(() => {
     proxy.closeAllConnections()
     proxy.close()
   })

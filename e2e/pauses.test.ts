@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startPostgres } from '../server/src/postgres/postgres.ts'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { bootAgent, type BootedAgent } from './agent.ts'
 import { gatedProvisioner } from './gate.ts'
 import { agentPool, remoteWorkspace, startRun } from './remote-workspaces.ts'
@@ -28,12 +28,12 @@ let pool: { id: string; token: string }
 beforeAll(async () => {
   if (!hasTerraform) return
   directory = await mkdtemp(join(tmpdir(), 'gs-pauses-'))
-  whenFileEnds(() => rm(directory, { recursive: true, force: true }))
+  atEnd(() => rm(directory, { recursive: true, force: true }))
   // Runs execute as dedicated users.
   await chmod(directory, 0o755)
   // With fsync, since a killed PostgreSQL must not lose commits.
   const postgres = await startPostgres({ dataDir: join(directory, 'database'), log: { info() {}, warn() {} } })
-  whenFileEnds(() => postgres[Symbol.asyncDispose]())
+  atEnd(() => postgres[Symbol.asyncDispose]())
   const boot = async (shiftMs: number) =>
     bootServer({
       NODE_OPTIONS: `--import ${new URL('shifted-clock.mjs', import.meta.url).href}`,

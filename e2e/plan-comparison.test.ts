@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type PlanChange, planChanges, planDifferences } from '../server/src/terraform-state/plan-changes.ts'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { hasTerraform } from './terraform.ts'
 
 const CONFIGURATION = `
@@ -23,7 +23,7 @@ output "size" { value = var.size }
 `
 
 const root = mkdtempSync(join(tmpdir(), 'groundstate-plans-'))
-whenFileEnds(() => rmSync(root, { recursive: true, force: true }))
+atEnd(() => rmSync(root, { recursive: true, force: true }))
 const terraform = (directory: string, ...args: string[]) =>
   execFileSync('terraform', args, {
     cwd: directory,

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { createGate, gatedPlan, gatedProvisioner } from './gate.ts'
 import { remoteWorkspace, startRun } from './remote-workspaces.ts'
 import { logOf, readRun, until, untilRunIs } from './run-progress.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'gs-renames-'))
   // Runs execute as dedicated users.
   await chmod(directory, 0o755)
-  whenFileEnds(() => rm(directory, { recursive: true, force: true }))
+  atEnd(() => rm(directory, { recursive: true, force: true }))
 })
 
 async function untilStatus(id: string, wanted: string) {

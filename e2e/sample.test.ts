@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Agent, request as undiciRequest } from 'undici'
 import { describe, expect, test } from 'vitest'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { freePort } from '../server/src/testing/ports.ts'
 import { ADMIN_TOKEN, type BootedServer, bootServer } from './server.ts'
 import { hasTerraform } from './terraform.ts'
@@ -47,7 +47,7 @@ async function directApi(
 ): Promise<Api> {
   const ca = isSecure ? await readFile(join(dataDir, 'tls/ca.pem'), 'utf8') : undefined
   const dispatcher = new Agent({ connect: ca === undefined ? {} : { ca } })
-  whenFileEnds(() => dispatcher.destroy())
+  atEnd(() => dispatcher.destroy())
   return async (method, path, body, { expect: wanted } = {}) => {
     const response = await undiciRequest(`${isSecure ? 'https' : 'http'}://127.0.0.1:${port}/api/v2${path}`, {
       method: method as 'GET' | 'POST',

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 export const ADMIN_TOKEN = 'e2e-admin-token-of-the-first-administrator'
@@ -66,7 +66,7 @@ export async function bootServer(
     })
   }
 
-  whenFileEnds(async () => {
+  atEnd(async () => {
     child.kill('SIGTERM')
     await endOf(child)
     await rm(dataDir, { recursive: true, force: true })

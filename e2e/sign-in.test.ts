@@ -1,6 +1,6 @@
 import { chromium, type Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { createIdentityProvider } from '../server/src/testing/identity-provider.ts'
 import { ADMIN_TOKEN, bootServer } from './server.ts'
 
@@ -8,7 +8,7 @@ const provider = await createIdentityProvider()
 const server = await bootServer({ ...provider.settings, GROUNDSTATE_PASSWORD_SIGN_IN: 'false' })
 provider.serve(server.url)
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
-whenFileEnds(() => browser.close())
+atEnd(() => browser.close())
 
 async function openPage(): Promise<Page> {
   const context = await browser.newContext({ baseURL: server.url })

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { cliConfiguration } from '../server/src/cli/cli-config.ts'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { ADMIN_TOKEN, type BootedServer } from './server.ts'
 
 export const HOST = 'groundstate.local'
@@ -53,7 +53,7 @@ export async function terraformDirectory(
   const home = await mkdtemp(join(tmpdir(), 'groundstate-home-'))
   const config = join(home, 'terraform.rc')
   await writeFile(config, cliConfiguration({ url: server.url, token, hostName: HOST }))
-  whenFileEnds(async () => {
+  atEnd(async () => {
     await rm(path, { recursive: true, force: true })
     await rm(home, { recursive: true, force: true })
   })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { createIdentityProvider } from '../server/src/testing/identity-provider.ts'
 import { startReceiver } from '../server/src/testing/receiver.ts'
 import { runShownCommands } from './agent.ts'
@@ -23,7 +23,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first day of a team of twelve
   const server = await bootWebServer()
   provider.serve(server.url)
   const directory = await mkdtemp(join(tmpdir(), 'groundstate-first-day-'))
-  whenFileEnds(async () => rm(directory, { recursive: true, force: true }))
+  atEnd(async () => rm(directory, { recursive: true, force: true }))
   const page = await openPage()
   const faults = watchFaults(page, [/401 GET .*account\/details/])
   let clicks = 0

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { runShownCommands } from './agent.ts'
 import { hasBrowser } from './browser.ts'
 import {
@@ -233,7 +233,7 @@ describe.skipIf(!hasBrowser)('resources that workspaces share', async () => {
 
     test.skipIf(npm === undefined)('an agent started by the shown commands is connected', async () => {
       const directory = await mkdtemp(join(tmpdir(), 'groundstate-agent-'))
-      whenFileEnds(() => rm(directory, { recursive: true, force: true }))
+      atEnd(() => rm(directory, { recursive: true, force: true }))
       await open('agents')
       await page.getByRole('region', { name: 'Built-in agents' }).getByText('Online').waitFor()
       await button('New agent pool').click()

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SignJWT, generateKeyPair } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { whenFileEnds } from '../server/src/testing/cleanup.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { bootAgent } from './agent.ts'
 import * as standIn from './cloud-stand-ins.ts'
 import { agentPool } from './remote-workspaces.ts'
@@ -30,7 +30,7 @@ beforeAll(async () => {
 async function startAgent() {
   const workDir = await mkdtemp(join(tmpdir(), 'groundstate-e2e-agent-'))
   const hooks = await mkdtemp(join(tmpdir(), 'groundstate-hooks-'))
-  whenFileEnds(async () => {
+  atEnd(async () => {
     for (const path of [workDir, hooks]) await rm(path, { recursive: true, force: true })
   })
   await chmod(hooks, 0o755)

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { describe, expect, test, vi } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
-import { whenFileEnds } from '../testing/cleanup.ts'
+import { atEnd } from '../testing/cleanup.ts'
 import { execute } from '../testing/database.ts'
 import { createOrganization, createUser, createWorkspace, type TestUser } from '../testing/factories.ts'
 import { lockedWorkspace, rawState, upload } from '../testing/state-versions.ts'
@@ -12,7 +12,7 @@ const reach = async (url: string) => (databaseUrl = url)
 const app = await createTestApp({ GROUNDSTATE_DATABASE_POOL_SIZE: '4' }, { reach })
 const operator = new pg.Client(databaseUrl)
 await operator.connect()
-whenFileEnds(() => operator.end())
+atEnd(() => operator.end())
 
 async function newWorkspace(user: TestUser) {
   const organization = await createOrganization(app, user)

@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
-import { whenFileEnds } from '../testing/cleanup.ts'
+import { atEnd } from '../testing/cleanup.ts'
 import { createTestDatabase } from '../testing/database.ts'
 import { createOrganization, createUser } from '../testing/factories.ts'
 import { listen } from '../testing/ports.ts'
@@ -65,7 +65,7 @@ test.each([
   ['a pooler that cannot connect', async () => failingPooler()],
 ])('%s is an outage', async (_, url) => {
   const db = createDb(await url())
-  whenFileEnds(() => db.destroy())
+  atEnd(() => db.destroy())
 
   const error: unknown = await sql`select`.execute(db).catch((error: unknown) => error)
 
@@ -89,6 +89,6 @@ async function failingPooler() {
       socket.end(Buffer.concat([Buffer.from('E'), length, POOLER_ERROR]))
     })
   })
-  whenFileEnds(() => server.close())
+  atEnd(() => server.close())
   return `postgres://127.0.0.1:${await listen(server)}/app`
 }

@@ -8,7 +8,7 @@ import { jobHandler } from '../handlers.ts'
 import { POLL_MS, createPolls } from '../polls.ts'
 import { createSignals } from '../signals.ts'
 import { createTestApp } from '../testing/app.ts'
-import { whenFileEnds } from '../testing/cleanup.ts'
+import { atEnd } from '../testing/cleanup.ts'
 import { createTestDatabase } from '../testing/database.ts'
 import { createJobs, jobKind } from './jobs.ts'
 
@@ -22,7 +22,7 @@ async function createWorker({ pollMs } = { pollMs: POLL_MS }) {
   const polls = createPolls(db, log, { pollMs, timeoutMs: DATABASE_TIMEOUT_MS })
   const signals = await createSignals(database.url, { id: randomUUID(), polls })
   const jobs = await createJobs({ pool, signals, polls, log }, { runsJobs: true })
-  whenFileEnds(async () => {
+  atEnd(async () => {
     await jobs.stop(1000)
     await jobs[Symbol.asyncDispose]()
     await signals[Symbol.asyncDispose]()

@@ -10,7 +10,7 @@ import { readConfig } from '../config.ts'
 import { JOBS, LOADERS, REACTIONS, ROUTES } from '../features/list.ts'
 import { type SentResponse, type Server, createServer } from '../http/server.ts'
 import type { Log } from '../log.ts'
-import { afterEachTest, whenFileEnds } from './cleanup.ts'
+import { afterEachTest, atEnd } from './cleanup.ts'
 import { createTestDatabase } from './database.ts'
 import { responseMismatch } from './response-mismatch.ts'
 
@@ -60,7 +60,7 @@ export type TestOptions = {
 }
 
 /**
- * Creates the app on a new database, which is dropped when the test file ends. Settings are `GROUNDSTATE_…`
+ * Creates the app on a new database, which is dropped when the test ends, or the test file. Settings are `GROUNDSTATE_…`
  * values.
  */
 export async function createTestApp(
@@ -68,9 +68,9 @@ export async function createTestApp(
   options: TestOptions = {},
 ): Promise<TestApp> {
   const database = await createTestDatabase()
-  whenFileEnds(() => database[Symbol.asyncDispose]())
+  atEnd(() => database[Symbol.asyncDispose]())
   const dataDir = await mkdtemp(join(inject('directory'), 'app-'))
-  whenFileEnds(() => rm(dataDir, { recursive: true, force: true }))
+  atEnd(() => rm(dataDir, { recursive: true, force: true }))
   const config = readConfig({ GROUNDSTATE_DATA_DIR: dataDir, GROUNDSTATE_SECRET: '11'.repeat(32), ...settings })
   let offset = 0
   const clock: TestClock = {
@@ -92,7 +92,7 @@ export async function createTestApp(
     },
     { now: clock.now },
   )
-  whenFileEnds(() => app[Symbol.asyncDispose]())
+  atEnd(() => app[Symbol.asyncDispose]())
   await app.jobs.declare(JOBS)
   const mismatches: string[] = []
   const onResponse = (response: SentResponse) => {
@@ -101,7 +101,7 @@ export async function createTestApp(
   }
   const server = await createServer(app, { routes: ROUTES, loaders: LOADERS }, { ...options, onResponse })
   afterEachTest(checkResponses)
-  whenFileEnds(() => server.fastify.close())
+  atEnd(() => server.fastify.close())
   await server.fastify.ready()
 
   function checkResponses() {

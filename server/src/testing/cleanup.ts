@@ -1,14 +1,19 @@
-const undo: (() => unknown)[] = []
+type Work = () => unknown
+
+const undo: { file: Work[]; test: Work[] } = { file: [], test: [] }
 const checks: (() => void)[] = []
+/** Tests of a file may run concurrently. */
+let runningTests = 0
 let willEnd = false
 
 /**
- * Runs `work` when the test file ends, in reverse order of the calls. It can be called from tests and hooks. Throws
- * without `setup-file.ts`, since `work` would never run.
+ * Runs `work` when the current test ends, or the test file if no test runs, in reverse order of the calls. What a test
+ * leaves open, such as connections to the database, would otherwise add up to the end of its file. Throws without
+ * `setup-file.ts`, since `work` would never run.
  */
-export function whenFileEnds(work: () => unknown) {
+export function atEnd(work: Work) {
   if (!willEnd) throw new Error('setup-file.ts is missing from the setupFiles of this vitest configuration')
-  undo.push(work)
+  undo[runningTests > 0 ? 'test' : 'file'].push(work)
 }
 
 /** Runs `check` after each following test of the file; the test fails when it throws. */
@@ -16,9 +21,19 @@ export function afterEachTest(check: () => void) {
   checks.push(check)
 }
 
+/** Called before each test, by `setup-file.ts`. */
+export function beginTest() {
+  runningTests++
+}
+
 /** Called after each test, by `setup-file.ts`. */
-export function endTest() {
-  for (const check of checks) check()
+export async function endTest() {
+  try {
+    for (const check of checks) check()
+  } finally {
+    runningTests--
+    if (runningTests === 0) await clean(undo.test)
+  }
 }
 
 /** Declares that `endFile` will be called; for `setup-file.ts`. */
@@ -28,15 +43,20 @@ export function expectFileEnd() {
 
 /** Called once after each test file, by `setup-file.ts`. */
 export async function endFile() {
-  const failures: unknown[] = []
   checks.length = 0
-  for (const work of undo.splice(0).toReversed()) {
-    // One failure must not keep the others from being closed, since the process continues with the next file.
+  runningTests = 0
+  await clean([...undo.file.splice(0), ...undo.test.splice(0)])
+}
+
+async function clean(list: Work[]) {
+  const failures: unknown[] = []
+  for (const work of list.splice(0).toReversed()) {
+    // One failure must not keep the others from being closed, since the process continues with other tests.
     try {
       await work()
     } catch (error) {
       failures.push(error)
     }
   }
-  if (failures.length > 0) throw new AggregateError(failures, 'the clean-up of a test file failed')
+  if (failures.length > 0) throw new AggregateError(failures, 'the clean-up of a test failed')
 }

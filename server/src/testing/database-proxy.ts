@@ -19,7 +19,7 @@ const IDLE = Buffer.from('Z\0\0\0\u0005I')
 
 type Loss = { text: string | undefined; response: Buffer; onLost: () => void }
 
-/** Starts a TCP proxy in front of a database until the test file ends; returns the URL of the database through it. */
+/** Starts a TCP proxy in front of a database until the test ends, or the test file; returns the URL of the database through it. */
 export async function passedBy(databaseUrl: string, pass: (client: Socket, target: Socket) => void) {
   const { host, port, user, password, database } = new pg.Client(databaseUrl)
   const open = () => (host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host))

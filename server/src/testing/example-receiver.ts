@@ -1,18 +1,18 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { whenFileEnds } from './cleanup.ts'
+import { atEnd } from './cleanup.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../../examples/run-task-receiver/receiver.mjs')
 
 export type ExampleReceiver = { url: string; output: () => string }
 
-/** Starts the receiver of `examples/` as a program, on a free port, until the file ends. */
+/** Starts the receiver of `examples/` as a program, on a free port, until the test ends, or the file. */
 export async function startExampleReceiver(settings: Record<string, string> = {}): Promise<ExampleReceiver> {
   const child = spawn(process.execPath, [PROGRAM], {
     env: { PATH: process.env['PATH'], PORT: '0', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  whenFileEnds(() => child.kill())
+  atEnd(() => child.kill())
   let output = ''
   const port = await new Promise<string>((resolve, reject) => {
     const onData = (data: Buffer) => {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { Provider } from 'oidc-provider'
 import type { TestApp } from './app.ts'
-import { whenFileEnds } from './cleanup.ts'
+import { atEnd } from './cleanup.ts'
 
 type Person = Record<string, unknown>
 /** `start` is the path at which a trial starts. */
@@ -71,7 +71,7 @@ export async function createIdentityProvider() {
     )
   }
 
-  whenFileEnds(async () => {
+  atEnd(async () => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   })

@@ -1,5 +1,5 @@
 import { SMTPServer } from 'smtp-server'
-import { whenFileEnds } from './cleanup.ts'
+import { atEnd } from './cleanup.ts'
 
 /** A mail as received; `text` is its plain part. */
 type ReceivedMail = { from: string; to: string; subject: string; text: string; raw: string }
@@ -49,7 +49,7 @@ export async function startMailServer(
     },
   })
   await new Promise<void>((resolve) => smtp.listen(port, '127.0.0.1', resolve))
-  whenFileEnds(async () => new Promise<void>((resolve) => smtp.close(() => resolve())))
+  atEnd(async () => new Promise<void>((resolve) => smtp.close(() => resolve())))
   return server
 }
 

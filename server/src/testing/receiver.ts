@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TaskPayload } from '../features/tasks/run-tasks/request.ts'
-import { whenFileEnds } from './cleanup.ts'
+import { atEnd } from './cleanup.ts'
 
 /** A request as received. */
 export type Received = {
@@ -72,7 +72,7 @@ export async function startReceiver(): Promise<TestReceiver> {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/task`
-  whenFileEnds(() => {
+  atEnd(() => {
     server.closeAllConnections()
     server.close()
   })

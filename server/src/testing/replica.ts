@@ -5,7 +5,7 @@ import { type App, createApp } from '../app.ts'
 import { LOADERS, REACTIONS, ROUTES } from '../features/list.ts'
 import { createServer, type Server } from '../http/server.ts'
 import type { TestApp } from './app.ts'
-import { whenFileEnds } from './cleanup.ts'
+import { atEnd } from './cleanup.ts'
 import { databaseUrl } from './database.ts'
 
 type ReplicaOptions = {
@@ -31,7 +31,7 @@ export async function createReplica(
   const config = reach ? { ...app.config, databasePrepared: false } : app.config
   const replica = await createApp(config, options, { now: app.clock.now })
   const server = await createServer(replica, { routes: ROUTES, loaders: LOADERS })
-  whenFileEnds(async () => {
+  atEnd(async () => {
     await server.fastify.close()
     await replica[Symbol.asyncDispose]()
   })

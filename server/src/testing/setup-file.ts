@@ -1,7 +1,8 @@
-import { afterAll, afterEach } from 'vitest'
-import { endFile, endTest, expectFileEnd } from './cleanup.ts'
+import { afterAll, afterEach, beforeEach } from 'vitest'
+import { beginTest, endFile, endTest, expectFileEnd } from './cleanup.ts'
 
-// Modules may outlive their test file, so a hook that is registered for each file closes the resources of the file.
+// Modules may outlive their test file, so hooks that are registered for each file close the resources of its tests.
 expectFileEnd()
 afterAll(endFile)
+beforeEach(beginTest)
 afterEach(endTest)

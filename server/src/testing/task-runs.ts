@@ -2,7 +2,7 @@ import type { Stage } from '@groundstate/contract/run-tasks'
 import { CHANGE_TOPIC } from '../changes/feed.ts'
 import { startTaskDeliveries } from '../features/tasks/task-results/delivery-loop.ts'
 import type { TestApp, TestResponse } from './app.ts'
-import { whenFileEnds } from './cleanup.ts'
+import { atEnd } from './cleanup.ts'
 import { createFakeAgent, type FakeAgent } from './fake-agent.ts'
 import { type TestReceiver, startReceiver } from './receiver.ts'
 import { createRun, createRunSetting, readRun, type RunSetting } from './runs.ts'
@@ -18,10 +18,10 @@ export async function createTaskSetting(app: TestApp, attributes: Record<string,
   return { ...setting, agent: await createFakeAgent(app), receiver: await startReceiver() }
 }
 
-/** Delivers requests and watches deadlines until the file ends. */
+/** Delivers requests and watches deadlines until the test ends, or the file. */
 export function startDeliveries(app: TestApp) {
   const deliveries = startTaskDeliveries(app.as())
-  whenFileEnds(() => deliveries[Symbol.asyncDispose]())
+  atEnd(() => deliveries[Symbol.asyncDispose]())
 }
 
 /** Creates a task through the API and returns its id. */

@@ -1,9 +1,9 @@
 import { createServer, type Socket } from 'node:net'
-import { whenFileEnds } from './cleanup.ts'
+import { atEnd } from './cleanup.ts'
 import { listen } from './ports.ts'
 
 /**
- * Starts a TCP proxy until the test file ends; returns its port. `open` connects to the target for each client, `pass` forwards data between the
+ * Starts a TCP proxy until the test ends, or the test file; returns its port. `open` connects to the target for each client, `pass` forwards data between the
  * two, and each closes with the other.
  */
 export async function createTcpProxy(open: () => Socket, pass: (client: Socket, target: Socket) => void) {
@@ -18,7 +18,7 @@ export async function createTcpProxy(open: () => Socket, pass: (client: Socket, 
     keep(target, client)
     pass(client, target)
   })
-  whenFileEnds(() => {
+  atEnd(() => {
     server.close()
     for (const socket of sockets) socket.destroy()
   })

@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 import pg from 'pg'
-import { whenFileEnds } from './cleanup.ts'
+import { atEnd } from './cleanup.ts'
 import { listen } from './ports.ts'
 
 /** Startup parameters that PgBouncer accepts unless configured to ignore others. */
@@ -50,7 +50,7 @@ export async function createTransactionPooler(databaseUrl: string, { size }: { s
     socket.on('error', () => socket.destroy()).on('close', () => clients.delete(socket))
     void serveClient(socket, acquire, release).catch(() => socket.destroy())
   })
-  whenFileEnds(() => {
+  atEnd(() => {
     server.close()
     for (const socket of clients) socket.destroy()
     for (const session of sessions) session.end()

@@ -3,7 +3,7 @@ import { createTrial } from '../../features/organizations/sso/trials.ts'
 import { ensureIdentityKey, listPublishedKeys } from '../../features/runs/identity-keys/service.ts'
 import { startTaskDeliveries } from '../../features/tasks/task-results/delivery-loop.ts'
 import type { TestApp } from '../../testing/app.ts'
-import { whenFileEnds } from '../../testing/cleanup.ts'
+import { atEnd } from '../../testing/cleanup.ts'
 import type { TestUser } from '../../testing/factories.ts'
 import { createFailedJob } from '../../testing/failed-jobs.ts'
 import { createFakeAgent, type FakeAgent } from '../../testing/fake-agent.ts'
@@ -85,7 +85,7 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
     { stages: ['post_plan'], name: 'checks' },
   )
   const deliveries = startTaskDeliveries(app.as())
-  whenFileEnds(() => deliveries[Symbol.asyncDispose]())
+  atEnd(() => deliveries[Symbol.asyncDispose]())
   const run = await createRun(app, setting, { 'plan-only': true, message: 'grow' })
   await finishNextJob(agent, run)
   const { payload } = await receiver.received(1)

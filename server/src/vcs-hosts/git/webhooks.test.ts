@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { whenFileEnds } from '../../testing/cleanup.ts'
+import { atEnd } from '../../testing/cleanup.ts'
 import { signedWebhook, startFakeHost, webhook } from '../testing/fake-host.ts'
 import { gitServer } from './api.ts'
 import { gitWebhooks } from './webhooks.ts'
@@ -19,7 +19,7 @@ const parse = (body: unknown) => gitWebhooks.parse(webhook(body))
 /** A bare repository with the example hook, and a clone. */
 async function setUp() {
   const root = await mkdtemp(join(tmpdir(), 'groundstate-git-'))
-  whenFileEnds(() => rm(root, { recursive: true }))
+  atEnd(() => rm(root, { recursive: true }))
   const environment = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' }
   const run = promisify(execFile)
   const git = async (cwd: string, ...args: string[]) => {

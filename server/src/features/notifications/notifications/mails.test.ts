@@ -2,7 +2,7 @@ import { type Socket, createServer } from 'node:net'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
-import { whenFileEnds } from '../../../testing/cleanup.ts'
+import { atEnd } from '../../../testing/cleanup.ts'
 import { startMailServer } from '../../../testing/mail-server.ts'
 import { freePort } from '../../../testing/ports.ts'
 import { addWorkspace, createRun } from '../../../testing/runs.ts'
@@ -72,6 +72,7 @@ test('a mail that all recipients got before the process ended is delivered witho
 
 test('a mail that all recipients refuse for good fails at once, and the next one of the run is sent', async () => {
   const { setting, id } = await mailsTo(['nobody@nowhere.example'], ['run:created', 'run:planning'])
+  startSending(app)
 
   const run = await createRun(app, setting)
   await (await takeJob(setting, run)).finish()
@@ -86,6 +87,7 @@ test('a mail that all recipients refuse for good fails at once, and the next one
 
 test('a recipient who is refused for now does not delay the others, and is the only one who is tried again', async () => {
   const { setting, id, addresses } = await mailsTo(['a', 'full', 'spam', 'z'])
+  startSending(app)
   const tried: string[] = []
   let isFull = true
   mail.refuses.recipient = (address) => {
@@ -112,6 +114,7 @@ test('a recipient who is refused for now does not delay the others, and is the o
 test('a refused sender is a problem of the server that a retry may solve', async () => {
   const { setting, id, addresses } = await mailsTo(['one'])
   mail.refuses = { sender: () => 553 }
+  startSending(app)
 
   await createRun(app, setting)
   const waiting = await latest(id, ({ error }) => error !== null)
@@ -131,7 +134,7 @@ test('e-mails share the limits of their organization, and end with the process',
   })
   const silentPort = await freePort()
   await new Promise<void>((resolve) => silent.listen(silentPort, '127.0.0.1', resolve))
-  whenFileEnds(async () => {
+  atEnd(async () => {
     for (const socket of sockets) socket.destroy()
     silent.close()
   })

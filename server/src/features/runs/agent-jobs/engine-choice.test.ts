@@ -1,14 +1,7 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
-import { endFile, endTest } from '../../../testing/cleanup.ts'
 import { createFakeAgent, type FakeAgent } from '../../../testing/fake-agent.ts'
 import { createRun, createRunSetting, type RunSetting } from '../../../testing/runs.ts'
-
-// Each test has its own app; in parallel they would exhaust the connections of the database.
-afterEach(async () => {
-  endTest()
-  await endFile()
-})
 
 type Version = `${'terraform' | 'tofu'} ${string}`
 

@@ -7,7 +7,7 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createS3Server } from '../../../blobs/testing/s3-server.ts'
 import { transact } from '../../../db/db.ts'
 import { type TestApp, createTestApp } from '../../../testing/app.ts'
-import { whenFileEnds } from '../../../testing/cleanup.ts'
+import { atEnd } from '../../../testing/cleanup.ts'
 import { allowIdle, databaseUrl } from '../../../testing/database.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import {
@@ -29,7 +29,7 @@ import { startReplicaProcess } from '../../tasks/task-results/testing/replica.ts
 const DAY_MS = 86_400_000
 const signal = new AbortController().signal
 const s3 = await createS3Server()
-whenFileEnds(() => s3[Symbol.asyncDispose]())
+atEnd(() => s3[Symbol.asyncDispose]())
 const { endpoint, bucket, accessKeyId, secretAccessKey } = s3.config
 const BUCKET = {
   GROUNDSTATE_S3_ENDPOINT: endpoint,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { whenFileEnds } from '../../../testing/cleanup.ts'
+import { atEnd } from '../../../testing/cleanup.ts'
 import { createOrganization, createUser } from '../../../testing/factories.ts'
 import { hmac, startReceiver } from '../../../testing/receiver.ts'
 import { createTask, postTask } from '../../../testing/task-runs.ts'
@@ -110,7 +110,7 @@ describe('a receiver with a certificate of a private authority', () => {
       response.end()
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    whenFileEnds(() => {
+    atEnd(() => {
       server.closeAllConnections()
       server.close()
     })

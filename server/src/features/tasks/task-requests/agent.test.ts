@@ -7,7 +7,7 @@ import { runAgent } from '@groundstate/agent/agent/agent'
 import { createAgentLog } from '@groundstate/agent/log'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
-import { whenFileEnds } from '../../../testing/cleanup.ts'
+import { atEnd } from '../../../testing/cleanup.ts'
 import { hmac, startReceiver } from '../../../testing/receiver.ts'
 import { addWorkspace, createRun } from '../../../testing/runs.ts'
 import { attachTask, callBack, postTask, readResult, runReaches, startDeliveries } from '../../../testing/task-runs.ts'
@@ -37,7 +37,7 @@ async function startAgent({ poolToken }: PoolSetting) {
     log,
     signal: stop.signal,
   })
-  whenFileEnds(async () => {
+  atEnd(async () => {
     stop.abort()
     await ended
     await rm(workDir, { recursive: true, force: true })
@@ -99,7 +99,7 @@ test('a certificate of a private authority is trusted by the task that names the
     response.end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  whenFileEnds(() => {
+  atEnd(() => {
     server.closeAllConnections()
     server.close()
   })

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
-import { whenFileEnds } from '../../../testing/cleanup.ts'
+import { atEnd } from '../../../testing/cleanup.ts'
 import { allowIdle } from '../../../testing/database.ts'
 import { startReceiver } from '../../../testing/receiver.ts'
 import { addWorkspace, createRun } from '../../../testing/runs.ts'
@@ -24,7 +24,7 @@ const PLENTY = { all: 100, reserved: 0, perOrganization: 100, perReceiver: 100 }
 async function createApp(connections: Partial<typeof PLENTY> = {}) {
   const app = await createTestApp()
   const deliveries = startTaskDeliveries(app.as(), { ...PLENTY, ...connections })
-  whenFileEnds(() => deliveries[Symbol.asyncDispose]())
+  atEnd(() => deliveries[Symbol.asyncDispose]())
   return app
 }
 
@@ -42,7 +42,7 @@ async function startHangingReceiver() {
     open.push(response)
     return new Promise(() => {})
   }
-  whenFileEnds(() => open.forEach((response) => response.end()))
+  atEnd(() => open.forEach((response) => response.end()))
   return { receiver, end: () => open.shift()?.end() }
 }
 

@@ -2,11 +2,11 @@ import pg from 'pg'
 import { expect, test, vi } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
-import { whenFileEnds } from '../../../testing/cleanup.ts'
+import { atEnd } from '../../../testing/cleanup.ts'
 import { createOrganization, createProject, createUser, createWorkspace } from '../../../testing/factories.ts'
 
 const queries = vi.spyOn(pg.Client.prototype, 'query')
-whenFileEnds(() => queries.mockRestore())
+atEnd(() => queries.mockRestore())
 /** Counts the statements of the app's pool; other connections send texts. */
 function statements() {
   return queries.mock.calls.filter(([query]: unknown[]) => typeof query === 'object' && query && 'submit' in query)

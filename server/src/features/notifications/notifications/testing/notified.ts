@@ -1,5 +1,5 @@
 import type { TestApp } from '../../../../testing/app.ts'
-import { whenFileEnds } from '../../../../testing/cleanup.ts'
+import { atEnd } from '../../../../testing/cleanup.ts'
 import { type FakeAgent, createFakeAgent } from '../../../../testing/fake-agent.ts'
 import { type TestReceiver, startReceiver } from '../../../../testing/receiver.ts'
 import { type RunSetting, createRunSetting } from '../../../../testing/runs.ts'
@@ -25,10 +25,10 @@ export async function createNotifiedSetting(
   return { ...setting, agent: await createFakeAgent(app), receiver: await startReceiver() }
 }
 
-/** Sends notifications until the file ends. */
+/** Sends notifications until the test ends, or the file. */
 export function startSending(app: TestApp, connections?: Parameters<typeof startNotificationDeliveries>[1]) {
   const deliveries = startNotificationDeliveries(app.as(), connections)
-  whenFileEnds(() => deliveries[Symbol.asyncDispose]())
+  atEnd(() => deliveries[Symbol.asyncDispose]())
 }
 
 /** Creates a configuration through the API, by default an enabled generic one of all run triggers; returns its id. Its verification is not counted. */

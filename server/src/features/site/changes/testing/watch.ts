@@ -1,6 +1,6 @@
 import { changeSchema, endSchema, type Change } from '@groundstate/contract/changes'
 import { type Dispatcher, request } from 'undici'
-import { whenFileEnds } from '../../../../testing/cleanup.ts'
+import { atEnd } from '../../../../testing/cleanup.ts'
 
 export type StreamEvent = { event: string; id: string | undefined; data: string }
 
@@ -52,7 +52,7 @@ export async function watch(url: string, organization: string, { token, headers,
     .finally(() => {
       watched.isOver = true
     })
-  whenFileEnds(() => watched.leave())
+  atEnd(() => watched.leave())
   return watched
 }
 

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { createApp } from '../../../../app.ts'
 import { SYSTEM } from '../../../../auth/actor.ts'
 import type { TestApp } from '../../../../testing/app.ts'
-import { whenFileEnds } from '../../../../testing/cleanup.ts'
+import { atEnd } from '../../../../testing/cleanup.ts'
 import { REACTIONS } from '../../../list.ts'
 import { startTaskDeliveries } from '../delivery-loop.ts'
 
@@ -15,7 +15,7 @@ export type Replica = { url: string; kill: () => Promise<void> }
 
 /**
  * Starts a server on the database and the data directory of the app, with the secret of the tests and without an agent; stopped
- * when the file ends. `kill` ends it like a power failure.
+ * when the test ends. `kill` ends it like a power failure.
  */
 export async function startReplicaProcess(
   app: TestApp,
@@ -40,7 +40,7 @@ export async function startReplicaProcess(
     child.kill('SIGKILL')
     await ended
   }
-  whenFileEnds(kill)
+  atEnd(kill)
   const url = await new Promise<string>((resolve, reject) => {
     let output = ''
     const onData = (data: Buffer) => {
