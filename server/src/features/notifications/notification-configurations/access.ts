@@ -8,8 +8,8 @@ import * as store from './store.ts'
 
 export type SubscribableKey = { type: SubscribableType; id: string }
 
-/** A workspace, project or team that the actor may see, and whether it may manage the notifications there. */
-export type Subscribable = SubscribableKey & { organization_id: string; canManage: boolean }
+/** A workspace, project or team that the actor may see, `place` in messages, and whether the actor may manage the notifications there. */
+export type Subscribable = SubscribableKey & { organization_id: string; place: string; canManage: boolean }
 
 type Level = 'read' | 'manage'
 
@@ -21,15 +21,16 @@ export async function requireSubscribable(
 ): Promise<Subscribable> {
   const isRead = level === 'read'
   if (type === 'workspaces') {
-    const { organization_id, can } = await requireWorkspace(ctx, id, isRead ? 'workspace:read' : 'workspace:update')
-    return { type, id, organization_id, canManage: can.has('workspace:update') }
+    const workspace = await requireWorkspace(ctx, id, isRead ? 'workspace:read' : 'workspace:update')
+    const { organization_id, organization_name, name, can } = workspace
+    return { type, id, organization_id, place: `${organization_name}/${name}`, canManage: can.has('workspace:update') }
   }
   if (type === 'projects') {
-    const { organization_id, can } = await requireProject(ctx, id, isRead ? 'project:read' : 'project:update')
-    return { type, id, organization_id, canManage: can.has('project:update') }
+    const { organization_id, name, can } = await requireProject(ctx, id, isRead ? 'project:read' : 'project:update')
+    return { type, id, organization_id, place: `the project ${name}`, canManage: can.has('project:update') }
   }
-  const { organization_id, can } = await requireTeam(ctx, id, isRead ? 'team:read' : 'team:update')
-  return { type, id, organization_id, canManage: can.has('team:update') }
+  const { organization_id, name, can } = await requireTeam(ctx, id, isRead ? 'team:read' : 'team:update')
+  return { type, id, organization_id, place: `the team ${name}`, canManage: can.has('team:update') }
 }
 
 /** A configuration, with its subscribable. */

@@ -14,6 +14,8 @@ export type RunFacts = {
   run_updated_by: string | null
   /** Undefined in notifications of earlier versions. */
   run_is_destroy?: boolean
+  /** The user who approved the plan, if one did. */
+  run_approved_by?: string | null
 }
 
 export type WorkspaceFacts = { workspace_id: string; workspace_name: string; organization_name: string }
@@ -27,21 +29,26 @@ export type Content = {
   trigger: Trigger | 'verification'
   /** Such as `Run Applied`, as the public service words it. */
   message: string
-  /** Null in a verification, which concerns no workspace. */
+  /** The workspace, project or team of the configuration. */
+  place: string
+  /** Null in a verification. */
   workspace: WorkspaceFacts | null
+  /** The user who deleted the workspace, if one did. */
+  deleted_by: string | null
   run: RunFacts | null
   counts: Counts | null
   /** The first error of a phase that failed. */
   failure: string | null
 }
 
-export function verificationOf(configuration: { id: string; name: string }): Content {
-  const message = `Verification of "${configuration.name}"`
+export function verificationOf(configuration: { id: string; name: string }, place: string): Content {
   return {
     configuration,
     trigger: 'verification',
-    message,
+    message: `Verification of "${configuration.name}"`,
+    place,
     workspace: null,
+    deleted_by: null,
     run: null,
     counts: null,
     failure: null,
@@ -59,8 +66,8 @@ export function runUrl(baseUrl: string, { workspace, run }: Pick<Content, 'works
 /** The parts of a message to people, as plain texts for the destination to escape. */
 export type Parts = {
   title: string
-  /** Organization and workspace; undefined in a verification. */
-  place: string | undefined
+  /** Organization and workspace, or the project or team in a verification. */
+  place: string
   /** The message of the run. */
   subject: string | undefined
   /** Who, and what changes. */
@@ -72,10 +79,10 @@ export type Parts = {
 const MAX_SUBJECT = 300
 
 export function partsOf(baseUrl: string, content: Content): Parts {
-  const { workspace, run, counts, failure } = content
+  const { run, counts, failure, deleted_by: deletedBy } = content
   const url = runUrl(baseUrl, content)
   const changes = counts && describeCounts(counts)
-  const { run_created_by: by = null, run_updated_by: updatedBy = null } = run ?? {}
+  const { run_created_by: by = null, run_updated_by: updatedBy = null, run_approved_by: approvedBy = null } = run ?? {}
   const needed =
     run && content.trigger === 'run:needs_attention'
       ? RUN_STATUS_TABLE[run.run_status].label === 'needs a decision'
@@ -89,10 +96,12 @@ export function partsOf(baseUrl: string, content: Content): Parts {
       : undefined
   return {
     title: needed ?? content.message,
-    place: workspace ? `${workspace.organization_name}/${workspace.workspace_name}` : undefined,
+    place: content.place,
     subject: run ? shortened(run.run_message, MAX_SUBJECT) : undefined,
     details: [
       ...(run ? [`started by ${by ?? 'the server'}`] : []),
+      ...(approvedBy === null ? [] : [`approved by ${approvedBy}`]),
+      ...(deletedBy === null ? [] : [`deleted by ${deletedBy}`]),
       ...(run?.run_is_destroy === true ? ['destroys everything'] : []),
       ...(verb !== undefined && updatedBy !== null ? [`${verb} by ${updatedBy}`] : []),
       ...(changes === null ? [] : [changes]),

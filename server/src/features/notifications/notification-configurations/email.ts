@@ -14,8 +14,8 @@ export function notificationMail(baseUrl: string, content: Content): Omit<Mail, 
     ? `You get this e-mail from the notification configuration ${content.configuration.name}.`
     : 'You get this e-mail because you started the run.'
   return {
-    subject: place === undefined ? title : `${title}: ${place}`,
-    text: [place === undefined ? `${title}.` : `${title} in ${place}.`, ...texts].join('\n\n'),
+    subject: `${title}: ${place}`,
+    text: [`${title} in ${place}.`, ...texts].join('\n\n'),
     ...(link && { link }),
     settings: { text: `${cause} Choose your e-mails:`, url: settingsUrl(baseUrl) },
   }

@@ -5,7 +5,7 @@ export function teamsMessage(baseUrl: string, content: Content) {
   const { title, place, subject, details, failure, link } = partsOf(baseUrl, content)
   const body = [
     textBlock({ text: title, size: 'Medium', weight: 'Bolder' }),
-    ...(place === undefined ? [] : [textBlock({ text: place, isSubtle: true })]),
+    textBlock({ text: place, isSubtle: true }),
     ...(subject === undefined || subject === '' ? [] : [textBlock({ text: subject })]),
     ...(failure === undefined ? [] : [textBlock({ text: failure, color: 'Attention' })]),
     ...(details.length === 0 ? [] : [textBlock({ text: details.join(' · '), isSubtle: true })]),
@@ -15,7 +15,7 @@ export function teamsMessage(baseUrl: string, content: Content) {
     type: 'AdaptiveCard',
     version: '1.4',
     // For the notification of a device, and where cards are not shown.
-    fallbackText: [title, place].filter((text) => text !== undefined).join(': '),
+    fallbackText: `${title}: ${place}`,
     msteams: { width: 'Full' },
     body,
     actions: link ? [{ type: 'Action.OpenUrl', title: link.label, url: link.url }] : [],

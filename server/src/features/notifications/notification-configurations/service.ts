@@ -41,7 +41,8 @@ export async function createConfiguration(ctx: Ctx, key: SubscribableKey, input:
 
   const id = ctx.newId('nc')
   const { name, enabled } = attributes
-  const verification = enabled && destination !== 'email' ? await verify(ctx, { id, name, target }) : null
+  const verification =
+    enabled && destination !== 'email' ? await verify(ctx, { id, name, place: subscribable.place, target }) : null
   const now = ctx.now()
   const row = {
     id,
@@ -103,7 +104,9 @@ export async function updateConfiguration(ctx: Ctx, id: string, input: UpdateNot
   checkTarget(ctx, target)
   const { name, enabled, triggers } = attributes
   const isVerified = (enabled ?? row.enabled) && row.destination_type !== 'email'
-  const verification = isVerified ? await verify(ctx, { id, name: name ?? row.name, target }) : undefined
+  const verification = isVerified
+    ? await verify(ctx, { id, name: name ?? row.name, place: row.subscribable.place, target })
+    : undefined
   const mailsAllMembers = mailsAll(attributes)
   // Only requested attributes: others may have changed during the verification.
   const changes = {
@@ -134,7 +137,7 @@ export async function verifyConfiguration(ctx: Ctx, id: string) {
   const row = await requireConfiguration(ctx, id, 'manage')
   const target = openTarget(ctx, row)
   checkTarget(ctx, target)
-  const verification = await verify(ctx, { id, name: row.name, target })
+  const verification = await verify(ctx, { id, name: row.name, place: row.subscribable.place, target })
   await transact(ctx, async (ctx) => {
     await store.updateConfiguration(ctx.db, id, { verification: JSON.stringify(verification) })
     await recordAudit(ctx, await configurationAudit(ctx, row, 'verify'))

@@ -10,7 +10,7 @@ const MAX_TEXT = 3000
 export function slackMessage(baseUrl: string, content: Content) {
   const { title, place, subject, details, failure, link } = partsOf(baseUrl, content)
   const heading = link ? `<${link.url}|${escaped(title)}>` : escaped(title)
-  const line = place === undefined ? heading : `${heading} in ${escaped(place)}`
+  const line = `${heading} in ${escaped(place)}`
   const texts = [subject, failure].filter((text) => text !== undefined && text !== '')
   return {
     text: [line, ...texts.map((text) => escaped(text ?? '')), ...details.map(escaped)].join('\n'),

@@ -18,17 +18,17 @@ export type Verification = {
   refused?: readonly string[]
 }
 
-type Verified = { id: string; name: string; target: Target }
+type Verified = { id: string; name: string; place: string; target: Target }
 
 /**
  * Sends a verification and returns the response to store. Throws `bad-request` with the response unless that is 2xx. No transaction is open during the
  * request.
  */
-export async function verify(ctx: Ctx, { id, name, target }: Verified): Promise<Verification> {
+export async function verify(ctx: Ctx, { id, name, place, target }: Verified): Promise<Verification> {
   const isMail = target.type === 'email'
   const { addresses: recipients, problem } = isMail ? await recipientsOf(ctx, id) : { addresses: [], problem: null }
   if (problem !== null) throw refused(problem, target)
-  const sent = { target, content: verificationOf({ id, name }), mailTo: { recipients } }
+  const sent = { target, content: verificationOf({ id, name }, place), mailTo: { recipients } }
   const attempt = await sendMessage(ctx, sent, new AbortController().signal)
   const { exchange } = attempt
   if (!isDelivered(exchange)) {

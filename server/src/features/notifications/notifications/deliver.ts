@@ -120,17 +120,21 @@ async function recipientsLeft(ctx: Ctx, claim: store.ClaimedNotification) {
   return { addresses, problem: addresses.length > 0 ? null : (all.problem ?? 'all recipients have answered') }
 }
 
+/** The triggers of a run that a person has approved. */
+const AFTER_APPROVAL: ReadonlySet<string> = new Set(['run:applying', 'run:completed', 'run:errored'])
 /** The triggers before a plan has counts, which belong to a later status. */
 const WITHOUT_COUNTS: ReadonlySet<string> = new Set(['run:created', 'run:planning'])
 
 async function contentOf(ctx: Ctx, claim: store.ClaimedNotification): Promise<Content> {
   const { configuration, facts, trigger, workspace_id, run_id } = claim
-  const { message, workspace_name, organization_name, ...run } = facts
+  const { message, workspace_name, organization_name, deleted_by = null, ...run } = facts
   const failed = { workspaceId: workspace_id, phaseId: claim.failed_phase_id, error: claim.run_error }
   return {
     configuration: configuration && { id: configuration.id, name: configuration.name },
     trigger,
     message,
+    place: `${organization_name}/${workspace_name}`,
+    deleted_by,
     workspace: { workspace_id, workspace_name, organization_name },
     run:
       run_id === null
@@ -138,6 +142,7 @@ async function contentOf(ctx: Ctx, claim: store.ClaimedNotification): Promise<Co
         : ({
             ...run,
             run_id,
+            run_approved_by: AFTER_APPROVAL.has(trigger) ? claim.approved_by : null,
             run_message: await readWithoutValues(ctx, workspace_id, facts.run_message ?? ''),
           } as Content['run']),
     counts: WITHOUT_COUNTS.has(trigger) ? null : claim.counts,

@@ -27,7 +27,8 @@ export const QUEUE: QueueTable = {
 /** The content and destination of a notification; without a configuration it is an e-mail to the user. */
 export type ClaimedNotification = Claim & {
   trigger: Trigger
-  facts: { message: string } & Omit<WorkspaceFacts, 'workspace_id'> & Partial<Omit<RunFacts, 'run_id'>>
+  facts: { message: string; deleted_by?: string | null } & Omit<WorkspaceFacts, 'workspace_id'> &
+    Partial<Omit<RunFacts, 'run_id'>>
   deadline_at: Date
   delivered_to: string[]
   refused_to: string[]
@@ -51,6 +52,8 @@ export type ClaimedNotification = Claim & {
   /** The phase that failed, and why the run did, if the server knows. */
   failed_phase_id: string | null
   run_error: string | null
+  /** The user who approved the run. */
+  approved_by: string | null
 }
 
 /** A count of the apply, or of the plan before that ends (see phases). */
@@ -73,10 +76,12 @@ export async function claimNotifications(db: Db, { leaseUntil, ...options }: Cla
              'changes', ${count('resource_changes')}, 'destructions', ${count('resource_destructions')}) end as counts,
            case when r.run_status = 'errored' then
              case when apply.status = 'errored' then apply.id when plan.status = 'errored' then plan.id end end as failed_phase_id,
-           case when r.run_status = 'errored' then runs.error end as run_error
+           case when r.run_status = 'errored' then runs.error end as run_error,
+           approver.username as approved_by
       from claimed r
       left join notification_configurations c on c.id = r.configuration_id
       left join runs on runs.id = r.run_id
+      left join users approver on approver.id = runs.confirmed_by_user_id
       left join phases plan on plan.run_id = r.run_id and plan.kind = 'plan'
       left join phases apply on apply.run_id = r.run_id and apply.kind = 'apply'
      order by r.seq`.execute(db)

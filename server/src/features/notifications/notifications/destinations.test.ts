@@ -7,6 +7,7 @@ import { freePort } from '../../../testing/ports.ts'
 import { actOnRun, createRun } from '../../../testing/runs.ts'
 import { eventually } from '../../../testing/task-runs.ts'
 import { addMember } from '../../../testing/teams.ts'
+import { deleteWorkspace } from '../../runs/workspace-deletion/service.ts'
 import { errorIn } from './failure.ts'
 import {
   type NotifiedSetting,
@@ -108,15 +109,27 @@ test('Microsoft Teams gets an Adaptive Card of text runs with one link', async (
   })
 })
 
+test('the deletion of a workspace says who deleted it', async () => {
+  const setting = await createNotifiedSetting(app)
+  await configure(app, setting, { 'destination-type': 'slack', triggers: ['workspace:deleted'] })
+
+  await deleteWorkspace(app.as(setting.user.actor), { id: setting.workspaceId })
+  const { payload } = await setting.receiver.received(1)
+
+  const place = `${setting.organization}/${setting.workspaceName}`
+  expect(payload).toMatchObject({ text: `Workspace Deleted in ${place}\ndeleted by ${setting.user.username}` })
+})
+
 test('verifications have the format of their destination', async () => {
   const setting = await createNotifiedSetting(app)
 
   await configure(app, setting, { 'destination-type': 'slack', url: setting.receiver.url })
   await configure(app, setting, { 'destination-type': 'microsoft-teams', url: setting.receiver.url })
 
+  const place = `${setting.organization}/${setting.workspaceName}`
   expect(setting.receiver.requests.map(({ payload }) => payload)).toMatchObject([
-    { blocks: [{ text: { text: '*Verification of "chat"*' } }, { type: 'context' }] },
-    { attachments: [{ content: { actions: [], fallbackText: 'Verification of "chat"' } }] },
+    { blocks: [{ text: { text: `*Verification of "chat" in ${place}*` } }, { type: 'context' }] },
+    { attachments: [{ content: { actions: [], fallbackText: `Verification of "chat": ${place}` } }] },
   ])
 })
 
@@ -198,7 +211,9 @@ test('without named users all members of the project get the e-mail', async () =
   })
 
   expect(verified.status).toBe(200)
-  expect(mail.to(inside.email)).toMatchObject([{ subject: expect.stringMatching(/Verification.*mails/) }])
+  expect(mail.to(inside.email)).toMatchObject([
+    { text: expect.stringContaining(`Verification of "mails" in the project ${project.name}.`) },
+  ])
   expect(mail.to(outside.email)).toEqual([])
 })
 
@@ -215,6 +230,7 @@ test('users get e-mails about the events of their own runs that they chose, whil
   const place = `${setting.organization}/${setting.workspaceName}`
   expect(mails.map(({ subject }) => subject)).toEqual([`Needs approval: ${place}`, `Run Applied: ${place}`])
   expect(mails[0]?.raw).toContain('because you started the run')
+  expect(mails.map(({ text }) => text.includes(`approved by ${user.username}`))).toEqual([false, true])
 })
 
 test('the first error of a failed phase is shown without sensitive values', async () => {

@@ -89,20 +89,22 @@ type WorkspaceEvent = {
   trigger: Trigger
   workspaceId: string
   message: string
+  deletedBy: string | null
   now: Date
   deadline: Date
 }
 
 /** Inserts the notifications of an event of a workspace. Returns how many. */
 export async function insertWorkspaceNotifications(db: Db, event: WorkspaceEvent) {
-  const { id, trigger, workspaceId, message, now, deadline } = event
+  const { id, trigger, workspaceId, message, deletedBy, now, deadline } = event
   const { rows } =
     await sql<Raised>`with of_workspace as (${lockedConfigurations('workspace_id', sql`${workspaceId}`, [trigger])}),
     of_project as (${lockedConfigurations('project_id', projectOf(workspaceId), [trigger])})
     insert into notifications (id, configuration_id, receiver_id, organization_id, workspace_id, trigger,
                                facts, delivery_due_at, deadline_at, created_at)
     select ${id} || row_number() over (order by c.id), c.id, c.receiver_id, w.organization_id, w.id, ${trigger},
-           jsonb_build_object('message', ${message}::text, 'workspace_name', w.name, 'organization_name', o.name),
+           jsonb_build_object('message', ${message}::text, 'workspace_name', w.name, 'organization_name', o.name,
+                              'deleted_by', ${deletedBy}::text),
            ${now}::timestamptz, ${deadline}::timestamptz, ${now}::timestamptz
       from workspaces w
       join organizations o on o.id = w.organization_id

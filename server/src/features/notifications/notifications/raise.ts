@@ -23,6 +23,7 @@ export const notificationReactions = [
       trigger: 'workspace:deleted',
       workspaceId: id,
       message: 'Workspace Deleted',
+      deletedBy: usernameOf(ctx),
       ...timesOf(ctx),
     })
     await store.deleteIdleConfigurations(ctx.db, id)
@@ -60,7 +61,7 @@ async function raiseRunEvents(ctx: TransactionCtx, run: RunRow, events: readonly
           run_status: status,
           run_updated_at: now.toISOString(),
           run_is_destroy: run.is_destroy,
-          run_updated_by: ctx.actor.kind === 'user' ? ctx.actor.username : null,
+          run_updated_by: usernameOf(ctx),
         },
       })),
       now,
@@ -68,6 +69,11 @@ async function raiseRunEvents(ctx: TransactionCtx, run: RunRow, events: readonly
     }),
   ])
   ctx.signals.publishSoon(ctx.db, async () => ((await read())[0].length > 0 ? [TOPIC] : []))
+}
+
+/** Null for agents and the server. */
+function usernameOf({ actor }: Pick<Ctx, 'actor'>) {
+  return actor.kind === 'user' ? actor.username : null
 }
 
 function timesOf(ctx: Pick<Ctx, 'now'>) {
