@@ -79,10 +79,9 @@ export type Parts = {
 const MAX_SUBJECT = 300
 
 export function partsOf(baseUrl: string, content: Content): Parts {
-  const { run, counts, failure, deleted_by: deletedBy } = content
+  const { run, counts, failure } = content
   const url = runUrl(baseUrl, content)
   const changes = counts && describeCounts(counts)
-  const { run_created_by: by = null, run_updated_by: updatedBy = null, run_approved_by: approvedBy = null } = run ?? {}
   const needed =
     run && content.trigger === 'run:needs_attention'
       ? RUN_STATUS_TABLE[run.run_status].label === 'needs a decision'
@@ -90,20 +89,20 @@ export function partsOf(baseUrl: string, content: Content): Parts {
         : 'Needs approval'
       : undefined
   // Such as `discarded` of `Run Discarded`.
-  const verb =
-    run && content.trigger === 'run:errored' && run.run_status !== 'errored'
-      ? content.message.split(' ').at(-1)?.toLowerCase()
-      : undefined
+  const ended = run?.run_status === 'errored' ? undefined : content.message.split(' ').at(-1)?.toLowerCase()
+  const people = [
+    ['started', run && (run.run_created_by ?? 'the server')],
+    ['approved', run?.run_approved_by],
+    [ended, content.trigger === 'run:errored' ? run?.run_updated_by : null],
+    ['deleted', content.deleted_by],
+  ]
   return {
     title: needed ?? content.message,
     place: content.place,
     subject: run ? shortened(run.run_message, MAX_SUBJECT) : undefined,
     details: [
-      ...(run ? [`started by ${by ?? 'the server'}`] : []),
-      ...(approvedBy === null ? [] : [`approved by ${approvedBy}`]),
-      ...(deletedBy === null ? [] : [`deleted by ${deletedBy}`]),
+      ...people.flatMap(([verb, name]) => (verb && name ? [`${verb} by ${name}`] : [])),
       ...(run?.run_is_destroy === true ? ['destroys everything'] : []),
-      ...(verb !== undefined && updatedBy !== null ? [`${verb} by ${updatedBy}`] : []),
       ...(changes === null ? [] : [changes]),
       ...(content.trigger === 'verification' ? ['Notifications of this configuration arrive here.'] : []),
     ],

@@ -274,7 +274,7 @@ test('a message of a run has no sensitive value, and says who discarded a run th
 
   expect(body).not.toContain('s3cret')
   expect(body).toContain('use (sensitive value) now')
-  expect(body).toContain(`destroys everything · discarded by ${setting.user.username}`)
+  expect(body).toContain(`discarded by ${setting.user.username} · destroys everything`)
 })
 
 test('an automatic apply reports its counts before the documents of its plan arrive', async () => {
