@@ -13,7 +13,7 @@ const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 export const hasBrowser = CHROMIUM !== undefined
 if (!hasBrowser) console.warn('SKIPPED: there is no Chromium in /usr/bin, nothing that drives a browser can be tested')
 
-/** A page in a new browser, closed at the end of the file. */
+/** A page in a new browser, closed at the end of the test, or of the file. */
 export async function openPage(): Promise<Page> {
   const profile = await mkdtemp(join(tmpdir(), 'groundstate-chromium-'))
   const browser = await chromium.launchPersistentContext(profile, {

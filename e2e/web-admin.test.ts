@@ -44,11 +44,10 @@ describe.skipIf(!hasBrowser)('the site administration', async () => {
     return overflowOf(page)
   }
 
-  let signedIn: Page | undefined
+  const signedIn = await openAdminPage(server, '/app')
   /** The administrator's browser, which stays signed in, at `path`. */
   async function adminPage(path: string) {
-    if (signedIn) await signedIn.goto(`${server.url}${path}`)
-    signedIn ??= await openAdminPage(server, path)
+    await signedIn.goto(`${server.url}${path}`)
     await signedIn.setViewportSize(DESK)
     return signedIn
   }
