@@ -18,14 +18,15 @@ type Subject = Omit<store.NewToken, 'id' | 'hash' | 'created_at' | 'description'
 /** Issues a token for `subject`, and revokes the previous one if there can be only one. The caller is authorised. */
 export async function issueToken(ctx: Ctx, subject: Subject, input: CreateToken): Promise<IssuedToken> {
   const text = newTokenText()
+  const now = ctx.now()
   const row: store.NewToken = {
     created_by_user_id: actorUserId(ctx.actor),
     ...subject,
     id: ctx.newId('at'),
     hash: tokenHash(text),
     description: input.description ?? null,
-    created_at: ctx.now(),
-    expires_at: expiry(ctx, subject.kind, input['expired-at']),
+    created_at: now,
+    expires_at: expiry(ctx, { kind: subject.kind, text: input['expired-at'], now }),
   }
   const token = await audited(ctx, store.tokenAudit('create', row), async ({ db }) => store.insertToken(db, row))
   return { token, text }
@@ -46,21 +47,22 @@ export async function deleteSingleToken(ctx: Ctx, owner: store.SingleToken) {
   })
 }
 
-function expiry(ctx: Ctx, kind: Subject['kind'], text: string | null | undefined) {
+type Expiry = { kind: Subject['kind']; text: string | null | undefined; now: Date }
+
+function expiry(ctx: Ctx, { kind, text, now }: Expiry) {
   // An agent that lost its token by default would stop all runs of its pool.
-  if (text === null || text === undefined) return kind === 'agent' ? null : defaultExpiry(ctx)
+  if (text === null || text === undefined) return kind === 'agent' ? null : defaultExpiry(ctx, now)
   const moment = new Date(text)
-  if (moment <= ctx.now())
-    throw invalid(`expired-at is ${text}; it must be in the future`, '/data/attributes/expired-at')
+  if (moment <= now) throw invalid(`expired-at is ${text}; it must be in the future`, '/data/attributes/expired-at')
   return moment
 }
 
 /** The public API treats null like a missing `expired-at`: the token has a default lifetime. */
-function defaultExpiry(ctx: Ctx) {
+function defaultExpiry(ctx: Ctx, now: Date) {
   const { defaultTokenTtl: ttl } = ctx.config
   if (ttl === undefined) return null
   const count = Number.parseInt(ttl, 10)
-  const moment = ctx.now()
+  const moment = new Date(now)
   if (ttl.endsWith('y')) moment.setUTCFullYear(moment.getUTCFullYear() + count)
   else moment.setUTCDate(moment.getUTCDate() + count)
   return moment
