@@ -139,6 +139,8 @@ describe('a server in another process', () => {
     expect(await value(connection, 'select pg_sleep(0.2) is null')).toBe(false)
     child.kill('SIGKILL')
     await once(child, 'exit')
+    // PostgreSQL writes its last files while it stops.
+    await expect.poll(() => findProcesses(dataDir), { timeout: 10_000 }).toEqual([])
   })
 
   test('is killed, and its PostgreSQL stops', async () => {
