@@ -1,7 +1,8 @@
-type Work = () => unknown
+/** Work at the end of a test or of its file, and checks after each test. */
+type Scope = { undo: (() => unknown)[]; checks: (() => void)[] }
 
-const undo: { file: Work[]; test: Work[] } = { file: [], test: [] }
-const checks: (() => void)[] = []
+const ofFile: Scope = { undo: [], checks: [] }
+const ofTest: Scope = { undo: [], checks: [] }
 /** Tests of a file may run concurrently. */
 let runningTests = 0
 let willEnd = false
@@ -11,14 +12,18 @@ let willEnd = false
  * leaves open, such as connections to the database, would otherwise add up to the end of its file. Throws without
  * `setup-file.ts`, since `work` would never run.
  */
-export function atEnd(work: Work) {
+export function atEnd(work: () => unknown) {
   if (!willEnd) throw new Error('setup-file.ts is missing from the setupFiles of this vitest configuration')
-  undo[runningTests > 0 ? 'test' : 'file'].push(work)
+  scope().undo.push(work)
 }
 
-/** Runs `check` after each following test of the file; the test fails when it throws. */
+/** Runs `check` after the current test, or after each test of the file if no test runs; the test fails when it throws. */
 export function afterEachTest(check: () => void) {
-  checks.push(check)
+  scope().checks.push(check)
+}
+
+function scope() {
+  return runningTests > 0 ? ofTest : ofFile
 }
 
 /** Called before each test, by `setup-file.ts`. */
@@ -29,10 +34,10 @@ export function beginTest() {
 /** Called after each test, by `setup-file.ts`. */
 export async function endTest() {
   try {
-    for (const check of checks) check()
+    for (const check of [...ofFile.checks, ...ofTest.checks]) check()
   } finally {
     runningTests--
-    if (runningTests === 0) await clean(undo.test)
+    if (runningTests === 0) await end(ofTest)
   }
 }
 
@@ -43,14 +48,13 @@ export function expectFileEnd() {
 
 /** Called once after each test file, by `setup-file.ts`. */
 export async function endFile() {
-  checks.length = 0
-  runningTests = 0
-  await clean([...undo.file.splice(0), ...undo.test.splice(0)])
+  await end(ofFile)
 }
 
-async function clean(list: Work[]) {
+async function end({ undo, checks }: Scope) {
+  checks.length = 0
   const failures: unknown[] = []
-  for (const work of list.splice(0).toReversed()) {
+  for (const work of undo.splice(0).toReversed()) {
     // One failure must not keep the others from being closed, since the process continues with other tests.
     try {
       await work()

@@ -14,8 +14,6 @@ export type RunFacts = {
   run_updated_by: string | null
   /** Undefined in notifications of earlier versions. */
   run_is_destroy?: boolean
-  /** The user who approved the plan, if one did. */
-  run_approved_by?: string | null
 }
 
 export type WorkspaceFacts = { workspace_id: string; workspace_name: string; organization_name: string }
@@ -33,8 +31,9 @@ export type Content = {
   place: string
   /** Null in a verification. */
   workspace: WorkspaceFacts | null
-  /** The user who deleted the workspace, if one did. */
-  deleted_by: string | null
+  /** The user who approved the run, or who deleted the workspace. */
+  approved_by?: string | null
+  deleted_by?: string | null
   run: RunFacts | null
   counts: Counts | null
   /** The first error of a phase that failed. */
@@ -48,7 +47,6 @@ export function verificationOf(configuration: { id: string; name: string }, plac
     message: `Verification of "${configuration.name}"`,
     place,
     workspace: null,
-    deleted_by: null,
     run: null,
     counts: null,
     failure: null,
@@ -92,7 +90,7 @@ export function partsOf(baseUrl: string, content: Content): Parts {
   const ended = run?.run_status === 'errored' ? undefined : content.message.split(' ').at(-1)?.toLowerCase()
   const people = [
     ['started', run && (run.run_created_by ?? 'the server')],
-    ['approved', run?.run_approved_by],
+    ['approved', content.approved_by],
     [ended, content.trigger === 'run:errored' ? run?.run_updated_by : null],
     ['deleted', content.deleted_by],
   ]

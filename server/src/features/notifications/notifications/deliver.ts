@@ -127,13 +127,14 @@ const WITHOUT_COUNTS: ReadonlySet<string> = new Set(['run:created', 'run:plannin
 
 async function contentOf(ctx: Ctx, claim: store.ClaimedNotification): Promise<Content> {
   const { configuration, facts, trigger, workspace_id, run_id } = claim
-  const { message, workspace_name, organization_name, deleted_by = null, ...run } = facts
+  const { message, workspace_name, organization_name, deleted_by, ...run } = facts
   const failed = { workspaceId: workspace_id, phaseId: claim.failed_phase_id, error: claim.run_error }
   return {
     configuration: configuration && { id: configuration.id, name: configuration.name },
     trigger,
     message,
     place: `${organization_name}/${workspace_name}`,
+    approved_by: AFTER_APPROVAL.has(trigger) ? claim.approved_by : null,
     deleted_by,
     workspace: { workspace_id, workspace_name, organization_name },
     run:
@@ -142,7 +143,6 @@ async function contentOf(ctx: Ctx, claim: store.ClaimedNotification): Promise<Co
         : ({
             ...run,
             run_id,
-            run_approved_by: AFTER_APPROVAL.has(trigger) ? claim.approved_by : null,
             run_message: await readWithoutValues(ctx, workspace_id, facts.run_message ?? ''),
           } as Content['run']),
     counts: WITHOUT_COUNTS.has(trigger) ? null : claim.counts,

@@ -117,7 +117,7 @@ describe('the diff of two versions', () => {
   })
 
   test('of large states is computed one at a time, as are roll-backs', async () => {
-    const MOST_MB = 120
+    const MAX_MB = 120
     const workspace = await lockedWorkspace(app, organization, ada)
     const ids: string[] = []
     for (let serial = 1; serial <= 6; serial += 1) {
@@ -133,7 +133,7 @@ describe('the diff of two versions', () => {
       let peak = 0
       const timer = setInterval(() => {
         // Garbage is collected at any time, or late.
-        if (buffers() - before > MOST_MB) collectGarbage()
+        if (buffers() - before > MAX_MB) collectGarbage()
         peak = Math.max(peak, buffers() - before)
       }, 1)
       const responses = await Promise.all(ids.map(send))
@@ -145,7 +145,7 @@ describe('the diff of two versions', () => {
     const copies = await measure(async (id) => workspace.rollBack(id))
 
     expect([diffs.statuses, copies.statuses]).toEqual([new Set([200]), new Set([201])])
-    expect(Math.max(diffs.megabytes, copies.megabytes)).toBeLessThanOrEqual(MOST_MB)
+    expect(Math.max(diffs.megabytes, copies.megabytes)).toBeLessThanOrEqual(MAX_MB)
   })
 
   test('with a version of another workspace is not found', async () => {
