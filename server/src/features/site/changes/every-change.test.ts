@@ -219,9 +219,9 @@ test('a request to a receiver is announced before its response', async () => {
     await new Promise<void>((resolve) => (respond = resolve))
     response.end()
   }
-  await createRun(app, setting)
   signalled = []
 
+  await createRun(app, setting)
   const { payload } = await setting.receiver.received(1)
 
   await expect
