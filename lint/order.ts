@@ -30,6 +30,15 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
   ],
   agents: ['agent-pools', 'agents'],
   tasks: ['task-requests', 'run-tasks', 'workspace-tasks', 'task-results'],
+  policies: [
+    'opa-versions',
+    'policies',
+    'policy-sets',
+    'policy-set-versions',
+    'policy-set-parameters',
+    'policy-requests',
+    'policy-evaluations',
+  ],
   runs: [
     'configuration-versions',
     'runs',
@@ -45,6 +54,8 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'workspace-deletion',
     'organization-overviews',
   ],
+  trials: ['policy-trials'],
+  registry: ['gpg-keys', 'registry-modules', 'module-documents', 'registry-providers', 'registry-usage'],
   repositories: [
     'vcs-events',
     'connections',
@@ -55,6 +66,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'host-repositories',
     'reviewed-plans',
     'commit-statuses',
+    'publications',
   ],
   notifications: ['notification-configurations', 'notifications', 'notification-settings'],
   site: [

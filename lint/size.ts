@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url'
  */
 
 const LIMITS = {
-  'source lines of contract, server, agent and web': 124_500,
-  'source files in server/src/features': 415,
+  'source lines of contract, server, agent and web': 146_000,
+  'source files in server/src/features': 520,
   'of them with 20 lines or fewer': 15,
   'source files with more than 400 lines': 0,
   'lines with wording that reads like a translation': 20,
-  'words in docs/ARCHITECTURE.md': 1520,
+  'words in docs/ARCHITECTURE.md': 1700,
 } as const
 
 const WORDING =

@@ -23,13 +23,17 @@ const MEMBER = [
   'agent-pools:read',
   'vcs-settings:read',
   'variable-sets:read',
+  'registry:read',
+  'policies:read',
 ] as const
 const READ: ReadonlySet<OrganizationPermission> = new Set(['organization:read'])
+/** Runs install modules and providers of their organization; those of a fork's configuration do not. */
+const RUN: ReadonlySet<OrganizationPermission> = new Set(['organization:read', 'registry:read'])
 const BY_ROLE = {
   system: ALL,
   owner: ALL,
   'organization-token': without(ORGANIZATION_PERMISSIONS, ...NOT_FOR_TOKEN),
-  'own-run': READ,
+  'own-run': RUN,
   'consumer-run': READ,
   'foreign-run': READ,
   stranger: new Set<OrganizationPermission>(),
@@ -39,6 +43,9 @@ const MEMBERS = ['members:read', 'members:manage'] as const
 const ACCESS_GRANTS: Partial<Record<OrganizationAccess, readonly OrganizationPermission[]>> = {
   manage_workspaces: ['workspaces:create', 'workspaces:manage', 'variable-sets:manage', 'tags:manage'],
   manage_vcs_settings: ['vcs-settings:manage'],
+  manage_modules: ['modules:manage'],
+  manage_providers: ['providers:manage'],
+  manage_policies: ['policies:manage'],
   manage_run_tasks: ['run-tasks:manage'],
   manage_projects: ['projects:create', 'workspaces:create', 'variable-sets:manage', 'tags:manage'],
   manage_membership: MEMBERS,

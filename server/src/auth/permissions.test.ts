@@ -159,7 +159,8 @@ describe('a project', () => {
 })
 
 describe('an organization', () => {
-  const MEMBER = 'organization:read run-tasks:read agent-pools:read vcs-settings:read variable-sets:read'
+  const MEMBER =
+    'organization:read run-tasks:read agent-pools:read vcs-settings:read registry:read policies:read variable-sets:read'
   const without = (...left: string[]) => ORGANIZATION_PERMISSIONS.filter((name) => !left.includes(name)).join(' ')
   const and = (...more: string[]) =>
     ORGANIZATION_PERMISSIONS.filter((name) => MEMBER.split(' ').includes(name) || more.includes(name)).join(' ')
@@ -171,7 +172,8 @@ describe('an organization', () => {
       role('organization-token'),
       without('organization:update', 'organization:delete', 'tokens:manage', 'owner'),
     ],
-    ['a run in it', role('own-run'), 'organization:read'],
+    ['a run in it', role('own-run'), 'organization:read registry:read'],
+    ["a run of a fork's configuration", role('consumer-run'), 'organization:read'],
     ['a stranger', role('stranger'), ''],
     ['a member', member(), MEMBER],
     ['manage membership', access('manage_membership'), and('members:read', 'members:manage')],
@@ -183,6 +185,9 @@ describe('an organization', () => {
     ],
     ['access secret teams', access('access_secret_teams'), and('teams:read-all')],
     ['manage run tasks', access('manage_run_tasks'), and('run-tasks:manage')],
+    ['manage modules', access('manage_modules'), and('modules:manage')],
+    ['manage providers', access('manage_providers'), and('providers:manage')],
+    ['manage policies', access('manage_policies'), and('policies:manage')],
     ['manage agent pools', access('manage_agent_pools'), and('agent-pools:manage')],
     [
       'manage workspaces',

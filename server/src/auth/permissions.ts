@@ -30,6 +30,13 @@ export const ORGANIZATION_PERMISSIONS = [
   /** Names of connections to hosts of repositories, and of SSH keys. */
   'vcs-settings:read',
   'vcs-settings:manage',
+  /** Modules and providers of the private registry. */
+  'registry:read',
+  'modules:manage',
+  'providers:manage',
+  /** Policies, and the sets that enforce them. */
+  'policies:read',
+  'policies:manage',
   'variable-sets:read',
   'variable-sets:manage',
   'tags:manage',
