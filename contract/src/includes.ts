@@ -7,6 +7,7 @@ import { oauthClientSchema, oauthTokenSchema } from './oauth-clients.ts'
 import { organizationSchema } from './organizations.ts'
 import { applySchema, planSchema } from './plans.ts'
 import { projectSchema } from './projects.ts'
+import { registryProviderVersionSchema } from './registry-providers.ts'
 import { commentSchema, runEventSchema } from './run-events.ts'
 import { taskHealthSchema, taskSchema, workspaceTaskSchema } from './run-tasks.ts'
 import { runSchema } from './runs.ts'
@@ -191,3 +192,5 @@ export const membershipIncludes: IncludeTable = {
 }
 
 export const ownMembershipIncludes: IncludeTable = { ...membershipIncludes, organization: organizationSchema }
+
+export const registryProviderIncludes: IncludeTable = { registry_provider_versions: registryProviderVersionSchema }
