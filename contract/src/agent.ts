@@ -71,8 +71,8 @@ export function text(maxCharacters: number) {
     .meta({ maxLength: maxCharacters })
 }
 
-/** Work that an agent may accept. `task`: requests of run tasks; `repository`: requests to hosts of repositories, and git. */
-export const WORK_KINDS = ['plan', 'apply', 'task', 'repository'] as const
+/** Work that an agent may accept. `task`: requests of run tasks; `repository`: requests to hosts of repositories, and git; `policy`: evaluations of policies. */
+export const WORK_KINDS = ['plan', 'apply', 'task', 'repository', 'policy'] as const
 export type WorkKind = (typeof WORK_KINDS)[number]
 
 export const registerAgentBody = z.object({
