@@ -32,6 +32,7 @@ import * as notifications from './0031-notifications.ts'
 import * as notifiedInvitations from './0032-notified-invitations.ts'
 import * as commitStatusQueue from './0033-commit-status-queue.ts'
 import * as identityIssuer from './0034-identity-issuer.ts'
+import * as registryModules from './0035-registry-modules.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
@@ -75,4 +76,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0032-notified-invitations', up: notifiedInvitations.up },
   { name: '0033-commit-status-queue', up: commitStatusQueue.up },
   { name: '0034-identity-issuer', up: identityIssuer.up },
+  { name: '0035-registry-modules', up: registryModules.up },
 ]

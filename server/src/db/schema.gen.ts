@@ -502,6 +502,52 @@ export type Schema = {
     hash: Buffer
     user_id: string
   }
+  registry_module_uses: {
+    registry_module_id: string
+    used_at: Timestamp
+    version: string
+    workspace_id: string
+  }
+  registry_module_versions: {
+    blob_key: string | null
+    commit_sha: string | null
+    created_at: Timestamp
+    created_by_user_id: string | null
+    error: string | null
+    id: string
+    md5: string | null
+    registry_module_id: string
+    size: number | null
+    source: 'tfe-api' | 'vcs'
+    status: 'pending' | 'cloning' | 'clone_failed' | 'reg_ingress_req_failed' | 'reg_ingressing' | 'reg_ingress_failed' | 'ok'
+    updated_at: Timestamp
+    version: string
+  }
+  registry_modules: {
+    created_at: Timestamp
+    id: string
+    name: string
+    namespace: string | null
+    no_code: Generated<boolean>
+    organization_id: string
+    provider: string
+    registry_name: 'private' | 'public'
+    repository_id: string | null
+    status: 'pending' | 'no_version_tags' | 'setup_failed' | 'setup_complete'
+    tags: OptionalJson
+    test_config: Json | null
+    updated_at: Timestamp
+    vcs_branch: string | null
+    vcs_source_directory: string | null
+    vcs_tag_prefix: string | null
+    vcs_tags: Generated<boolean>
+  }
+  registry_provider_uses: {
+    source: string
+    used_at: Timestamp
+    version: string
+    workspace_id: string
+  }
   remote_state_consumers: {
     consumer_id: string
     workspace_id: string
