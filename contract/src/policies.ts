@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { hasMany, hasOne, nullable, resource, statusTimestamps, timestamp } from './responses.ts'
+import { boundedList, requestBody } from './json-api.ts'
+import { resourceName } from './organizations.ts'
+import { type Written, hasMany, hasOne, nullable, resource, statusTimestamps, timestamp } from './responses.ts'
 
 // Policies are not evaluated, so lists of policy checks and evaluations are always empty. These are the schemas of the public API.
 
@@ -34,3 +36,81 @@ export const policyEvaluationSchema = resource('policy-evaluations', {
     'policy-set-outcomes': hasMany('policy-set-outcomes'),
   },
 })
+
+/** The kinds of the public API that this server does not evaluate. */
+const OTHER_KINDS: Record<string, string> = {
+  sentinel: 'Sentinel',
+  tfpolicy: 'the policy language of Terraform',
+}
+
+/** Only OPA evaluates policies here; other kinds are rejected by name. */
+export const policyKind = z.literal('opa', {
+  error: ({ input }) => {
+    const name = typeof input === 'string' ? OTHER_KINDS[input] : undefined
+    const reason = name === undefined ? '' : ` (${name} is not supported by this server)`
+    return `kind is ${JSON.stringify(input)}${reason}; it must be opa: write the policies in Rego, for the Open Policy Agent`
+  },
+})
+
+export const POLICY_LEVELS = ['advisory', 'mandatory'] as const
+export const policyLevel = z.enum(POLICY_LEVELS)
+export type PolicyLevel = z.infer<typeof policyLevel>
+
+/** Maximum size of a policy's code, in bytes. */
+export const POLICY_BYTES = 1024 * 1024
+export const QUERY_MAX = 1000
+
+export const policyQuery = z
+  .string()
+  .trim()
+  .min(1, "query can't be blank: it is what OPA evaluates, such as data.terraform.policies.deny")
+  .max(QUERY_MAX)
+  .refine((query) => !query.includes('\0'), { error: 'query must not contain null bytes' })
+
+const enforce = boundedList(z.object({ path: z.string().max(1000).nullish(), mode: policyLevel }), 1)
+
+const policyAttributes = z.object({
+  name: resourceName('Name', 255),
+  description: z
+    .string()
+    .max(5000)
+    .refine((text) => !text.includes('\0'), { error: 'description must not contain null bytes' })
+    .nullish(),
+  kind: policyKind.optional(),
+  query: policyQuery.optional(),
+  'enforcement-level': policyLevel.nullish(),
+  /** The older form of `enforcement-level`: a list with one item. */
+  enforce: enforce.nullish(),
+})
+
+export const createPolicyBody = requestBody('policies', policyAttributes)
+export type CreatePolicy = z.infer<typeof policyAttributes>
+export const updatePolicyBody = requestBody('policies', policyAttributes.omit({ name: true, kind: true }))
+export type UpdatePolicy = z.infer<typeof updatePolicyBody>['data']['attributes']
+
+export const policySchema = resource('policies', {
+  attributes: {
+    name: z.string(),
+    description: z.string(),
+    kind: z.literal('opa'),
+    query: z.string().describe('an empty result of OPA passes'),
+    'enforcement-level': policyLevel,
+    enforce: z
+      .array(z.strictObject({ path: z.string(), mode: policyLevel }))
+      .describe('the older form of `enforcement-level`'),
+    'policy-set-count': z.int(),
+    'created-at': timestamp.describe('our own'),
+    'updated-at': timestamp,
+    'is-uploaded': z.boolean().describe('our own: whether its code has been uploaded'),
+  },
+  relationships: {
+    organization: hasOne('organizations'),
+    'policy-sets': hasMany('policy-sets'),
+  },
+  links: {
+    self: z.string(),
+    upload: z.string(),
+    download: z.string().optional().describe('only when its code has been uploaded'),
+  },
+})
+export type PolicyResource = Written<typeof policySchema>

@@ -408,6 +408,23 @@ export type Schema = {
     unreachable_since: Timestamp | null
     username: string | null
   }
+  opa_version_archs: {
+    arch: string
+    opa_version_id: string
+    os: string
+    sha: string | null
+    url: string
+  }
+  opa_versions: {
+    beta: Generated<boolean>
+    created_at: Timestamp
+    deprecated: Generated<boolean>
+    deprecated_reason: string | null
+    enabled: Generated<boolean>
+    id: string
+    official: Generated<boolean>
+    version: string
+  }
   organization_memberships: {
     created_at: Timestamp
     email: string
@@ -477,6 +494,106 @@ export type Schema = {
     created_at: Timestamp
     problem: string | null
     run_id: string
+  }
+  policies: {
+    created_at: Timestamp
+    description: Generated<string>
+    digest: string | null
+    enforcement_level: 'advisory' | 'mandatory'
+    id: string
+    kind: Generated<string>
+    name: string
+    organization_id: string
+    query: string
+    updated_at: Timestamp
+  }
+  policy_set_bundles: {
+    blob_key: string
+    created_at: Timestamp
+    digest: string
+    policy_set_id: string
+    size: number
+  }
+  policy_set_parameters: {
+    created_at: Timestamp
+    id: string
+    key: string
+    policy_set_id: string
+    sealed_value: Buffer | null
+    sensitive: Generated<boolean>
+    updated_at: Timestamp
+    value: string | null
+  }
+  policy_set_policies: {
+    policy_id: string
+    policy_set_id: string
+  }
+  policy_set_projects: {
+    is_exclusion: boolean
+    policy_set_id: string
+    project_id: string
+  }
+  policy_set_tag_selectors: {
+    is_exclusion: boolean
+    key: string
+    policy_set_id: string
+    value: string | null
+  }
+  policy_set_version_policies: {
+    description: Generated<string>
+    enforcement_level: 'advisory' | 'mandatory'
+    name: string
+    policy_set_version_id: string
+    position: number
+    query: string
+  }
+  policy_set_versions: {
+    blob_key: string | null
+    commit_identifier: string | null
+    commit_sha: string | null
+    commit_url: string | null
+    created_at: Timestamp
+    created_by_user_id: string | null
+    digest: string | null
+    error: string | null
+    error_message: string | null
+    id: string
+    policies_path: Generated<string>
+    policy_set_id: string
+    seq: Generated<number>
+    size: number | null
+    source: string
+    status: 'pending' | 'ingressing' | 'ready' | 'errored'
+    status_timestamps: OptionalJson
+    updated_at: Timestamp
+  }
+  policy_set_workspaces: {
+    is_exclusion: boolean
+    policy_set_id: string
+    workspace_id: string
+  }
+  policy_sets: {
+    created_at: Timestamp
+    current_version_id: string | null
+    description: Generated<string>
+    id: string
+    is_global: Generated<boolean>
+    is_versioned: Generated<boolean>
+    kind: Generated<string>
+    name: string
+    organization_id: string
+    overridable: Generated<boolean>
+    policies_path: Generated<string>
+    policy_tool_version: Generated<string>
+    policy_update_patterns: Generated<string[]>
+    repository_id: string | null
+    updated_at: Timestamp
+    vcs_branch: string | null
+    vcs_submodules: Generated<boolean>
+  }
+  policy_sources: {
+    code: string
+    policy_id: string
   }
   projects: {
     auto_destroy_activity_duration: string | null
