@@ -30,7 +30,8 @@ export type GitSource = z.infer<typeof gitSource>
  * - `compare`: paths that differ between two commits
  * - `merge`: the result of merging `head` into the tip of the branch `base`, without committing it
  * - `directories`: of a branch, or of the default branch
- * - `archive`: a configuration archive; `submodules` includes those, `maxBytes` limits the unpacked size
+ * - `archive`: a configuration archive; `directory` is its root, the root of the repository by default, `submodules` includes those,
+ *   `maxBytes` limits the unpacked size
  */
 export const gitOperation = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('refs') }),
@@ -38,7 +39,13 @@ export const gitOperation = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('compare'), from: sha, to: commit }),
   z.object({ kind: z.literal('merge'), base: z.string(), head: commit }),
   z.object({ kind: z.literal('directories'), branch: z.string().nullable() }),
-  z.object({ kind: z.literal('archive'), source: gitSource, submodules: z.boolean(), maxBytes: z.int() }),
+  z.object({
+    kind: z.literal('archive'),
+    source: gitSource,
+    directory: z.string().max(1000).optional(),
+    submodules: z.boolean(),
+    maxBytes: z.int(),
+  }),
 ])
 export type GitOperation = z.infer<typeof gitOperation>
 export type GitOperationOf<Kind extends GitOperation['kind']> = Extract<GitOperation, { kind: Kind }>

@@ -46,6 +46,53 @@ describe('archives', () => {
     await expect(readFile(file)).rejects.toThrow('ENOENT')
   })
 
+  test('a directory becomes the root, with its submodules', async () => {
+    const { server, repository, open } = await servedRepository()
+    const inner = makeRepository(server.root, 'acme/inner')
+    const innerSha = inner.commit({ 'inner.tf': 'inner' })
+    repository.commit({ 'main.tf': 'outside', 'modules/vpc/main.tf': 'vpc', 'modules/vpc/sub/x.tf': 'x' })
+    repository.addSubmodule('other', '../gone', 'a'.repeat(40))
+    const tree = repository.addSubmodule('modules/vpc/inner', '../inner', innerSha)
+    const file = await archiveFile()
+
+    await using opened = await open()
+    await fetchCommit(opened, tree)
+    await writeArchive(opened, { tree, directory: 'modules/vpc', submodules: true, maxBytes: 10 ** 6, file })
+
+    expect(await unpacked(file)).toEqual({ 'main.tf': 'vpc', 'sub/x.tf': 'x', 'inner/inner.tf': 'inner' })
+  })
+
+  test.each(['modules', 'modules/', 'main.tf', '../x', ':(top)'])(
+    'a missing directory such as %s is refused by name',
+    async (directory) => {
+      const { repository, open } = await servedRepository()
+      const tree = repository.commit({ 'main.tf': '' })
+
+      await using opened = await open()
+      await fetchCommit(opened, tree)
+      const input = { tree, directory, submodules: false, maxBytes: 10 ** 6, file: await archiveFile() }
+
+      await expect(writeArchive(opened, input)).rejects.toMatchObject({
+        kind: 'invalid',
+        message: `the commit has no directory ${JSON.stringify(directory)}`,
+      })
+    },
+  )
+
+  test('a link that leads out of the directory is refused', async () => {
+    const { repository, open } = await servedRepository()
+    const tree = repository.commit({ 'shared/main.tf': '', 'modules/vpc/link': '-> ../../shared/main.tf' })
+
+    await using opened = await open()
+    await fetchCommit(opened, tree)
+    const input = { tree, directory: 'modules/vpc', submodules: false, maxBytes: 10 ** 6, file: await archiveFile() }
+
+    await expect(writeArchive(opened, input)).rejects.toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('"link" links out of the archive'),
+    })
+  })
+
   test('a tree of more than the limit is too large', async () => {
     const { repository, open } = await servedRepository()
     const sha = repository.commit({ 'main.tf': 'x'.repeat(100_000) })

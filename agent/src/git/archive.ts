@@ -9,11 +9,13 @@ import { GitError } from './errors.ts'
 import { checkSha } from './refs.ts'
 import { submoduleRemote } from './remote.ts'
 import { type Repository, connectedGit, failureIn, fetchCommit, fetchFiles, openRepository } from './repository.ts'
-import { firstRecords } from './trees.ts'
+import { findTree, firstRecords } from './trees.ts'
 
 export type WriteArchive = {
   /** A commit or tree that has been fetched, or the tree of a merge. */
   tree: string
+  /** The root of the archive: a directory of the tree, without slashes at its ends; the root of the tree by default. */
+  directory?: string
   /** Whether to include submodules, also those of submodules; otherwise their directories are empty. */
   submodules: boolean
   /** Maximum size of the unpacked archive, in bytes. */
@@ -36,10 +38,15 @@ const BLOCK = 512
  * files and links, the unpacked size of all files and the size of the archive, in bytes. Throws a `GitError`: `invalid` for an entry that an
  * agent must not unpack, such as a symbolic link that leads out of the tree; `too-large` for a limit.
  */
-export async function writeArchive(repository: Repository, { tree, submodules, maxBytes, file }: WriteArchive) {
+export async function writeArchive(
+  repository: Repository,
+  { tree, directory = '', submodules, maxBytes, file }: WriteArchive,
+) {
   checkSha(tree)
+  const root = directory === '' ? tree : await findTree(repository, tree, directory)
   await using opened = new AsyncDisposableStack()
-  const parts = submodules ? await listParts(repository, tree, opened) : [{ repository, tree, prefix: '', depth: 0 }]
+  const inner = submodules ? await listSubmoduleParts({ repository, tree, directory }, opened) : []
+  const parts = [{ repository, tree: root, prefix: '', depth: 0 }, ...inner]
   for (const part of parts) await within(part, () => fetchFiles(part.repository, part.tree))
   try {
     await pipeline(Readable.from(tarOf(parts, maxBytes)), createGzip(), createWriteStream(file, { mode: 0o600 }))
@@ -59,14 +66,23 @@ function refuse(error: unknown): never {
   throw error
 }
 
-/** The tree and those of its submodules, outer ones first. A repository is opened once, since nobody else may use it meanwhile. */
-async function listParts(repository: Repository, tree: string, opened: AsyncDisposableStack): Promise<Part[]> {
+type Root = { repository: Repository; tree: string; directory: string }
+
+/**
+ * The trees of the submodules in a directory, outer ones first. A repository is opened once, since nobody else may use it meanwhile.
+ */
+async function listSubmoduleParts(
+  { repository, tree, directory }: Root,
+  opened: AsyncDisposableStack,
+): Promise<Part[]> {
   const parts: Part[] = [{ repository, tree, prefix: '', depth: 0 }]
+  const start = directory === '' ? '' : `${directory}/`
   const repositories = new Map<string, Repository>()
   // The list grows meanwhile.
   for (const part of parts) {
-    for (const { path, sha, url } of await listSubmodules(part)) {
-      const prefix = `${part.prefix}${path}/`
+    const outside = part.depth === 0 ? start : ''
+    for (const { path, sha, url } of await listSubmodules(part, outside)) {
+      const prefix = `${part.prefix}${path.slice(outside.length)}/`
       if (part.depth === MAX_DEPTH)
         throw new GitError('invalid', `submodule ${prefix} is nested more than ${MAX_DEPTH} deep`)
       if (parts.length > MAX_SUBMODULES)
@@ -83,7 +99,7 @@ async function listParts(repository: Repository, tree: string, opened: AsyncDisp
       })
     }
   }
-  return parts
+  return parts.slice(1)
 }
 
 /** Names the submodule in errors. */
@@ -96,11 +112,12 @@ async function within({ prefix }: Pick<Part, 'prefix'>, work: () => Promise<void
   }
 }
 
-async function listSubmodules({ repository, tree, prefix }: Part) {
+/** Those whose path starts with `outside`. */
+async function listSubmodules({ repository, tree, prefix }: Part, outside: string) {
   const records = await firstRecords(repository, ['ls-tree', '-r', '-z', tree], MAX_ENTRIES)
   const links = records.flatMap((record) => {
     const [, sha, path] = /^160000 commit ([0-9a-f]{40})\t([\s\S]+)$/.exec(record) ?? []
-    return sha === undefined || path === undefined ? [] : [{ sha, path }]
+    return sha === undefined || path?.startsWith(outside) !== true ? [] : [{ sha, path }]
   })
   if (links.length === 0) return []
   const urls = records.some((record) => record.endsWith('\t.gitmodules'))

@@ -84,10 +84,10 @@ const OPERATIONS: { [K in Kind]: (operation: GitOperationOf<K>, context: Context
     return { paths: await listDirectories(repository, tip.sha) }
   },
 
-  async archive({ source, submodules, maxBytes }, { open, file }) {
+  async archive({ source, directory = '', submodules, maxBytes }, { open, file }) {
     await using repository = await open()
     const tree = await treeOf(repository, source)
-    const { size } = await writeArchive(repository, { tree, submodules, maxBytes, file })
+    const { size } = await writeArchive(repository, { tree, directory, submodules, maxBytes, file })
     return { tree, size }
   },
 }

@@ -54,6 +54,17 @@ export async function readFileAt(repository: Repository, input: { tree: string; 
   return (await connectedGit(repository, { args: ['cat-file', 'blob', blob], maxBytes })).stdout
 }
 
+/** The tree of a directory of a commit or tree. Throws a `GitError`: `invalid` if there is no directory at the path. */
+export async function findTree(repository: Repository, tree: string, directory: string) {
+  await requireObjects(repository, tree)
+  const isPath = !directory.includes('\0') && directory.split('/').every((name) => !['', '.', '..'].includes(name))
+  const args = ['--literal-pathspecs', 'ls-tree', '-z', tree, '--', directory]
+  const { stdout } = isPath ? await localGit(repository, { args }) : { stdout: '' }
+  const [, sha] = /^040000 tree ([0-9a-f]{40})\t/.exec(stdout.toString()) ?? []
+  if (sha === undefined) throw new GitError('invalid', `the commit has no directory ${JSON.stringify(directory)}`)
+  return sha
+}
+
 export type Merge = { kind: 'merged'; tree: string } | { kind: 'conflict'; paths: string[] }
 
 /**
