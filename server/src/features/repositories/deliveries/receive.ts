@@ -42,7 +42,7 @@ export async function receiveWebhook(ctx: Ctx, path: string, read: ReadWebhook) 
 }
 
 /**
- * As `receiveWebhook`, for the webhook of the GitHub App. It reports all repositories of its installations: those that no workspace uses
+ * As `receiveWebhook`, for the webhook of the GitHub App. It reports all repositories of its installations: those that nothing uses
  * are ignored.
  */
 export async function receiveAppWebhook(ctx: Ctx, read: ReadWebhook) {

@@ -2,6 +2,7 @@ import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
 import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { isRepositoryUsed } from '../../vcs/repositories/store.ts'
 
 export type RepositoryRow = Selectable<Schema['repositories']> & {
   service_provider: ServiceProvider
@@ -178,11 +179,11 @@ export async function listWorkspaceIds(db: Db, repositoryId: string) {
   return rows.map(({ id }) => id)
 }
 
-/** A repository that workspaces use through the token. */
+/** A repository that is used through the token. */
 export async function findUsedRepository(db: Db, tokenId: string): Promise<RepositoryRow | undefined> {
   return selectRepositories(db)
     .where('r.oauth_token_id', '=', tokenId)
-    .where(sql<boolean>`exists (select from workspaces w where w.repository_id = r.id)`)
+    .where(isRepositoryUsed())
     .orderBy('r.created_at')
     .limit(1)
     .executeTakeFirst()

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
+import { isRepositoryUsed } from '../../vcs/repositories/store.ts'
 import type { PolledRefs } from './compare.ts'
 
 export type PolledRepository = Omit<Selectable<Schema['repositories']>, 'polled_refs'> & {
@@ -15,7 +16,7 @@ export type PolledRepository = Omit<Selectable<Schema['repositories']>, 'polled_
  */
 function isDue({ due, now }: { due: Date; now: Date }) {
   return sql<boolean>`(r.next_poll_at is null or r.next_poll_at <= ${due})
-    and exists (select from workspaces w where w.repository_id = r.id)
+    and ${isRepositoryUsed()}
     and exists (select from oauth_tokens t join oauth_clients c on c.id = t.oauth_client_id
       where t.id = r.oauth_token_id and (c.polling_enabled or r.webhook_id is null)
         and (c.blocked_until is null or c.blocked_until <= ${now}))`
@@ -101,13 +102,16 @@ export async function listReported(db: Db, repositoryId: string, since: Date) {
   return rows.map(({ event }) => event as HostEvent)
 }
 
-/** The branches that workspaces follow, and whether some follow tags. */
+/** The branches that are followed, and whether tags are. */
 export async function findFollowed(db: Db, repositoryId: string) {
   const { rows } = await sql<{ branches: string[]; tags: boolean }>`
-    select coalesce(array_agg(distinct coalesce(w.vcs_branch, r.default_branch))
-             filter (where w.vcs_tags_regex is null and coalesce(w.vcs_branch, r.default_branch) is not null), '{}') as branches,
-           coalesce(bool_or(w.vcs_tags_regex is not null), false) as tags
-      from workspaces w join repositories r on r.id = w.repository_id
+    select coalesce(array_agg(distinct coalesce(f.branch, r.default_branch))
+             filter (where not f.tags and coalesce(f.branch, r.default_branch) is not null), '{}') as branches,
+           coalesce(bool_or(f.tags), false) as tags
+      from (select repository_id, vcs_branch as branch, vcs_tags_regex is not null as tags from workspaces
+            union all select repository_id, vcs_branch, vcs_tags from registry_modules
+            union all select repository_id, vcs_branch, false from policy_sets) f
+      join repositories r on r.id = f.repository_id
      where r.id = ${repositoryId}`.execute(db)
   return rows[0] ?? { branches: [], tags: false }
 }

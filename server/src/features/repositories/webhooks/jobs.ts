@@ -179,7 +179,7 @@ const removalSchema = z.object({
 })
 type Removal = z.infer<typeof removalSchema>
 
-/** Removes a repository that no workspace uses any more, and then its webhook. */
+/** Removes a repository that nothing uses any more, and then its webhook. */
 async function leave(ctx: Ctx, known: RepositoryRow) {
   await refreshTokenOf(ctx, known)
   await transact(ctx, async (ctx) => {

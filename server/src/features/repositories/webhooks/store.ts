@@ -3,6 +3,7 @@ import { type Selectable, type Updateable, sql } from 'kysely'
 import type { Db, Page, Tx } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { isRepositoryUsed } from '../../vcs/repositories/store.ts'
 
 export type RepositoryRow = Selectable<Schema['repositories']>
 
@@ -14,14 +15,14 @@ export async function updateRepository(db: Db, id: string, changes: Updateable<S
 
 export type UsedRepository = Awaited<ReturnType<typeof listUsedRepositories>>['rows'][number]
 
-/** The repositories of a connection that workspaces use. */
+/** The repositories of a connection that are used. */
 export async function listUsedRepositories(db: Db, clientId: string, page: Page) {
   const all = db
     .selectFrom('repositories as r')
     .innerJoin('oauth_tokens as t', 't.id', 'r.oauth_token_id')
     .innerJoin('oauth_clients as c', 'c.id', 't.oauth_client_id')
     .where('c.id', '=', clientId)
-    .where(sql<boolean>`exists (select from workspaces w where w.repository_id = r.id)`)
+    .where(isRepositoryUsed())
   const list = all
     .selectAll('r')
     .select(sql<ServiceProvider>`c.service_provider`.as('service_provider'))
@@ -37,14 +38,14 @@ export async function listUsedRepositories(db: Db, clientId: string, page: Page)
   return readPaged(page, list, all)
 }
 
-/** Deletes a repository that no workspace uses; undefined if one does. */
+/** Deletes a repository that nothing uses; undefined if something does. */
 export async function deleteUnusedRepository(db: Tx, id: string): Promise<RepositoryRow | undefined> {
-  // Only a statement after the lock sees a workspace that is being connected.
+  // Only a statement after the lock sees what is being connected.
   await db.selectFrom('repositories').select('id').where('id', '=', id).forUpdate().execute()
   return db
     .deleteFrom('repositories')
     .where('id', '=', id)
-    .where(sql<boolean>`not exists (select from workspaces w where w.repository_id = repositories.id)`)
+    .where(sql<boolean>`not ${isRepositoryUsed(sql`repositories.id`)}`)
     .returningAll()
     .executeTakeFirst()
 }

@@ -6,10 +6,10 @@ import { type Host, HostError } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
 import * as store from './store.ts'
 
-/** A repository to use, and the workspace that will. */
+/** A repository to use, and the project of the workspace that will; null for modules and policy sets, which belong to none. */
 export type RepositoryRequest = {
   organizationId: string
-  projectId: string
+  projectId: string | null
   connection: store.ConnectionKey
   identifier: string
 }
@@ -29,7 +29,9 @@ export async function checkRepository(ctx: Ctx, { connection, ...request }: Repo
   if (!found) throw invalid(`the organization has no ${name} ${id}`, `${POINTER}/${name}`)
   if (!found.is_open)
     throw invalid(
-      `the connection of ${id} is for workspaces of other projects: add this project to it`,
+      request.projectId === null
+        ? `the connection of ${id} is for workspaces of some projects: use one of all projects`
+        : `the connection of ${id} is for workspaces of other projects: add this project to it`,
       `${POINTER}/${name}`,
     )
   const host = hostOf(found.service_provider)
@@ -50,7 +52,7 @@ function urlsOf(host: Host, { httpUrl, identifier }: { httpUrl: string; identifi
   throw invalid(`identifier ${identifier} is no repository: it must be ${expected}`, `${POINTER}/identifier`)
 }
 
-/** Returns the id of the repository, which becomes known with its first workspace. */
+/** Returns the id of the repository, which becomes known with its first use. */
 export async function putRepository(ctx: TransactionCtx, request: RepositoryRequest): Promise<string> {
   const { organizationId, connection, identifier } = request
   const { urls } = await checkRepository(ctx, request)
@@ -81,5 +83,5 @@ export function webhookContext(id: string) {
 /** Raised in the transaction that adds a repository, or for which somebody tries again: its host has to be asked about it, and to get a webhook. */
 export const repositoryAdded = domainEvent<{ repositoryId: string }>('repository.added')
 
-/** Raised in the transaction in which a workspace stops using a repository. */
+/** Raised in the transaction in which a workspace, module or policy set stops using a repository. */
 export const repositoryLeft = domainEvent<{ repositoryId: string }>('repository.left')

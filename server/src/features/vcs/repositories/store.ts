@@ -1,5 +1,5 @@
 import type { ServiceProvider } from '@groundstate/contract/oauth-clients'
-import { type Insertable, sql } from 'kysely'
+import { type Insertable, type RawBuilder, sql } from 'kysely'
 import type { Db, Tx } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
@@ -34,9 +34,16 @@ export type WorkspaceRepository = {
   service_provider: ServiceProvider
 }
 
-type Scope = { organizationId: string; projectId: string }
+/** SQL condition: a workspace, a module of the registry or a policy set uses the repository. */
+export function isRepositoryUsed(id: RawBuilder<unknown> = sql`r.id`) {
+  return sql<boolean>`(exists (select from workspaces u where u.repository_id = ${id})
+    or exists (select from registry_modules u where u.repository_id = ${id})
+    or exists (select from policy_sets u where u.repository_id = ${id}))`
+}
 
-/** A connection of the organization, and whether workspaces of the project may use it. */
+type Scope = { organizationId: string; projectId: string | null }
+
+/** A connection of the organization, and whether workspaces of the project may use it; without a project, whether it is for all projects. */
 export async function findConnectionFor(db: Db, { organizationId, projectId }: Scope, key: ConnectionKey) {
   if ('installationId' in key) {
     return db
@@ -60,8 +67,8 @@ export async function findConnectionFor(db: Db, { organizationId, projectId }: S
 }
 
 /**
- * Returns the id of the repository of this connection, which is inserted if it is the first workspace's. It is locked, so that it is not
- * deleted before the workspace uses it.
+ * Returns the id of the repository of this connection, which is inserted if nothing has used it yet. It is locked, so that it is not
+ * deleted before the caller uses it.
  */
 export async function putRepository(tx: Tx, row: Insertable<Schema['repositories']>): Promise<string> {
   const column = row.oauth_token_id ? 'oauth_token_id' : 'github_app_installation_id'
