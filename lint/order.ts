@@ -112,6 +112,7 @@ const MACHINERY: readonly string[] = [
   'clock',
   'signals',
   'changes',
+  'hcl',
   'workers',
   'blobs',
   'jobs',

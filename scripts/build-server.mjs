@@ -27,7 +27,7 @@ try {
 }
 
 function isProgram(name) {
-  return !name.includes('-') || name === 'launcher-process.js' || name === 'plan-worker.js'
+  return !name.includes('-') || name === 'launcher-process.js' || name === 'plan-worker.js' || name === 'hcl-worker.js'
 }
 
 /** Running servers load chunks of their bundle lazily: they are named by content hash, and kept for a while. */
@@ -45,13 +45,14 @@ async function bundle() {
     input: {
       main: join(ROOT, 'server/src/main.ts'),
       worker: join(ROOT, 'server/src/workers/worker.ts'),
+      'hcl-worker': join(ROOT, 'server/src/hcl/hcl-worker.ts'),
       'launcher-process': join(ROOT, 'agent/src/process/launcher-process.ts'),
       'plan-worker': join(ROOT, 'agent/src/run/plan-worker.ts'),
     },
     platform: 'node',
     transform: { target: 'node24' },
     // Packages that start threads from their files, or have optional imports.
-    external: [/^node:/, 'piscina', 'pino', 'pg-native'],
+    external: [/^node:/, 'piscina', 'pino', 'pg-native', '@cdktn/hcl2json'],
     plugins: [{ name: 'places of sources', transform: (code, id) => withPlaces(code, id) }],
     checks: { eval: false },
   })

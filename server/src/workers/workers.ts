@@ -3,6 +3,7 @@ import { deserialize } from 'node:v8'
 import { isMarkedAsUntransferable } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { concurrencyLimit } from '../concurrency-limit.ts'
+import { createHclParser } from '../hcl/hcl.ts'
 import type { KnownValues } from '../terraform-state/known-values.ts'
 import type { DiffLimits } from '../terraform-state/state-diff.ts'
 import { type Outcome, runTask, type TaskName, type TaskOptions, type Tasks, tooDeep } from './tasks.ts'
@@ -36,6 +37,7 @@ export function createWorkers({ maxThreads }: { maxThreads: number }) {
     execArgv: [],
   })
 
+  const hcl = createHclParser()
   const large = concurrencyLimit(Math.max(1, maxThreads - 1))
 
   async function run<N extends TaskName>(name: N, contents: Uint8Array[], options: TaskOptions = {}) {
@@ -80,8 +82,12 @@ export function createWorkers({ maxThreads }: { maxThreads: number }) {
     remoteReads: (plan: Uint8Array, archive: Uint8Array) => run('remoteReads', [plan, archive]),
     /** The changes of a plan, each with a digest of its values under a key; see `planChanges`. */
     planChanges: (plan: Uint8Array, digestKey: string) => run('planChanges', [plan], { digestKey }),
+    /** Parses files of HCL in a thread, see `ParsedHcl`. */
+    parseHcl: hcl.parse,
     /** Stops the threads and rejects running work. */
-    [Symbol.asyncDispose]: () => pool.destroy(),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([pool.destroy(), hcl[Symbol.asyncDispose]()])
+    },
   }
 }
 
