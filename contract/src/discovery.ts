@@ -6,6 +6,8 @@ export const servicesResponse = z.strictObject({
   'tfe.v2.1': z.string(),
   'tfe.v2.2': z.string(),
   'state.v2': z.string(),
+  'modules.v1': z.string(),
+  'providers.v1': z.string(),
   'login.v1': z.strictObject({
     client: z.string(),
     grant_types: z.array(z.literal('authz_code')),

@@ -29,6 +29,9 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
+import { moduleJobs } from './registry/registry-modules/jobs.ts'
+import { moduleProtocolRoutes } from './registry/registry-modules/protocol-routes.ts'
+import { registryModuleRoutes } from './registry/registry-modules/routes.ts'
 import { commitStatusJobs, commitStatusReactions } from './repositories/commit-statuses/jobs.ts'
 import { commitStatusRoutes } from './repositories/commit-statuses/routes.ts'
 import { browserRoutes } from './repositories/connections/browser-routes.ts'
@@ -157,6 +160,8 @@ export const ROUTES: readonly Routes[] = [
   runEventRoutes,
   runs.runRoutes,
   runTriggerRoutes,
+  registryModuleRoutes,
+  moduleProtocolRoutes,
   sampleRoutes,
   sessionRoutes,
   signInSettingsRoutes,
@@ -262,6 +267,7 @@ export const JOBS: readonly JobHandler[] = [
   ...reviewedPlanJobs,
   ...runJobs,
   ...runTriggerJobs,
+  ...moduleJobs,
   ...sampleJobs,
   ...sessionJobs,
   ...stateVersionJobs,

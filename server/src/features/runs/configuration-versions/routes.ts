@@ -7,6 +7,7 @@ import {
 import { configurationVersionIncludes } from '@groundstate/contract/includes'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import { type WorkspaceReadmeResource, workspaceReadmeSchema } from '@groundstate/contract/workspace-resources'
+import { MAX_ARCHIVE_BYTES } from '../../../blobs/archive.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { accepted, binary, bytes, created, noContent, ok } from '../../../http/responses.ts'
@@ -14,7 +15,7 @@ import { listReadableConfigurationVersions, requireConfigurationVersion } from '
 import { configurationVersionResource, ingressAttributesResource } from './resource.ts'
 import * as service from './service.ts'
 import { findIngressAttributes } from './store.ts'
-import { MAX_ARCHIVE_BYTES, uploadConfiguration } from './upload.ts'
+import { uploadConfiguration } from './upload.ts'
 import { clientSource, uploadUrl } from './urls.ts'
 
 export const VERSION = documentOf(configurationVersionSchema)

@@ -1,18 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { ArchiveError, readArchive } from '@groundstate/contract/archive'
+import { ArchiveError } from '@groundstate/contract/archive'
 import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
-import { BlobTooLargeError } from '../../../blobs/errors.ts'
+import { putArchive } from '../../../blobs/archive.ts'
 import { isDefinitelyRejected, isUnavailable, transact } from '../../../db/db.ts'
-import { AppError, invalid, notFound, tooLarge } from '../../../errors.ts'
+import { AppError, invalid, notFound } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import { lockWorkspaceRow } from '../../workspaces/workspaces/store.ts'
 import { configurationUploaded, requireUpload, requireUploadWorkspace } from './access.ts'
 import * as store from './store.ts'
 import { ARCHIVE_PREFIX } from './urls.ts'
-
-export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024
 
 /**
  * Stores the archive of a configuration version as its creator, and creates a run if the version has `auto_queue_runs`. The version is
@@ -28,11 +26,7 @@ export async function uploadConfiguration(anyone: Ctx, token: string, archive: R
 
   // Each attempt has its own key: an earlier attempt may have crashed and left a blob.
   const key = `${ARCHIVE_PREFIX}${version.id}/${ctx.newId('upload')}`
-  const stored = await ctx.blobs.put(key, archive, { maxBytes: MAX_ARCHIVE_BYTES, compress: false }).catch(translate)
-  try {
-    await readArchive(await ctx.blobs.open(key))
-  } catch (error) {
-    await ctx.blobs.delete(key)
+  const stored = await putArchive(ctx.blobs, key, archive).catch(async (error: unknown) => {
     if (!(error instanceof ArchiveError)) throw error
     await transact(ctx, async (ctx) =>
       store.updateStatus(ctx.db, version.id, {
@@ -43,9 +37,9 @@ export async function uploadConfiguration(anyone: Ctx, token: string, archive: R
       }),
     )
     throw invalid(error.message)
-  }
+  })
   try {
-    if (!(await accept(ctx, version, { ...stored, key }))) await ctx.blobs.delete(key)
+    if (!(await accept(ctx, version, stored))) await ctx.blobs.delete(key)
   } catch (error) {
     if (isDefinitelyRejected(error)) await ctx.blobs.delete(key)
     else if (isUnavailable(error)) throw outcomeUnknown(error)
@@ -101,15 +95,4 @@ async function accept(ctx: Ctx, version: store.ConfigurationVersionRow, { key, s
 function outcomeUnknown(cause: unknown) {
   const detail = 'the database has not confirmed the upload: send the same archive to the same URL again'
   return new AppError('unavailable', [{ detail }], { cause, retryAfterMs: 1000 })
-}
-
-function translate(error: unknown): never {
-  if (error instanceof BlobTooLargeError)
-    throw tooLarge(
-      `the archive is larger than ${MAX_ARCHIVE_BYTES} bytes; a .terraformignore file leaves directories out`,
-    )
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE')
-    throw new AppError('bad-request', [{ detail: 'the upload was interrupted' }], { cause: error })
-  throw error
 }

@@ -13,6 +13,8 @@ function services(base: string) {
     'tfe.v2.1': api,
     'tfe.v2.2': api,
     'state.v2': api,
+    'modules.v1': `${base}/api/registry/v1/modules/`,
+    'providers.v1': `${base}/api/registry/v1/providers/`,
     'login.v1': {
       client: CLI_CLIENT.id,
       grant_types: ['authz_code'],

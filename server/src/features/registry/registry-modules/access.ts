@@ -1,0 +1,114 @@
+import type { Ctx } from '../../../app.ts'
+import type { AuditEvent } from '../../../audit/record.ts'
+import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
+import { forbidden, notFound } from '../../../errors.ts'
+import { domainEvent } from '../../../events.ts'
+import { findUserActor } from '../../identity/users/access.ts'
+import {
+  listReadableOrganizations,
+  requireOrganization,
+  requireOrganizationById,
+} from '../../organizations/organizations/access.ts'
+import * as store from './store.ts'
+import { readDownloadUrl, readUploadUrl } from './urls.ts'
+
+export type RegistryModule = store.ModuleRow & { can: ReadonlySet<OrganizationPermission> }
+
+/** Throws `not-found` for a module that the actor may not see, `forbidden` without the permission. */
+export async function requireModule(ctx: Ctx, id: string, permission: OrganizationPermission): Promise<RegistryModule> {
+  const row = await store.findModule(ctx.db, id)
+  const [organization] = row ? await listReadableOrganizations(ctx, [row.organization_id]) : []
+  if (!row || !organization?.can.has('registry:read')) throw notFound('registry module')
+  if (!organization.can.has(permission)) throw refusal(permission, `in the organization ${organization.name}`)
+  return { ...row, can: organization.can }
+}
+
+/** The address of a module in paths of the API. Older paths have no registry and namespace, and mean the private registry. */
+export type ModuleAddress = {
+  organization: string
+  registry?: string
+  namespace?: string
+  name: string
+  provider?: string
+}
+
+/** As `requireModule`, for all modules of an address without a provider. */
+export async function requireModules(
+  ctx: Ctx,
+  address: ModuleAddress,
+  permission: OrganizationPermission,
+): Promise<[RegistryModule, ...RegistryModule[]]> {
+  const organization = await requireOrganization(ctx, address.organization, 'registry:read')
+  const { registry = 'private', namespace = organization.name, name, provider } = address
+  const isPrivate = registry === 'private'
+  const isOwn = namespace.toLowerCase() === organization.name.toLowerCase()
+  if (registry !== 'public' && !(isPrivate && isOwn)) throw notFound('registry module')
+  const part = { organizationId: organization.id, namespace: isPrivate ? null : namespace, name, provider }
+  const [first, ...rest] = (await store.listModulesOf(ctx.db, part)).map((row) => ({ ...row, can: organization.can }))
+  if (!first) throw notFound('registry module')
+  if (!organization.can.has(permission)) throw refusal(permission, `in the organization ${organization.name}`)
+  return [first, ...rest]
+}
+
+export async function requireModuleAt(ctx: Ctx, address: ModuleAddress, permission: OrganizationPermission) {
+  const [module] = await requireModules(ctx, address, permission)
+  return module
+}
+
+/** A version, and its creator as the actor, if it was a user. Throws `not-found` for an invalid URL, `forbidden` for an expired one. */
+export async function requireUpload(ctx: Ctx, token: string) {
+  const grant = readUploadUrl(ctx, token)
+  if ('problem' in grant && grant.problem === 'expired')
+    throw forbidden('the upload URL has expired: read the version to get a new one')
+  const version = 'id' in grant ? await store.findVersionRow(ctx.db, grant.id) : undefined
+  if (!version) throw notFound('upload')
+  if (version.created_by_user_id === null) return { ctx, version }
+  const actor = await findUserActor(ctx, version.created_by_user_id)
+  if (!actor) throw forbidden(`the account that created version ${version.version} is deleted or suspended`)
+  const asCreator: Ctx = { ...ctx, actor }
+  await requireOrganizationById(asCreator, version.organization_id, 'modules:manage')
+  return { ctx: asCreator, version }
+}
+
+export async function requireDownload(ctx: Ctx, token: string) {
+  const grant = readDownloadUrl(ctx, token)
+  if ('problem' in grant && grant.problem === 'expired') throw forbidden('the download URL has expired: init again')
+  const version = 'id' in grant ? await store.findVersionRow(ctx.db, grant.id) : undefined
+  if (version?.status !== 'ok' || version.blob_key === null) throw notFound('module archive')
+  return { key: version.blob_key, size: version.size }
+}
+
+type AuditedModule = { id: string; organization_id: string; name: string; provider: string }
+
+export function moduleAudit(module: AuditedModule, action: string, meta: object = {}): AuditEvent {
+  return {
+    organizationId: module.organization_id,
+    action,
+    resource: { type: 'registry_module', id: module.id },
+    meta: { name: module.name, provider: module.provider, ...meta },
+    notices: [],
+  }
+}
+
+export function versionAudit(
+  version: Pick<store.VersionRow, 'id' | 'version'>,
+  { organization_id: organizationId, ...module }: AuditedModule,
+  action: string,
+): AuditEvent {
+  return {
+    organizationId,
+    action,
+    resource: { type: 'registry_module_version', id: version.id },
+    meta: { version: version.version, module: module.id, name: module.name, provider: module.provider },
+    notices: [],
+  }
+}
+
+/** A module was connected to a repository, or its publishing changed. Raised in its transaction. */
+export const moduleConnected = domainEvent<{ moduleId: string; initialVersion: string | null }>('module.connected')
+
+/** A module stopped using a repository. Raised in its transaction. */
+export const moduleDisconnected = domainEvent<{ moduleId: string; repositoryId: string }>('module.disconnected')
+
+/** A version was published. Raised in its transaction. */
+export const moduleVersionPublished = domainEvent<{ versionId: string }>('module-version.published')

@@ -1,0 +1,106 @@
+import type * as contract from '@groundstate/contract/registry-modules'
+import type { TagBindingResource } from '@groundstate/contract/tags'
+import type { Ctx } from '../../../app.ts'
+import type { RegistryModule } from './access.ts'
+import type { ModuleUse, VersionRow } from './store.ts'
+import { uploadUrl } from './urls.ts'
+import { latestFirst, latestVersion } from './versions.ts'
+
+export function registryModuleResource(module: RegistryModule): contract.RegistryModuleResource {
+  const canManage = module.can.has('modules:manage')
+  return {
+    id: module.id,
+    type: 'registry-modules',
+    attributes: {
+      name: module.name,
+      namespace: module.namespace ?? module.organization_name,
+      provider: module.provider,
+      'registry-name': module.registry_name as 'private' | 'public',
+      status: module.status as (typeof contract.MODULE_STATUSES)[number],
+      'publishing-mechanism': module.repository === null ? 'non_vcs' : module.vcs_tags ? 'git_tag' : 'branch',
+      'no-code': module.no_code,
+      'version-statuses': latestFirst(module.versions).map(({ version, status, error }) => ({
+        version,
+        status: status as (typeof contract.MODULE_VERSION_STATUSES)[number],
+        ...(error !== null && { error }),
+      })),
+      'latest-version': latestVersion(module.versions)?.version ?? null,
+      'vcs-repo': moduleRepo(module),
+      'test-config': module.test_config as contract.RegistryModuleResource['attributes']['test-config'],
+      permissions: { 'can-delete': canManage, 'can-resync': canManage, 'can-retry': canManage },
+      'created-at': module.created_at,
+      'updated-at': module.updated_at,
+    },
+    relationships: {
+      organization: { data: { id: module.organization_name, type: 'organizations' } },
+      'no-code-modules': {
+        data: module.no_code ? [{ id: module.id.replace(/^mod-/, 'nocode-'), type: 'no-code-modules' }] : [],
+      },
+    },
+    links: {
+      self: `/api/v2/organizations/${module.organization_name}/registry-modules/${module.registry_name}/${module.namespace ?? module.organization_name}/${module.name}/${module.provider}`,
+    },
+  }
+}
+
+function moduleRepo({ repository, ...module }: RegistryModule) {
+  if (!repository) return null
+  return {
+    identifier: repository.identifier,
+    'display-identifier': repository.display_identifier,
+    branch: module.vcs_branch ?? '',
+    'ingress-submodules': true,
+    ...(repository.token_id !== null && { 'oauth-token-id': repository.token_id }),
+    ...(repository.installation_id !== null && { 'github-app-installation-id': repository.installation_id }),
+    'repository-http-url': repository.page_url,
+    'service-provider': repository.service_provider,
+    tags: module.vcs_tags,
+    'source-directory': module.vcs_source_directory,
+    'tag-prefix': module.vcs_tag_prefix,
+    'webhook-url': null,
+  }
+}
+
+export function moduleVersionResource(
+  ctx: Ctx,
+  module: RegistryModule,
+  version: VersionRow,
+): contract.RegistryModuleVersionResource {
+  const canUpload = version.status !== 'ok' && version.source === 'tfe-api' && module.can.has('modules:manage')
+  return {
+    id: version.id,
+    type: 'registry-module-versions',
+    attributes: {
+      version: version.version,
+      status: version.status as (typeof contract.MODULE_VERSION_STATUSES)[number],
+      error: version.error,
+      source: version.source as 'tfe-api' | 'vcs',
+      'commit-sha': version.commit_sha,
+      size: version.size,
+      'created-at': version.created_at,
+      'updated-at': version.updated_at,
+    },
+    relationships: { 'registry-module': { data: { id: module.id, type: 'registry-modules' } } },
+    links: {
+      self: `${registryModuleResource(module).links.self}/version?module_version=${encodeURIComponent(version.version)}`,
+      ...(canUpload && { upload: uploadUrl(ctx, version.id) }),
+    },
+  }
+}
+
+export type StoredTag = { id: string; key: string; value: string; created_at: string }
+
+export function moduleTagResource(tag: StoredTag): TagBindingResource {
+  const { id, key, value, created_at: createdAt } = tag
+  return { id, type: 'tag-bindings', attributes: { key, value, 'created-at': createdAt } }
+}
+
+export function moduleUseResource(use: ModuleUse & { workspace_name: string }): contract.RegistryUsageResource {
+  const { workspace_id: id, workspace_name: name, version, used_at: usedAt } = use
+  return {
+    id: `${id}-${version}`,
+    type: 'registry-usages',
+    attributes: { 'workspace-name': name, version, 'used-at': usedAt },
+    relationships: { workspace: { data: { id, type: 'workspaces' } } },
+  }
+}

@@ -1,0 +1,152 @@
+import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
+import type { Actor } from '../../../auth/actor.ts'
+import { visibleWorkspace } from '../../../auth/visibility.ts'
+import type { Db, Page } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
+import type { Schema } from '../../../db/schema.gen.ts'
+import { containing } from '../../../db/sql.ts'
+import { repositoryColumn } from '../../vcs/repositories/store.ts'
+
+type Modules = Schema['registry_modules']
+type Versions = Schema['registry_module_versions']
+export type VersionRow = Selectable<Versions>
+export type VersionSummary = Pick<VersionRow, 'id' | 'version' | 'status' | 'error'>
+export type ModuleRow = NonNullable<Awaited<ReturnType<typeof findModule>>>
+
+const versionsColumn = sql<VersionSummary[]>`coalesce((
+  select jsonb_agg(jsonb_build_object('id', v.id, 'version', v.version, 'status', v.status, 'error', v.error))
+    from registry_module_versions v where v.registry_module_id = w.id), '[]')`
+
+/** Modules as `w`, which is the name that `repositoryColumn` expects of what has a repository. */
+function selectModules(db: Db) {
+  return db
+    .selectFrom('registry_modules as w')
+    .innerJoin('organizations as o', 'o.id', 'w.organization_id')
+    .selectAll('w')
+    .select(['o.name as organization_name', repositoryColumn.as('repository'), versionsColumn.as('versions')])
+}
+
+export async function findModule(db: Db, id: string) {
+  return selectModules(db).where('w.id', '=', id).executeTakeFirst()
+}
+
+export type Address = { organizationId: string; namespace: string | null; name: string; provider?: string | undefined }
+
+/** The modules of an address: one, or those of all providers. Addresses ignore case. */
+export async function listModulesOf(db: Db, { organizationId, namespace, name, provider }: Address) {
+  let query = selectModules(db)
+    .where('w.organization_id', '=', organizationId)
+    .where(sql<boolean>`coalesce(lower(w.namespace), '') = lower(${namespace ?? ''})`)
+    .where(sql<boolean>`lower(w.name) = lower(${name})`)
+  if (provider !== undefined) query = query.where(sql<boolean>`lower(w.provider) = lower(${provider})`)
+  return query.orderBy('w.id').execute()
+}
+
+export type ModuleFilter = { q?: string | undefined; provider?: string | undefined; registryName?: string | undefined }
+
+export async function listModules(
+  db: Db,
+  organizationId: string,
+  { filter, page }: { filter: ModuleFilter; page: Page },
+) {
+  const matches = sql<boolean>`w.organization_id = ${organizationId}
+    and (${filter.provider ?? null}::text is null or lower(w.provider) = lower(${filter.provider ?? null}))
+    and (${filter.registryName ?? null}::text is null or w.registry_name = ${filter.registryName ?? null})
+    and (${filter.q ?? null}::text is null or concat_ws('/', coalesce(w.namespace, o.name), w.name, w.provider)
+      ilike ${containing(filter.q ?? '')})`
+  const all = db
+    .selectFrom('registry_modules as w')
+    .innerJoin('organizations as o', 'o.id', 'w.organization_id')
+    .where(matches)
+  const rows = selectModules(db)
+    .where(matches)
+    .orderBy(sql`lower(w.name)`)
+    .orderBy('w.id')
+  return readPaged(page, rows, all)
+}
+
+export async function insertModule(db: Db, row: Insertable<Modules>) {
+  await db.insertInto('registry_modules').values(row).execute()
+}
+
+export async function updateModule(db: Db, id: string, changes: Updateable<Modules>) {
+  await db.updateTable('registry_modules').set(changes).where('id', '=', id).execute()
+}
+
+/** Locks a module, so that its deletion and a publication exclude each other; false if it is gone. */
+export async function lockModule(db: Db, id: string) {
+  const row = await db.selectFrom('registry_modules').select('id').where('id', '=', id).forUpdate().executeTakeFirst()
+  return row !== undefined
+}
+
+export async function deleteModule(db: Db, id: string) {
+  await db.deleteFrom('registry_modules').where('id', '=', id).execute()
+}
+
+export async function insertVersion(db: Db, row: Insertable<Versions>) {
+  return db.insertInto('registry_module_versions').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function findVersion(db: Db, moduleId: string, version: string) {
+  return db
+    .selectFrom('registry_module_versions')
+    .selectAll()
+    .where('registry_module_id', '=', moduleId)
+    .where('version', '=', version)
+    .executeTakeFirst()
+}
+
+/** A version and its organization without an access check, for signed URLs. */
+export async function findVersionRow(db: Db, id: string) {
+  return db
+    .selectFrom('registry_module_versions as v')
+    .innerJoin('registry_modules as m', 'm.id', 'v.registry_module_id')
+    .selectAll('v')
+    .select(['m.organization_id', 'm.name', 'm.provider'])
+    .where('v.id', '=', id)
+    .executeTakeFirst()
+}
+
+/** Changes a version that is not published; undefined if it is, or gone. */
+export async function updateVersion(db: Db, id: string, changes: Updateable<Versions>) {
+  return db
+    .updateTable('registry_module_versions')
+    .set(changes)
+    .where('id', '=', id)
+    .where('status', '<>', 'ok')
+    .returningAll()
+    .executeTakeFirst()
+}
+
+export async function deleteVersion(db: Db, id: string) {
+  await db.deleteFrom('registry_module_versions').where('id', '=', id).execute()
+}
+
+export async function listBlobKeys(db: Db, moduleId: string) {
+  const rows = await db
+    .selectFrom('registry_module_versions')
+    .select('blob_key')
+    .where('registry_module_id', '=', moduleId)
+    .execute()
+  return rows.flatMap(({ blob_key: key }) => key ?? [])
+}
+
+export async function findNamedKeys(db: Db, keys: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('registry_module_versions')
+    .select('blob_key')
+    .where(sql<boolean>`blob_key = any(${keys})`)
+    .execute()
+  return new Set(rows.flatMap(({ blob_key: key }) => key ?? []))
+}
+
+export type ModuleUse = { workspace_id: string; workspace_name: string | null; version: string; used_at: Date }
+
+/** The workspaces that use a module; those that the actor may not see have no name. */
+export async function listUses(db: Db, actor: Actor, moduleId: string): Promise<ModuleUse[]> {
+  const { rows } = await sql<ModuleUse>`
+    select u.workspace_id, case when ${visibleWorkspace(actor)} then w.name end as workspace_name, u.version, u.used_at
+      from registry_module_uses u join workspaces w on w.id = u.workspace_id
+      where u.registry_module_id = ${moduleId} order by w.name, u.version`.execute(db)
+  return rows
+}
