@@ -41,7 +41,7 @@ async function archive(files: Record<string, string>, link?: string) {
   }
   if (link !== undefined) await symlink(link, join(directory, 'link'))
   const chunks: Buffer[] = []
-  for await (const chunk of create({ gzip: true, cwd: directory, portable: true }, ['.'])) chunks.push(chunk as Buffer)
+  for await (const chunk of create({ gzip: true, cwd: directory, portable: true }, ['.'])) chunks.push(chunk)
   await rm(directory, { recursive: true })
   return Buffer.concat(chunks)
 }
@@ -132,7 +132,7 @@ test.each(['1', '1.2', 'v1.2.3', '01.2.3', '1.2.3-', 'latest', ''])('the version
 
   expect(refused.status).toBe(422)
   expect(refused.json().errors[0].source.pointer).toBe('/data/attributes/version')
-  if (version !== '') expect(refused.json().errors[0].detail).toContain('x.y.z')
+  expect(refused.json().errors[0].detail).toMatch(version === '' ? /blank/ : /x\.y\.z/)
 })
 
 test('a module in use is deleted only by force, and the conflict names its users', async () => {
