@@ -34,6 +34,7 @@ import * as commitStatusQueue from './0033-commit-status-queue.ts'
 import * as identityIssuer from './0034-identity-issuer.ts'
 import * as registryModules from './0035-registry-modules.ts'
 import * as policies from './0037-policies.ts'
+import * as moduleDocuments from './0040-module-documents.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
@@ -79,4 +80,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0034-identity-issuer', up: identityIssuer.up },
   { name: '0035-registry-modules', up: registryModules.up },
   { name: '0037-policies', up: policies.up },
+  { name: '0040-module-documents', up: moduleDocuments.up },
 ]

@@ -619,6 +619,11 @@ export type Schema = {
     hash: Buffer
     user_id: string
   }
+  registry_module_documents: {
+    documents: Json
+    read_at: Timestamp
+    registry_module_version_id: string
+  }
   registry_module_uses: {
     registry_module_id: string
     used_at: Timestamp

@@ -29,6 +29,8 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
+import { moduleDocumentJobs, moduleDocumentReactions } from './registry/module-documents/jobs.ts'
+import { moduleDocumentRoutes } from './registry/module-documents/routes.ts'
 import { moduleJobs } from './registry/registry-modules/jobs.ts'
 import { moduleProtocolRoutes } from './registry/registry-modules/protocol-routes.ts'
 import { registryModuleRoutes } from './registry/registry-modules/routes.ts'
@@ -161,6 +163,7 @@ export const ROUTES: readonly Routes[] = [
   runs.runRoutes,
   runTriggerRoutes,
   registryModuleRoutes,
+  moduleDocumentRoutes,
   moduleProtocolRoutes,
   sampleRoutes,
   sessionRoutes,
@@ -214,6 +217,7 @@ export const REACTIONS: readonly Reaction[] = [
   ...runReactions,
   ...runTriggerReactions,
   ...agentJobReactions,
+  ...moduleDocumentReactions,
   ...connectionReactions,
   ...reviewedPlanReactions,
   ...commitStatusReactions,
@@ -268,6 +272,7 @@ export const JOBS: readonly JobHandler[] = [
   ...runJobs,
   ...runTriggerJobs,
   ...moduleJobs,
+  ...moduleDocumentJobs,
   ...sampleJobs,
   ...sessionJobs,
   ...stateVersionJobs,

@@ -1,0 +1,33 @@
+import type { ModuleDocuments } from '@groundstate/contract/module-documents'
+import type { Db } from '../../../db/db.ts'
+
+export async function findArchive(db: Db, versionId: string) {
+  return db
+    .selectFrom('registry_module_versions')
+    .select(['id', 'registry_module_id', 'blob_key'])
+    .where('id', '=', versionId)
+    .executeTakeFirst()
+}
+
+export async function findDocuments(db: Db, versionId: string) {
+  return db
+    .selectFrom('registry_module_documents')
+    .select(['documents', 'read_at'])
+    .where('registry_module_version_id', '=', versionId)
+    .executeTakeFirst()
+}
+
+/** Inserts the documents of a version unless it was deleted or has some. */
+export async function insertDocuments(db: Db, versionId: string, documents: ModuleDocuments, now: Date) {
+  await db
+    .insertInto('registry_module_documents')
+    .columns(['registry_module_version_id', 'documents', 'read_at'])
+    .expression((eb) =>
+      eb
+        .selectFrom('registry_module_versions')
+        .select(({ val }) => ['id', val(JSON.stringify(documents)).as('documents'), val(now).as('read_at')])
+        .where('id', '=', versionId),
+    )
+    .onConflict((conflict) => conflict.column('registry_module_version_id').doNothing())
+    .execute()
+}
