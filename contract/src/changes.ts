@@ -24,6 +24,8 @@ export const CHANGE_TYPES = [
   'oauth-clients',
   'github-app-installations',
   'ssh-keys',
+  /** A module of the registry, its settings and versions. */
+  'registry-modules',
   /** Settings, verification and deliveries of a notification configuration. */
   'notification-configurations',
   /** A host's report about a repository, and the decisions. */

@@ -35,7 +35,7 @@ const BY_ROLE = {
   'organization-token': without(ORGANIZATION_PERMISSIONS, ...NOT_FOR_TOKEN),
   'own-run': RUN,
   'consumer-run': READ,
-  'foreign-run': READ,
+  'foreign-run': RUN,
   stranger: new Set<OrganizationPermission>(),
 } as const satisfies Record<Exclude<Role, 'member'>, ReadonlySet<OrganizationPermission>>
 

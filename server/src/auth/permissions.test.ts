@@ -173,6 +173,7 @@ describe('an organization', () => {
       without('organization:update', 'organization:delete', 'tokens:manage', 'owner'),
     ],
     ['a run in it', role('own-run'), 'organization:read registry:read'],
+    ['a run, asked without a workspace', role('foreign-run'), 'organization:read registry:read'],
     ["a run of a fork's configuration", role('consumer-run'), 'organization:read'],
     ['a stranger', role('stranger'), ''],
     ['a member', member(), MEMBER],

@@ -105,5 +105,6 @@ function fits(expected: Expected, status: number, anonymousStatus: number) {
 function fitsRefused(expected: Record<ActorName, Expected>, status: number, key: string) {
   const isAccount = /^\w+ \/(account|users\/:userId)\//.test(key)
   const required = expected[isAccount ? 'owner' : 'stranger']
-  return fits(required, status, status) || (required === 404 && status === 401 && / \/organizations\/:/.test(key))
+  const namesOrganization = / \/(?:organizations\/:|registry-modules\b|api\/registry\/)/.test(key)
+  return fits(required, status, status) || (required === 404 && status === 401 && namesOrganization)
 }

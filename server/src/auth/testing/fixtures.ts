@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { createTrial } from '../../features/organizations/sso/trials.ts'
+import { uploadUrl } from '../../features/registry/registry-modules/urls.ts'
 import { ensureIdentityKey, listPublishedKeys } from '../../features/runs/identity-keys/service.ts'
 import { startTaskDeliveries } from '../../features/tasks/task-results/delivery-loop.ts'
 import type { TestApp } from '../../testing/app.ts'
@@ -8,7 +9,15 @@ import type { TestUser } from '../../testing/factories.ts'
 import { createFailedJob } from '../../testing/failed-jobs.ts'
 import { createFakeAgent, type FakeAgent } from '../../testing/fake-agent.ts'
 import { startReceiver } from '../../testing/receiver.ts'
-import { actOnRun, createRun, readRun, type RunSetting, uploadConfiguration } from '../../testing/runs.ts'
+import {
+  actOnRun,
+  createRun,
+  readRun,
+  type RunSetting,
+  EMPTY_ARCHIVE,
+  put,
+  uploadConfiguration,
+} from '../../testing/runs.ts'
 import { rawState, stateVersionBody } from '../../testing/state-versions.ts'
 import { addTask, callBack, finishNextJob } from '../../testing/task-runs.ts'
 
@@ -180,6 +189,7 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
     'identity-keys': await createIdentityKey(app),
     'sign-in-trials': await createTrialOf(app, owner),
     ...(await createNotification(app, { make, organization, workspace })),
+    ...(await createModule(app, { make, organization })),
     'reserved-tag-keys': await make(`${inside}/reserved-tag-keys`, 'reserved-tag-keys', { key: 'stage' }),
   }
   return {
@@ -199,6 +209,30 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
 type Connecting = {
   make: (url: string, type: string, attributes: object) => Promise<string>
   organization: { id: string; name: string }
+}
+
+/** A module with a published version; the parts of its address are named after the parameters before them. */
+async function createModule(app: TestApp, { make, organization }: Connecting) {
+  const attributes = { name: 'network', provider: 'aws' }
+  const id = await make(`/organizations/${organization.name}/registry-modules`, 'registry-modules', attributes)
+  const versions = `/registry-modules/${organization.name}/network/aws/versions`
+  const version = await make(versions, 'registry-module-versions', { version: '1.0.0' })
+  const upload = await put(app, uploadUrl(app, version), EMPTY_ARCHIVE)
+  if (upload.status !== 200) throw new Error(`the upload of a module failed: ${upload.text}`)
+  return {
+    'registry-modules': id,
+    'organizations/registry-modules': 'private',
+    ':registry': organization.name,
+    ':namespace': 'network',
+    ':organization': 'network',
+    ':name': 'aws',
+    ':provider': '1.0.0',
+    private: organization.name,
+    show: organization.name,
+    delete: organization.name,
+    modules: organization.name,
+    'registry-modules>versions': organization.name,
+  }
 }
 
 /** Connections to hosts that no test reaches, and what such a host reported. */

@@ -48,6 +48,8 @@ const ACCESS: Record<string, string> = {
   'organization run-tasks:manage': 'owner org | member+',
   'organization agent-pools:read': 'member+ org',
   'organization agent-pools:manage': 'owner org | member+',
+  'organization registry:read': 'member+ org run',
+  'organization modules:manage': 'owner org | member+ run',
   'organization vcs-settings:read': 'member+ org',
   'organization vcs-settings:manage': 'owner org | member+',
   'organization vcs-settings:manage or organization workspaces:create or project workspaces:create or workspace workspace:update':

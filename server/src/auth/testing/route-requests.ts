@@ -49,6 +49,19 @@ export const REQUESTS: Record<string, (ids: Ids) => Sent> = {
     document('run-triggers', {}, { sourceable: ['workspaces', ids] }),
   'PATCH /workspaces/:workspaceId/state-versions': (ids) =>
     document('state-versions', {}, { 'rollback-state-version': ['state-versions', ids] }),
+  'POST /organizations/:organization/registry-modules': () =>
+    document('registry-modules', { name: 'other', provider: 'aws' }),
+  'POST /organizations/:organization/registry-modules/vcs': unnamedModule,
+  'POST /registry-modules': unnamedModule,
+  'PATCH /organizations/:organization/registry-modules/:registry/:namespace/:name/:provider': () =>
+    document('registry-modules', { 'no-code': true }),
+  'POST /registry-modules/:organization/:name/:provider/versions': () =>
+    document('registry-module-versions', { version: '2.0.0' }),
+  'POST /organizations/:organization/registry-modules/private/:namespace/:name/:provider/versions': () =>
+    document('registry-module-versions', { version: '2.0.0' }),
+  'GET /organizations/:organization/registry-modules/:registry/:namespace/:name/:provider/version': () => ({
+    query: 'module_version=1.0.0',
+  }),
   'POST /organizations/:organization/tasks': () =>
     document('tasks', { name: 'other', url: 'http://127.0.0.1:1/task', category: 'task' }),
   'PATCH /tasks/:taskId': () => document('tasks', { name: 'other' }),
@@ -76,6 +89,12 @@ function document(type: string, attributes: object, relations: Record<string, [t
 /** An identifier that cannot be one. */
 function noRepository(ids: Ids): Sent {
   return { query: `oauth_token_id=${ids['github-token']}&identifier=none` }
+}
+
+/** A repository that names no module. */
+function unnamedModule(ids: Ids): Sent {
+  const vcsRepo = { identifier: 'acme/network', 'oauth-token-id': ids['github-token'] }
+  return document('registry-modules', { 'vcs-repo': { ...vcsRepo, 'organization-name': ids['organizations'] } })
 }
 
 function inWorkspace(ids: Ids): Sent {

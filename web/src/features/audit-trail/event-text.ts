@@ -21,6 +21,8 @@ export const RESOURCE_TYPES = {
   task: 'Run task',
   workspace_task: 'Attached run task',
   task_result: 'Task result',
+  registry_module: 'Module',
+  registry_module_version: 'Module version',
   run_trigger: 'Run trigger',
   notification_configuration: 'Notification',
   notification: 'Sent notification',

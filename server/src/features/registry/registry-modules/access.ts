@@ -86,7 +86,7 @@ export function moduleAudit(module: AuditedModule, action: string, meta: object 
     action,
     resource: { type: 'registry_module', id: module.id },
     meta: { name: module.name, provider: module.provider, ...meta },
-    notices: [],
+    notices: [{ type: 'registry-modules', id: module.id }],
   }
 }
 
@@ -100,7 +100,7 @@ export function versionAudit(
     action,
     resource: { type: 'registry_module_version', id: version.id },
     meta: { version: version.version, module: module.id, name: module.name, provider: module.provider },
-    notices: [],
+    notices: [{ type: 'registry-modules', id: module.id }],
   }
 }
 

@@ -169,7 +169,7 @@ const versions: Routes = (http) => {
     const { module, version } = await service.createModuleVersion(ctx, params, body.data.attributes)
     return created(moduleVersionResource(ctx, module, version))
   })
-  http.post(`${ONE}/versions`, create, async ({ ctx, params, body }) => {
+  http.post(`${OF_ORGANIZATION}/private/:namespace/:name/:provider/versions`, create, async ({ ctx, params, body }) => {
     const { module, version } = await service.createModuleVersion(ctx, params, body.data.attributes)
     return created(moduleVersionResource(ctx, module, version))
   })

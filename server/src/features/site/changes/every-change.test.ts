@@ -29,6 +29,8 @@ const TYPES: Partial<Record<string, ChangeType[]>> = {
   oauth_token: ['oauth-clients'],
   organization_user: ['organization-memberships'],
   project: ['projects'],
+  registry_module: ['registry-modules'],
+  registry_module_version: ['registry-modules'],
   run: ['runs'],
   run_trigger: ['run-triggers'],
   ssh_key: ['ssh-keys'],

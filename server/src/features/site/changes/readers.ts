@@ -30,6 +30,7 @@ const READERS = {
   'oauth-clients': { organization: ['vcs-settings:read'] },
   'github-app-installations': { organization: ['vcs-settings:read'] },
   'ssh-keys': { organization: ['vcs-settings:read'] },
+  'registry-modules': { organization: ['registry:read'] },
   'vcs-deliveries': { organization: ['vcs-settings:read'] },
   /** Those of projects and teams name the teams that see them. */
   'notification-configurations': { workspace: 'workspace:read' },
