@@ -33,6 +33,7 @@ import * as notifiedInvitations from './0032-notified-invitations.ts'
 import * as commitStatusQueue from './0033-commit-status-queue.ts'
 import * as identityIssuer from './0034-identity-issuer.ts'
 import * as registryModules from './0035-registry-modules.ts'
+import * as registryProviders from './0036-registry-providers.ts'
 import * as policies from './0037-policies.ts'
 import * as moduleDocuments from './0040-module-documents.ts'
 
@@ -79,6 +80,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0033-commit-status-queue', up: commitStatusQueue.up },
   { name: '0034-identity-issuer', up: identityIssuer.up },
   { name: '0035-registry-modules', up: registryModules.up },
+  { name: '0036-registry-providers', up: registryProviders.up },
   { name: '0037-policies', up: policies.up },
   { name: '0040-module-documents', up: moduleDocuments.up },
 ]

@@ -217,6 +217,17 @@ export type Schema = {
     organization_id: string
     service_provider: 'github' | 'github_enterprise'
   }
+  gpg_keys: {
+    ascii_armor: string
+    created_at: Timestamp
+    expires_at: Timestamp | null
+    fingerprint: string
+    id: string
+    key_id: string
+    organization_id: string
+    updated_at: Timestamp
+    user_ids: string[]
+  }
   host_reports: {
     attempts: Generated<number>
     failures: Generated<number>
@@ -664,11 +675,42 @@ export type Schema = {
     vcs_tag_prefix: string | null
     vcs_tags: Generated<boolean>
   }
+  registry_provider_platforms: {
+    arch: string
+    blob_key: string | null
+    created_at: Timestamp
+    filename: string
+    id: string
+    os: string
+    registry_provider_version_id: string
+    shasum: string
+    size: number | null
+  }
   registry_provider_uses: {
     source: string
     used_at: Timestamp
     version: string
     workspace_id: string
+  }
+  registry_provider_versions: {
+    created_at: Timestamp
+    id: string
+    key_id: string
+    protocols: string[]
+    registry_provider_id: string
+    shasums: Buffer | null
+    shasums_signature: Buffer | null
+    updated_at: Timestamp
+    version: string
+  }
+  registry_providers: {
+    created_at: Timestamp
+    id: string
+    name: string
+    namespace: string | null
+    organization_id: string
+    registry_name: 'private' | 'public'
+    updated_at: Timestamp
   }
   remote_state_consumers: {
     consumer_id: string

@@ -29,11 +29,14 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
+import { gpgKeyRoutes } from './registry/gpg-keys/routes.ts'
 import { moduleDocumentJobs, moduleDocumentReactions } from './registry/module-documents/jobs.ts'
 import { moduleDocumentRoutes } from './registry/module-documents/routes.ts'
 import { moduleJobs } from './registry/registry-modules/jobs.ts'
 import { moduleProtocolRoutes } from './registry/registry-modules/protocol-routes.ts'
 import { registryModuleRoutes } from './registry/registry-modules/routes.ts'
+import { providerProtocolRoutes } from './registry/registry-providers/protocol-routes.ts'
+import * as registryProviders from './registry/registry-providers/routes.ts'
 import { commitStatusJobs, commitStatusReactions } from './repositories/commit-statuses/jobs.ts'
 import { commitStatusRoutes } from './repositories/commit-statuses/routes.ts'
 import { browserRoutes } from './repositories/connections/browser-routes.ts'
@@ -110,6 +113,11 @@ import * as workspaces from './workspaces/workspaces/routes.ts'
 /** All routes of the server. */
 export const ROUTES: readonly Routes[] = [
   discoveryRoutes,
+  gpgKeyRoutes,
+  providerProtocolRoutes,
+  registryProviders.providerFileRoutes,
+  registryProviders.registryProviderRoutes,
+  registryProviders.registryProviderVersionRoutes,
   failedJobRoutes,
   healthRoutes,
   accountRoutes,
@@ -234,6 +242,7 @@ export const LOADERS: readonly Loader[] = [
   ...commentLoaders,
   ...configurationVersions.configurationVersionLoaders,
   ...memberships.membershipLoaders,
+  ...registryProviders.registryProviderLoaders,
   ...oauthClientLoaders,
   ...organizationLoaders,
   ...phaseLoaders,
@@ -261,6 +270,7 @@ export const JOBS: readonly JobHandler[] = [
   ...blobShardJobs,
   ...commitStatusJobs,
   ...configurationVersionJobs,
+  ...registryProviders.registryProviderJobs,
   ...dataRetentionJobs,
   ...mailJobs,
   ...notificationJobs,

@@ -1,0 +1,66 @@
+import { type Key, type PublicKey, createMessage, enums, readKey, readKeys, readSignature } from 'openpgp'
+import { messageOf } from '../../../error-code.ts'
+import { invalid } from '../../../errors.ts'
+
+const POINTER = '/data/attributes/ascii-armor'
+/** Terraform also accepts DSA, which is not accepted by default. */
+const CONFIG = { rejectPublicKeyAlgorithms: new Set([enums.publicKey.elgamal]) }
+
+/** Reads an armored public key. Throws `invalid` for any other text, a private key and an expired or revoked key. */
+export async function readPublicKey(armor: string, now: Date) {
+  if (/-----BEGIN PGP PRIVATE KEY BLOCK-----/.test(armor))
+    throw invalid(
+      'ASCII armor is invalid: it is a private key; export the public one with gpg --armor --export',
+      POINTER,
+    )
+  const keys: Key[] = await readKeys({ armoredKeys: armor }).catch((error: unknown) => {
+    throw invalid(
+      `ASCII armor is invalid: it must be a public key, as from gpg --armor --export (${messageOf(error)})`,
+      POINTER,
+    )
+  })
+  const [key] = keys
+  if (!key || keys.length > 1)
+    throw invalid(`ASCII armor is invalid: it has ${keys.length} keys; it must have one`, POINTER)
+  if (key.isPrivate()) throw invalid('ASCII armor is invalid: it is a private key; add the public one', POINTER)
+  const keyId = keyIdOf(key)
+  const expiry = await key.getExpirationTime(undefined, CONFIG).catch(() => null)
+  if (expiry === null) throw invalid(`the key ${keyId} has no valid signature of its owner, or it is revoked`, POINTER)
+  const expiresAt = expiry instanceof Date ? expiry : null
+  if (expiresAt && expiresAt <= now)
+    throw invalid(`the key ${keyId} expired at ${expiresAt.toISOString()}: extend it, and export it again`, POINTER)
+  return { keyId, fingerprint: key.getFingerprint().toUpperCase(), userIds: key.getUserIDs(), expiresAt }
+}
+
+function keyIdOf(key: Key) {
+  return key.getKeyID().toHex().toUpperCase()
+}
+
+type Signed = { armor: string; content: Buffer; signature: Buffer; now: Date }
+
+/** Throws `invalid` unless `signature`, detached and binary, is one of `content` by the key. */
+export async function checkSignature({ armor, content, signature, now }: Signed) {
+  if (signature.subarray(0, 5).toString('latin1') === '-----')
+    throw invalid(
+      'the signature is armored, which Terraform cannot read: create it with gpg --detach-sign, without --armor',
+    )
+  const key: PublicKey = await readKey({ armoredKey: armor })
+  const parsed = await readSignature({ binarySignature: signature }).catch((error: unknown) => {
+    throw invalid(`the signature cannot be read: it must be the output of gpg --detach-sign (${messageOf(error)})`)
+  })
+  const issuers = parsed.getSigningKeyIDs().map((id) => id.toHex().toUpperCase())
+  const known = new Set([key, ...key.getSubkeys()].map((part) => part.getKeyID().toHex().toUpperCase()))
+  if (!issuers.some((id) => known.has(id)))
+    throw invalid(
+      `SHA256SUMS is signed with the key ${issuers.join(', ') || 'of no id'}; it must be signed with ${keyIdOf(key)}, the key of the version`,
+    )
+  const message = await createMessage({ binary: content })
+  // One valid signature is sufficient, as for Terraform.
+  const { signatures } = await message
+    .verifyDetached(parsed, [key], now, CONFIG as never)
+    .then((results) => ({ signatures: results }))
+  const outcomes = await Promise.allSettled(signatures.map(async ({ verified }) => verified))
+  if (outcomes.some(({ status }) => status === 'fulfilled')) return
+  const [failed] = outcomes.filter((outcome) => outcome.status === 'rejected')
+  throw invalid(`the signature by ${keyIdOf(key)} does not match SHA256SUMS (${messageOf(failed?.reason)})`)
+}
