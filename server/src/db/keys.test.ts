@@ -3,6 +3,7 @@ import { createTestDatabase, execute } from '../testing/database.ts'
 
 /** Reasons why an `_id` column has no foreign key. A new one gets a key, or a line here. */
 const WITHOUT_KEY = {
+  'may precede the key that it names': ['registry_provider_versions.key_id'],
   'refers to nothing in this database': [
     'github_app_installations.installation_id',
     'installation.blob_store_id',
@@ -17,6 +18,7 @@ const WITHOUT_KEY = {
     'vcs_authorizations.installation_id',
   ],
   'identifies the row itself': [
+    'gpg_keys.key_id',
     'identity_keys.key_id',
     'organization_memberships.placeholder_id',
     'tag_bindings.tag_id',

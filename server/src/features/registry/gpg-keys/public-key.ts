@@ -1,10 +1,10 @@
-import { type Key, type PublicKey, createMessage, enums, readKey, readKeys, readSignature } from 'openpgp'
+import { type Key, config, createMessage, enums, readKey, readKeys, readSignature, verify } from 'openpgp'
 import { messageOf } from '../../../error-code.ts'
 import { invalid } from '../../../errors.ts'
 
 const POINTER = '/data/attributes/ascii-armor'
 /** Terraform also accepts DSA, which is not accepted by default. */
-const CONFIG = { rejectPublicKeyAlgorithms: new Set([enums.publicKey.elgamal]) }
+const CONFIG = { ...config, rejectPublicKeyAlgorithms: new Set([enums.publicKey.elgamal]) }
 
 /** Reads an armored public key. Throws `invalid` for any other text, a private key and an expired or revoked key. */
 export async function readPublicKey(armor: string, now: Date) {
@@ -44,7 +44,7 @@ export async function checkSignature({ armor, content, signature, now }: Signed)
     throw invalid(
       'the signature is armored, which Terraform cannot read: create it with gpg --detach-sign, without --armor',
     )
-  const key: PublicKey = await readKey({ armoredKey: armor })
+  const key = await readKey({ armoredKey: armor })
   const parsed = await readSignature({ binarySignature: signature }).catch((error: unknown) => {
     throw invalid(`the signature cannot be read: it must be the output of gpg --detach-sign (${messageOf(error)})`)
   })
@@ -56,9 +56,14 @@ export async function checkSignature({ armor, content, signature, now }: Signed)
     )
   const message = await createMessage({ binary: content })
   // One valid signature is sufficient, as for Terraform.
-  const { signatures } = await message
-    .verifyDetached(parsed, [key], now, CONFIG as never)
-    .then((results) => ({ signatures: results }))
+  const { signatures } = await verify({
+    message,
+    signature: parsed,
+    verificationKeys: key,
+    date: now,
+    config: CONFIG,
+    format: 'binary',
+  })
   const outcomes = await Promise.allSettled(signatures.map(async ({ verified }) => verified))
   if (outcomes.some(({ status }) => status === 'fulfilled')) return
   const [failed] = outcomes.filter((outcome) => outcome.status === 'rejected')

@@ -21,8 +21,11 @@ export async function requireProvider(
   permission: OrganizationPermission,
 ): Promise<Provider> {
   const organization = await requireOrganization(ctx, path.organization, permission)
-  if (!REGISTRY_NAMES.some((name) => name === path.registryName)) throw notFound('registry provider')
-  const row = await store.findProviderByAddress(ctx.db, { ...path, organizationId: organization.id })
+  const registryName = REGISTRY_NAMES.find((name) => name === path.registryName)
+  const { namespace, name } = path
+  const row =
+    registryName &&
+    (await store.findProviderByAddress(ctx.db, { organizationId: organization.id, registryName, namespace, name }))
   if (!row) throw notFound('registry provider')
   return { ...row, canManage: organization.can.has('providers:manage') }
 }

@@ -21,7 +21,7 @@ export function providerResource(row: Provider): RegistryProviderResource {
     attributes: {
       name: row.name,
       namespace: row.namespace,
-      'registry-name': row.registry_name as 'private' | 'public',
+      'registry-name': row.registry_name,
       permissions: {
         'can-delete': row.canManage,
         'can-upload-asset': row.canManage && row.registry_name === 'private',

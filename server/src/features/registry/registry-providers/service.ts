@@ -2,14 +2,14 @@ import type {
   CreateRegistryProvider,
   CreateRegistryProviderPlatform,
   CreateRegistryProviderVersion,
+  RegistryName,
 } from '@groundstate/contract/registry-providers'
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited } from '../../../audit/record.ts'
 import { deleteBlobs } from '../../../blobs/sweep.ts'
 import { type Page, rejectTakenName } from '../../../db/db.ts'
 import { AppError, conflict, invalid, notFound } from '../../../errors.ts'
-import { requireOrganization } from '../../organizations/organizations/access.ts'
-import { type Organization } from '../../organizations/organizations/access.ts'
+import { type Organization, requireOrganization } from '../../organizations/organizations/access.ts'
 import type { Platform, Provider, Version } from './access.ts'
 import { checkListed, readChecksums } from './checksums.ts'
 import * as store from './store.ts'
@@ -45,7 +45,7 @@ export async function createProvider(ctx: Ctx, organization: Organization, input
 }
 
 /** Clients match these texts. */
-function checkRegistryName(name: string | null | undefined) {
+function checkRegistryName(name: string | null | undefined): RegistryName {
   if (name === 'private' || name === 'public') return name
   const source = { pointer: '/data/attributes/registry-name' }
   const parts = [{ detail: 'Registry name is not included in the list', source }]
@@ -53,7 +53,7 @@ function checkRegistryName(name: string | null | undefined) {
   throw new AppError('invalid', parts)
 }
 
-type ListProviders = { q: string | undefined; registryName: string | undefined; page: Page }
+type ListProviders = { q: string | undefined; registryName: RegistryName | undefined; page: Page }
 
 export async function listProviders(ctx: Ctx, organizationName: string, filter: ListProviders) {
   const organization = await requireOrganization(ctx, organizationName, 'registry:read')
@@ -131,7 +131,8 @@ async function checkUnused(ctx: Ctx, used: { provider: store.ProviderRow; versio
   if (total === 0) return
   const named = seen.slice(0, NAMED_WORKSPACES)
   const others = total - named.length
-  const users = [...named, ...(others > 0 ? [`${others} ${named.length > 0 ? 'other' : ''} workspaces`] : [])]
+  const hidden = `${others} ${named.length > 0 ? 'other workspaces' : 'workspaces that you may not see'}`
+  const users = others > 0 ? [...named, hidden] : named
   const { provider, version } = used
   throw conflict(
     `${provider.namespace}/${provider.name}${version === undefined ? '' : ` ${version}`} is in use by ${users.join(', ')}; delete it anyway with ?force=true`,

@@ -1,3 +1,4 @@
+import type { RegistryName } from '@groundstate/contract/registry-providers'
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
@@ -33,7 +34,7 @@ export async function findProvider(db: Db, id: string): Promise<ProviderRow | un
   return selectProviders(db).where('p.id', '=', id).executeTakeFirst()
 }
 
-export type ProviderAddress = { organizationId: string; registryName: string; namespace: string; name: string }
+export type ProviderAddress = { organizationId: string; registryName: RegistryName; namespace: string; name: string }
 
 /** Names are found whatever their case, since Terraform lower-cases them. */
 export async function findProviderByAddress(db: Db, address: ProviderAddress): Promise<ProviderRow | undefined> {
@@ -45,12 +46,17 @@ export async function findProviderByAddress(db: Db, address: ProviderAddress): P
     .executeTakeFirst()
 }
 
-type ProviderFilter = { organizationId: string; q: string | undefined; registryName: string | undefined; page: Page }
+type ProviderFilter = {
+  organizationId: string
+  q: string | undefined
+  registryName: RegistryName | undefined
+  page: Page
+}
 
 export async function listProviders(db: Db, { organizationId, q, registryName, page }: ProviderFilter) {
   const matching = selectProviders(db)
     .where('p.organization_id', '=', organizationId)
-    .$if(registryName !== undefined, (query) => query.where('p.registry_name', '=', String(registryName)))
+    .$if(registryName !== undefined, (query) => query.where('p.registry_name', '=', registryName ?? 'private'))
     .$if(q !== undefined, (query) =>
       query.where(
         sql<boolean>`(p.name ilike ${containing(String(q))} or coalesce(p.namespace, o.name) ilike ${containing(String(q))})`,

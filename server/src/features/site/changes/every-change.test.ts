@@ -49,9 +49,12 @@ const TYPES: Partial<Record<string, ChangeType[]>> = {
 const ON_NO_PAGE = new Set([
   'authentication_token',
   'configuration_version',
+  'gpg_key',
   'identity_key',
   'job',
   'notification_settings',
+  'registry_provider',
+  'registry_provider_version',
   'reserved_tag_key',
   'sample',
   'sign_in_settings',
