@@ -29,10 +29,15 @@ export const createRegistryProviderBody = requestBody(
 )
 export type CreateRegistryProvider = z.infer<typeof createRegistryProviderBody>['data']['attributes']
 
+/** Existing clients send an empty type. */
+function emptyOr(type: string) {
+  return z.literal([type, '']).default(type)
+}
+
 const PROTOCOL = /^\d{1,3}\.\d{1,3}$/
 
 export const createRegistryProviderVersionBody = requestBody(
-  'registry-provider-versions',
+  emptyOr('registry-provider-versions'),
   z.object({
     version: z.string().min(1, "Version can't be blank").max(128, 'at most 128 characters'),
     'key-id': z
@@ -56,7 +61,7 @@ function platformPart(label: string) {
 }
 
 export const createRegistryProviderPlatformBody = requestBody(
-  'registry-provider-platforms',
+  emptyOr('registry-provider-platforms'),
   z.object({
     os: platformPart('OS'),
     arch: platformPart('Arch'),
