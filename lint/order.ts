@@ -139,6 +139,7 @@ const AGENT: readonly string[] = [
   'engine',
   'identity',
   'run',
+  'policy',
   'settings',
   'job',
   'agent',

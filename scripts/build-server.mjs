@@ -27,7 +27,13 @@ try {
 }
 
 function isProgram(name) {
-  return !name.includes('-') || name === 'launcher-process.js' || name === 'plan-worker.js' || name === 'hcl-worker.js'
+  return (
+    !name.includes('-') ||
+    name === 'launcher-process.js' ||
+    name === 'plan-worker.js' ||
+    name === 'outcome-worker.js' ||
+    name === 'hcl-worker.js'
+  )
 }
 
 /** Running servers load chunks of their bundle lazily: they are named by content hash, and kept for a while. */
@@ -48,6 +54,7 @@ async function bundle() {
       'hcl-worker': join(ROOT, 'server/src/hcl/hcl-worker.ts'),
       'launcher-process': join(ROOT, 'agent/src/process/launcher-process.ts'),
       'plan-worker': join(ROOT, 'agent/src/run/plan-worker.ts'),
+      'outcome-worker': join(ROOT, 'agent/src/policy/outcome-worker.ts'),
     },
     platform: 'node',
     transform: { target: 'node24' },

@@ -23,6 +23,7 @@ import { jobClient } from '../server/job-client.ts'
 import type { AgentOptions } from '../settings/agent-options.ts'
 import { PLAN_DIRECTORY_LIMIT } from '../settings/shared-settings.ts'
 import { serveGitRequests } from './git-requests.ts'
+import { servePolicyRequests } from './policy-requests.ts'
 import { createRegistration, readAgentId } from './registration.ts'
 import { serveTaskRequests } from './task-requests.ts'
 
@@ -125,6 +126,17 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     }
     if (accepts.includes('repository'))
       loops.push(serveGitRequests({ ...claims, workDir, certificates, during: work.during }))
+    if (accepts.includes('policy'))
+      loops.push(
+        servePolicyRequests({
+          ...claims,
+          workDir,
+          agent,
+          opa: options.opa ?? {},
+          isOnlyWork: accepts.length === 1,
+          during: work.during,
+        }),
+      )
     await Promise.all([aborted(stopping), ...[registration.current(), ...loops].map((loop) => loop.catch(fail))])
     await Promise.all(background)
     deregistered.abort()

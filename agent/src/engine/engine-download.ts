@@ -18,7 +18,7 @@ import { ENGINE_KEYS, type Product } from './engine-keys.ts'
 const MAX_ARCHIVE_BYTES = 400 * 1024 * 1024
 const MAX_BINARY_BYTES = 1024 * 1024 * 1024
 const MAX_TEXT_BYTES = 32 * 1024 * 1024
-const DOWNLOAD_TIMEOUT_MS = 10 * 60_000
+export const DOWNLOAD_TIMEOUT_MS = 10 * 60_000
 const RETRY_DELAY_MS = 60_000
 
 export type DownloadSettings = {
@@ -56,7 +56,7 @@ export async function openEngineDownloads(directory: string, settings: DownloadS
   for (const name of await readdir(directory)) {
     if (name.startsWith('.draft-')) await rm(join(directory, name), { recursive: true, force: true })
   }
-  const dispatcher = new EnvHttpProxyAgent().compose(interceptors.redirect({ maxRedirections: 5 }))
+  const dispatcher = downloadDispatcher()
 
   /** Rejects with a message for users. */
   async function download(product: Product, version: string) {
@@ -103,6 +103,11 @@ export async function openEngineDownloads(directory: string, settings: DownloadS
   return { directory, download: shared(download), listVersions: shared(listVersions) }
 }
 
+/** Follows the redirects of release pages, through the proxy of the environment. */
+export function downloadDispatcher(): Dispatcher {
+  return new EnvHttpProxyAgent().compose(interceptors.redirect({ maxRedirections: 5 }))
+}
+
 /** Concurrent calls share one attempt, and a failure is kept for a while. */
 function shared<T>(work: (product: Product, version: string) => Promise<T>) {
   const attempts = new Map<string, Promise<T>>()
@@ -120,7 +125,7 @@ function shared<T>(work: (product: Product, version: string) => Promise<T>) {
   }
 }
 
-type FetchOptions = { dispatcher: Dispatcher; signal: AbortSignal }
+export type FetchOptions = { dispatcher: Dispatcher; signal: AbortSignal }
 
 async function open(url: string, options: FetchOptions) {
   const timeouts = { headersTimeout: 30_000, bodyTimeout: 60_000 }
@@ -133,11 +138,11 @@ async function open(url: string, options: FetchOptions) {
   throw new Error(`${url} responded with ${statusCode}${hint}`)
 }
 
-async function fetchBytes(url: string, options: FetchOptions): Promise<Buffer> {
+export async function fetchBytes(url: string, options: FetchOptions): Promise<Buffer> {
   return pipeline(await open(url, options), limitOf(MAX_TEXT_BYTES, url), buffer)
 }
 
-async function fetchToFile(url: string, path: string, options: FetchOptions): Promise<string> {
+export async function fetchToFile(url: string, path: string, options: FetchOptions): Promise<string> {
   const hash = createHash('sha256')
   const body = await open(url, options)
   await pipeline(body, limitOf(MAX_ARCHIVE_BYTES, url, hash), createWriteStream(path)).catch((error: unknown) => {
@@ -181,19 +186,19 @@ async function unzipBinary(archive: string, product: Product, path: string) {
 }
 
 /** Creates a directory that the users of runs may read, whatever the umask is. */
-async function makeOpenDirectory(path: string) {
+export async function makeOpenDirectory(path: string) {
   await mkdir(path, { recursive: true })
   await chmod(path, 0o755)
 }
 
 /** Another agent of this machine may have downloaded the same version first. */
-async function moveInto(from: string, to: string) {
+export async function moveInto(from: string, to: string) {
   await rename(from, to).catch(async (error: unknown) => {
     if (!(await stat(to).catch(() => undefined))) throw error
   })
 }
 
-function platformName(): string {
+export function platformName(): string {
   const names: Record<string, string> = { x64: 'amd64', ia32: '386' }
   return `${platform()}_${names[arch()] ?? arch()}`
 }

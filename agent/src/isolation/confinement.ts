@@ -70,11 +70,15 @@ export async function openConfinement(options: ConfinementOptions, site: Site) {
     : undefined
 
   /** Applies the run's user, limits and sandbox to a command. */
-  function confine(spec: Omit<ProcessSpec, 'cwd'>, context: RunSite): ProcessSpec {
+  function confine(command: Omit<ProcessSpec, 'cwd'>, context: RunSite, offline?: Offline): ProcessSpec {
+    const spec = offline === undefined || sandbox !== undefined ? command : behind(offline.wrapper, command)
     const { user, configuration } = context.directory
     const cgroup = cgroups?.next()
     const own = { ...(user && { user }), ...(cgroup && { cgroup }) }
-    if (sandbox !== undefined) return { ...spec, ...sandbox.wrap(spec, context), ...own, cwd: configuration }
+    if (sandbox !== undefined) {
+      const options = offline === undefined ? [] : ['--unshare-net']
+      return { ...spec, ...sandbox.wrap(spec, context, options), ...own, cwd: configuration }
+    }
     const { workingDirectory } = context
     // The launcher is root, and would follow a link that the run created in place of a directory.
     const isReplaceable = user !== undefined && workingDirectory.startsWith(configuration + sep)
@@ -87,6 +91,7 @@ export async function openConfinement(options: ConfinementOptions, site: Site) {
     caches,
     users: block && openRunUsers(block, { launcher, log: site.log }, site.sparedUsers),
     confine,
+    hasSandbox: sandbox !== undefined,
     /** Writes the files that the confinement of this run needs. */
     prepare: async (directory: RunDirectory) => sandbox?.prepare(directory),
     exitOf: sandbox === undefined ? (exit: Exit) => exit : exitInSandbox,
@@ -94,6 +99,14 @@ export async function openConfinement(options: ConfinementOptions, site: Site) {
       `${basename(file)} exceeded the memory limit of runs, which is ${inUnits(limits.memory)}`,
     [Symbol.dispose]: () => owned.dispose(),
   }
+}
+
+/** Without the sandbox, a command that starts another one without a network. */
+type Offline = { wrapper: readonly string[] }
+
+/** A command that is started by another one. */
+export function behind<T extends { file: string; args: string[] }>([file, ...args]: readonly string[], spec: T): T {
+  return file === undefined ? spec : { ...spec, file, args: [...args, spec.file, ...spec.args] }
 }
 
 type IsolationSite = Pick<Site, 'workDir' | 'enginePath'> & { firstRunUser: number | undefined }

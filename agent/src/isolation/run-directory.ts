@@ -67,6 +67,8 @@ type Kept = {
 const KEEP_MS = 24 * 3_600_000
 const KEEP_COUNT = 50
 
+type DirectoryJob = Pick<AgentJob, 'organizationId' | 'runId'> & Partial<Pick<AgentJob, 'withholdsSecrets'>>
+
 /** Owners of the directories; without `users` the agent's own user. */
 export type DirectoryOwners = {
   caches: PluginCaches
@@ -156,7 +158,7 @@ export async function openRunDirectories(workDir: string, keepBytes: number, own
     sweep,
     warmRunIds: () => [...kept.keys()].slice(-100),
 
-    async create(job: AgentJob): Promise<RunDirectory> {
+    async create(job: DirectoryJob): Promise<RunDirectory> {
       // The runs of an organization may write its cache: a fork must not prepare what later runs with secrets execute.
       const cache = await caches.enter(`${job.organizationId}${job.withholdsSecrets ? '-forks' : ''}`)
       const user = users && { uid: users.take(), gid: cache.gid ?? 0 }

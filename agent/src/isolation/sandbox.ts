@@ -68,11 +68,12 @@ function createSandbox(bwrap: string, { hidden, shown }: SandboxOptions) {
 
   return {
     base,
-    wrap({ file, args }: Command, { directory, workingDirectory }: RunSite) {
+    wrap({ file, args }: Command, { directory, workingDirectory }: RunSite, options: readonly string[] = []) {
       const { configuration, home, tmp, output, variables, cliConfig, cache, user } = directory
       return base(
         [file, ...args],
         [
+          ...options,
           ...(isCovered(file) ? readable(file) : []),
           ...[configuration, home, tmp, output, cache.path].flatMap((path) => ['--bind', path, path]),
           ...[variables, cliConfig].flatMap(readable),

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
 import { type RegisterAgent, type WorkKind, agentJob, registeredAgent } from '@groundstate/contract/agent'
 import {
   type GitRequest,
@@ -9,16 +10,21 @@ import {
   gitRequest,
   taskRequest,
 } from '@groundstate/contract/agent-requests'
+import { type PolicyRequest, type ReportPolicies, policyRequest } from '@groundstate/contract/policy-requests'
 import {
   type Call,
   type Connection,
   contentType,
   isServerResponse,
+  isTransportError,
   jsonOf,
   parseJson,
   requireStatus,
   send,
 } from './connection.ts'
+
+/** Attempts to receive a body whose connection breaks. */
+const DOWNLOAD_ATTEMPTS = 5
 
 /** The address belongs to something other than a Groundstate server. */
 export class NoServer extends Error {
@@ -99,6 +105,43 @@ type Report = { report: ReportGit; signal: AbortSignal }
 export async function reportGit(connection: Connection, { id, token }: GitRequest, { report, signal }: Report) {
   const body = JSON.stringify(report)
   await sendReport(connection, { method: 'POST', path: `/git-requests/${id}/answer`, token, body, signal })
+}
+
+/** As `claim`, for an evaluation of policies. */
+export async function claimPolicies(connection: Connection, token: string, agentId: string, poll: Poll) {
+  return policyRequest.optional().parse(await longPoll(connection, token, `/agents/${agentId}/claim-policy`, poll))
+}
+
+/** Renews the lease of an evaluation. Throws `RequestRejectedError` if it is lost. */
+export async function renewPolicyRequest(connection: Connection, { id, token }: PolicyRequest, signal: AbortSignal) {
+  await sendReport(connection, { method: 'POST', path: `/policy-requests/${id}/heartbeat`, token, signal })
+}
+
+type Download<T> = { path: string; signal: AbortSignal; consume: (body: Readable) => Promise<T> }
+
+/** Receives the input, or the archive of a set, of an evaluation. Calls `consume` again if the connection breaks. */
+export async function getForPolicies<T>(connection: Connection, { id, token }: PolicyRequest, download: Download<T>) {
+  const { path, signal, consume } = download
+  const call: Call = { method: 'GET', path: `/policy-requests/${id}/${path}`, token, signal }
+  for (let attempt = 1; ; attempt += 1) {
+    const response = await send(connection, { ...call, proxyRetryTimeoutMs: Infinity })
+    await requireStatus(call, response, [200])
+    try {
+      return await consume(response.body)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (attempt === DOWNLOAD_ATTEMPTS || !isTransportError(error)) throw error
+      connection.onRetry(`GET ${call.path}: ${String(error)}`)
+    }
+  }
+}
+
+type PolicyReport = { report: ReportPolicies; signal: AbortSignal }
+
+export async function reportPolicies(connection: Connection, request: PolicyRequest, { report, signal }: PolicyReport) {
+  const { id, token } = request
+  const body = JSON.stringify(report)
+  await sendReport(connection, { method: 'POST', path: `/policy-requests/${id}/answer`, token, body, signal })
 }
 
 async function sendReport(connection: Connection, call: Call) {

@@ -181,3 +181,8 @@ export function parseJson(text: string): unknown {
     return undefined
   }
 }
+
+/** Whether a connection broke, as opposed to the processing of the received bytes. */
+export function isTransportError(error: unknown): boolean {
+  return /^(UND_ERR_|ECONN|EPIPE|ETIMEDOUT)/.test(codeOf(error))
+}

@@ -15,7 +15,6 @@ import {
   logResponse,
 } from '@groundstate/contract/agent'
 import { packEnvelope } from '@groundstate/contract/envelope'
-import { codeOf } from '../process/errors.ts'
 import {
   type Call,
   type Connection,
@@ -25,6 +24,7 @@ import {
   jsonOf,
   requireStatus,
   send,
+  isTransportError,
 } from './connection.ts'
 
 /** Retry time limit of an outcome that a proxy rejects, in ms. */
@@ -39,11 +39,6 @@ export class LeaseLost extends Error {
     super(`the server responded to ${what} with ${status}`)
     this.isDeleted = status === 401
   }
-}
-
-/** Whether a connection broke, as opposed to the processing of the received bytes. */
-function isTransportError(error: unknown): boolean {
-  return /^(UND_ERR_|ECONN|EPIPE|ETIMEDOUT)/.test(codeOf(error))
 }
 
 type JobFile = { kind: ArtifactKind; bytes: Uint8Array }

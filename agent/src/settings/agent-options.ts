@@ -2,6 +2,7 @@ import type { WorkKind } from '@groundstate/contract/agent'
 import type { DownloadSettings } from '../engine/engine-download.ts'
 import type { ConfinementOptions } from '../isolation/confinement.ts'
 import type { AgentLog } from '../log.ts'
+import type { OpaSource } from '../policy/opa.ts'
 
 export type AgentOptions = ConfinementOptions & {
   /** Base URL of the server, such as `https://groundstate.example.com`. */
@@ -29,6 +30,8 @@ export type AgentOptions = ConfinementOptions & {
   waitsForEngine?: boolean
   /** Source of engine downloads; off by default. */
   engineDownloads?: DownloadSettings | undefined
+  /** A binary of OPA or a directory of them, in addition to PATH, and the source of downloads; without one there are none. */
+  opa?: OpaSource
   logLimitBytes?: number
   /** Maximum disk space of directories that wait for their apply, in bytes. */
   planDirectoryLimit?: number

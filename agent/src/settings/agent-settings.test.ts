@@ -23,7 +23,7 @@ test('server and token are required, everything else has defaults', () => {
   expect(settings).toMatchObject({
     url: 'https://groundstate.example.com',
     token: 'secret',
-    accept: ['plan', 'apply', 'task', 'repository'],
+    accept: ['plan', 'apply', 'task', 'repository', 'policy'],
     single: false,
     drainSeconds: 600,
     engineDownloads: true,
@@ -49,7 +49,7 @@ test('the variables of another agent are sufficient', () => {
     TFC_AGENT_TOKEN: 'secret',
     TFC_AGENT_NAME: 'rack',
     TFC_AGENT_SINGLE: 'true',
-    TFC_AGENT_ACCEPT: 'plan,apply,policy,assessment',
+    TFC_AGENT_ACCEPT: 'plan,apply,stack,assessment',
     TFC_AGENT_DATA_DIR: '/data',
     TFC_AGENT_LOG_LEVEL: 'trace',
     TFC_AGENT_LOG_JSON: '1',
@@ -67,16 +67,16 @@ test('the variables of another agent are sufficient', () => {
     logJson: true,
   })
   expect(notes).toEqual([
-    'TFC_AGENT_ACCEPT: policy, assessment not supported here',
+    'TFC_AGENT_ACCEPT: stack, assessment not supported here',
     'TFC_AGENT_AUTO_UPDATE has no effect here: install a new version with npm, and restart',
   ])
 })
 
 test('an empty kind of work is rejected from another agent as well', () => {
-  const problems = problemsOf({ ...NEEDED, TFC_AGENT_ACCEPT: 'plan,,policy' })
+  const problems = problemsOf({ ...NEEDED, TFC_AGENT_ACCEPT: 'plan,,assessment' })
 
   expect(problems).toEqual([
-    'TFC_AGENT_ACCEPT "plan,,policy": it must be a comma-separated list of plan, apply, task, repository',
+    'TFC_AGENT_ACCEPT "plan,,assessment": it must be a comma-separated list of plan, apply, task, repository, policy',
   ])
 })
 
@@ -90,14 +90,17 @@ test.for([
   [['--concurrency'], '--concurrency: it needs <number>'],
   [
     ['--accept', 'plan,lunch'],
-    '--accept "plan,lunch": it must be a comma-separated list of plan, apply, task, repository',
+    '--accept "plan,lunch": it must be a comma-separated list of plan, apply, task, repository, policy',
   ],
-  [['--accept', ','], '--accept ",": it must be a comma-separated list of plan, apply, task, repository'],
+  [['--accept', ','], '--accept ",": it must be a comma-separated list of plan, apply, task, repository, policy'],
   [
     ['--accept', 'plan,,apply'],
-    '--accept "plan,,apply": it must be a comma-separated list of plan, apply, task, repository',
+    '--accept "plan,,apply": it must be a comma-separated list of plan, apply, task, repository, policy',
   ],
-  [['--accept', 'plan,'], '--accept "plan,": it must be a comma-separated list of plan, apply, task, repository'],
+  [
+    ['--accept', 'plan,'],
+    '--accept "plan,": it must be a comma-separated list of plan, apply, task, repository, policy',
+  ],
   [['--url', 'ftp://x'], '--url "ftp://x": it must be an address such as https://groundstate.example.com'],
   [['--url', 'https://me:pw@x'], 'it must be an address'],
   [['--log-level', 'loud'], '--log-level "loud": it must be debug, info, warn or error'],
@@ -120,7 +123,7 @@ test('each invalid setting is one line, and none shows the token', () => {
 
   expect(problems).toEqual([
     'GROUNDSTATE_URL: it must be set, here or by --url: address of the server; https by default',
-    'GROUNDSTATE_AGENT_ACCEPT "x": it must be a comma-separated list of plan, apply, task, repository',
+    'GROUNDSTATE_AGENT_ACCEPT "x": it must be a comma-separated list of plan, apply, task, repository, policy',
     'GROUNDSTATE_AGENT_CONCURENCY: there is no such setting',
     'GROUNDSTATE_AGENT_TOKEN: it must contain a token and nothing else',
   ])

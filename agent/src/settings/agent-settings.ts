@@ -62,8 +62,8 @@ export const AGENT_SETTINGS = {
       .transform((text) => [...new Set(text.split(',').map((word) => word.trim()))])
       .pipe(z.array(z.enum(WORK_KINDS, { error: kindsError })))
       .default([...WORK_KINDS]),
-    doc: 'accepted work: plan, apply, task, repository',
-    shown: 'plan,apply,task,repository',
+    doc: 'accepted work: plan, apply, task, repository, policy',
+    shown: 'plan,apply,task,repository,policy',
   },
   single: {
     isSwitch: true,

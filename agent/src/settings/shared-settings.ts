@@ -17,7 +17,7 @@ export const SHARED_SETTINGS = {
   engineDownloads: {
     value: 'on|off',
     schema: onOff.default(false),
-    doc: 'whether the agent downloads missing engines and verifies their signatures',
+    doc: 'whether the agent downloads missing engines and OPA, and verifies them',
   },
   terraformMirror: {
     value: '<address>',
@@ -28,6 +28,17 @@ export const SHARED_SETTINGS = {
     value: '<address>',
     schema: webAddress.default('https://github.com/opentofu/opentofu/releases/download'),
     doc: 'source of OpenTofu downloads',
+  },
+  opaPath: {
+    value: '<path>',
+    schema: z.string().optional(),
+    doc: 'opa binary that evaluates policies, or a directory of them, searched before the PATH',
+    shown: 'the PATH',
+  },
+  opaMirror: {
+    value: '<address>',
+    schema: webAddress.default('https://github.com/open-policy-agent/opa/releases/download'),
+    doc: 'source of downloads of OPA, with the layout of its releases',
   },
   engineKeyFile: {
     value: '<file>',
@@ -102,6 +113,7 @@ export function sharedOptions(values: Values<typeof SHARED_SETTINGS> & { concurr
     concurrency,
     enginePath,
     engineDownloads: values.engineDownloads ? { mirrors, keyFile: values.engineKeyFile } : undefined,
+    opa: { path: values.opaPath, mirror: values.engineDownloads ? values.opaMirror : undefined },
     isolation,
     firstRunUser,
     sandbox,

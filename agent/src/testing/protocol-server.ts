@@ -4,6 +4,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import { AGENT_API, claimBody, registerAgentBody, type RegisterAgent } from '@groundstate/contract/agent'
 import { answerJob } from './answer-job.ts'
 import { createGitQueue } from './git-queue.ts'
+import { createPolicyQueue } from './policy-queue.ts'
 import { createJob, type JobInput, type JobRecord, type TestJob } from './protocol-job.ts'
 import { refuseAs, sendJson } from './replies.ts'
 import { createTaskQueue, type TaskQueue } from './task-queue.ts'
@@ -19,6 +20,7 @@ export type ProtocolServer = AsyncDisposable & {
   submitNext: (plan: TestJob, input: JobInput) => TestJob
   tasks: TaskQueue
   git: ReturnType<typeof createGitQueue>
+  policies: ReturnType<typeof createPolicyQueue>
   /** Drops every connection and rejects new ones until `resume`, on the same port. */
   pause: () => Promise<void>
   resume: () => Promise<void>
@@ -47,6 +49,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
   const waiting: ((job: JobRecord | undefined) => void)[] = []
   const tasks = createTaskQueue()
   const git = createGitQueue()
+  const policies = createPolicyQueue()
   const api = createWorkspaceApi((token) =>
     [...jobs.values()].find(
       ({ job, lost, givenUp, ended }) => job.engineToken === token && !lost && !givenUp && !ended,
@@ -107,6 +110,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
       for (const wake of waiting.splice(0)) wake(undefined)
       tasks.endClaims()
       git.endClaims()
+      policies.endClaims()
       return void response.writeHead(204).end()
     }
     // A claim that was sent before the deregistration ends immediately.
@@ -115,6 +119,9 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     if (verb === 'claim-task' || noun === 'task-requests')
       return tasks.response(request, response, { id: id ?? '', verb: verb ?? '', token, body })
     if (verb === 'claim-git') return git.claim(request, response, body)
+    if (verb === 'claim-policy') return policies.claim(request, response, body)
+    if (noun === 'policy-requests')
+      return policies.receive(response, { id: id ?? '', verb: verb ?? '', setId: kind ?? '', token, body })
     if (noun === 'git-requests') return git.receive(response, { id: id ?? '', verb: verb ?? '', token, body })
     if (noun === 'agents') {
       if (refusal !== undefined) return refuseAs(response, refusal)
@@ -178,6 +185,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     },
     tasks,
     git,
+    policies,
     revokeToken() {
       revoked = true
       for (const wake of waiting.splice(0)) wake(undefined)

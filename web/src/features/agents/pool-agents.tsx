@@ -77,12 +77,19 @@ export function PoolAgents({ organization, pool, mayManage, search, onSearch, on
   )
 }
 
-const WORK = { plan: 'plan', apply: 'apply', task: 'run task request', repository: 'repository request' } as const
+const WORK = {
+  plan: 'plan',
+  apply: 'apply',
+  task: 'run task request',
+  repository: 'repository request',
+  policy: 'policy evaluation',
+} as const
 const ACCEPTED = {
   plan: 'plans',
   apply: 'applies',
   task: 'run task requests',
   repository: 'repository requests',
+  policy: 'policy evaluations',
 } as const
 
 function columnsOf(organization: string, mayManage: boolean): readonly Column<Agent>[] {
