@@ -17,6 +17,9 @@ export const CHANGE_TYPES = [
   'run-triggers',
   'workspace-tasks',
   'tasks',
+  'policies',
+  /** A policy set, its versions, parameters and scope. */
+  'policy-sets',
   /** Registration, exit and load. An agent that stops responding is not announced. */
   'agents',
   'agent-pools',

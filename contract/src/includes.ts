@@ -6,6 +6,8 @@ import { membershipSchema } from './memberships.ts'
 import { oauthClientSchema, oauthTokenSchema } from './oauth-clients.ts'
 import { organizationSchema } from './organizations.ts'
 import { applySchema, planSchema } from './plans.ts'
+import { policySchema } from './policies.ts'
+import { policySetSchema, policySetVersionSchema } from './policy-sets.ts'
 import { projectSchema } from './projects.ts'
 import { registryProviderVersionSchema } from './registry-providers.ts'
 import { commentSchema, runEventSchema } from './run-events.ts'
@@ -194,3 +196,16 @@ export const membershipIncludes: IncludeTable = {
 export const ownMembershipIncludes: IncludeTable = { ...membershipIncludes, organization: organizationSchema }
 
 export const registryProviderIncludes: IncludeTable = { registry_provider_versions: registryProviderVersionSchema }
+
+export const policyIncludes: IncludeTable = { policy_sets: policySetSchema }
+
+export const policySetIncludes: IncludeTable = {
+  organization: organizationSchema,
+  policies: policySchema,
+  workspaces: workspaceSchema,
+  workspace_exclusions: workspaceSchema,
+  projects: projectSchema,
+  project_exclusions: projectSchema,
+  current_version: policySetVersionSchema,
+  newest_version: policySetVersionSchema,
+}

@@ -44,13 +44,17 @@ const OTHER_KINDS: Record<string, string> = {
 }
 
 /** Only OPA evaluates policies here; other kinds are rejected by name. */
-export const policyKind = z.literal('opa', {
-  error: ({ input }) => {
-    const name = typeof input === 'string' ? OTHER_KINDS[input] : undefined
-    const reason = name === undefined ? '' : ` (${name} is not supported by this server)`
-    return `kind is ${JSON.stringify(input)}${reason}; it must be opa: write the policies in Rego, for the Open Policy Agent`
-  },
-})
+export const policyKind = z
+  .string()
+  // A refinement, since its message is sent unchanged.
+  .refine((kind) => kind === 'opa', {
+    error: ({ input }) => {
+      const name = OTHER_KINDS[String(input)]
+      const reason = name === undefined ? '' : ` (${name} is not supported by this server)`
+      return `kind is ${JSON.stringify(input)}${reason}; it must be opa: write the policies in Rego, for the Open Policy Agent`
+    },
+  })
+  .meta({ enum: ['opa'] })
 
 export const POLICY_LEVELS = ['advisory', 'mandatory'] as const
 export const policyLevel = z.enum(POLICY_LEVELS)

@@ -29,6 +29,12 @@ import { ssoRoutes } from './organizations/sso/routes.ts'
 import { signInSettingsRoutes } from './organizations/sso/settings-routes.ts'
 import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
+import { opaVersionRoutes } from './policies/opa-versions/routes.ts'
+import { policyLoaders, policyRoutes } from './policies/policies/routes.ts'
+import { policySetParameterRoutes } from './policies/policy-set-parameters/routes.ts'
+import { policySetVersionJobs } from './policies/policy-set-versions/jobs.ts'
+import { policySetVersionLoaders, policySetVersionRoutes } from './policies/policy-set-versions/routes.ts'
+import { policySetLoaders, policySetRoutes, policySetScopeRoutes } from './policies/policy-sets/routes.ts'
 import { gpgKeyRoutes } from './registry/gpg-keys/routes.ts'
 import { moduleDocumentJobs, moduleDocumentReactions } from './registry/module-documents/jobs.ts'
 import { moduleDocumentRoutes } from './registry/module-documents/routes.ts'
@@ -157,8 +163,14 @@ export const ROUTES: readonly Routes[] = [
   organizationRoutes,
   runs.organizationRunRoutes,
   authenticationTokens.organizationTokenRoutes,
+  opaVersionRoutes,
   passwordResetRoutes,
   planRoutes,
+  policyRoutes,
+  policySetParameterRoutes,
+  policySetRoutes,
+  policySetScopeRoutes,
+  policySetVersionRoutes,
   projects.projectRoutes,
   projects.projectTagBindingRoutes,
   reservedTagKeyRoutes,
@@ -246,6 +258,9 @@ export const LOADERS: readonly Loader[] = [
   ...oauthClientLoaders,
   ...organizationLoaders,
   ...phaseLoaders,
+  ...policyLoaders,
+  ...policySetLoaders,
+  ...policySetVersionLoaders,
   ...projects.projectLoaders,
   ...runEventLoaders,
   ...runs.runLoaders,
@@ -277,6 +292,7 @@ export const JOBS: readonly JobHandler[] = [
   ...oauthJobs,
   ...passwordResetJobs,
   ...planJobs,
+  ...policySetVersionJobs,
   ...pollingJobs,
   ...reviewedPlanJobs,
   ...runJobs,

@@ -28,6 +28,10 @@ const TYPES: Partial<Record<string, ChangeType[]>> = {
   oauth_client: ['oauth-clients'],
   oauth_token: ['oauth-clients'],
   organization_user: ['organization-memberships'],
+  policy: ['policies'],
+  policy_set: ['policy-sets'],
+  policy_set_parameter: ['policy-sets'],
+  policy_set_version: ['policy-sets'],
   project: ['projects'],
   registry_module: ['registry-modules'],
   registry_module_version: ['registry-modules'],
@@ -47,6 +51,7 @@ const TYPES: Partial<Record<string, ChangeType[]>> = {
 }
 /** Audited resources that pages show only to their owners or administrators, or only with other resources. */
 const ON_NO_PAGE = new Set([
+  'opa_version',
   'authentication_token',
   'configuration_version',
   'gpg_key',

@@ -25,6 +25,8 @@ const READERS = {
   'run-triggers': { workspace: 'runs:read' },
   'workspace-tasks': { workspace: 'workspace:read' },
   tasks: { organization: ['run-tasks:read'] },
+  policies: { organization: ['policies:read'] },
+  'policy-sets': { organization: ['policies:read'] },
   agents: { organization: ['agent-pools:read'] },
   'agent-pools': { organization: ['agent-pools:read'] },
   'oauth-clients': { organization: ['vcs-settings:read'] },

@@ -1,0 +1,60 @@
+import type { Readable } from 'node:stream'
+import { policySetVersionSchema } from '@groundstate/contract/policy-sets'
+import { documentOf } from '@groundstate/contract/responses'
+import { MAX_ARCHIVE_BYTES } from '../../../blobs/archive.ts'
+import type { Routes } from '../../../http/http.ts'
+import type { Loader } from '../../../http/loaders.ts'
+import { created, ok } from '../../../http/responses.ts'
+import { listReadableVersions, requirePolicySetVersion } from './access.ts'
+import { uploadPolicySetVersion } from './publish.ts'
+import { policySetVersionResource } from './resource.ts'
+import { createPolicySetVersion } from './service.ts'
+import { uploadUrl } from './urls.ts'
+
+export const policySetVersionRoutes: Routes = (http) => {
+  http.post(
+    '/policy-sets/:id/versions',
+    {
+      summary: 'Create a version of a policy set',
+      access: { organization: 'policies:manage' },
+      audit: 'policy_set_version create',
+      responses: { 201: documentOf(policySetVersionSchema) },
+    },
+    async (req) => {
+      const version = await createPolicySetVersion(req.ctx, req.params.id)
+      return created(policySetVersionResource(version, uploadUrl(req.ctx, version)))
+    },
+  )
+  http.get(
+    '/policy-set-versions/:id',
+    {
+      summary: 'Show a version of a policy set',
+      access: { organization: 'policies:read' },
+      responses: { 200: documentOf(policySetVersionSchema) },
+    },
+    async (req) => ok(policySetVersionResource(await requirePolicySetVersion(req.ctx, req.params.id))),
+  )
+  http.put(
+    '/_objects/policy-sets/:token',
+    {
+      summary: 'Upload a version of a policy set',
+      access: 'signed',
+      audit: 'policy_set_version upload',
+      prefix: '',
+      upload: true,
+      maxBytes: MAX_ARCHIVE_BYTES,
+      responses: { 200: null },
+    },
+    async (req) => {
+      await uploadPolicySetVersion(req.ctx, req.params.token, req.raw.body as Readable)
+      return { status: 200 }
+    },
+  )
+}
+
+export const policySetVersionLoaders: readonly Loader[] = [
+  {
+    type: 'policy-set-versions',
+    load: async (ctx, ids) => (await listReadableVersions(ctx, ids)).map((row) => policySetVersionResource(row)),
+  },
+]
