@@ -79,15 +79,7 @@ function writeCliConfig(path: string, { agent: { apiUrl }, job }: JobContext, en
 }
 
 function servicesAt(apiUrl: string) {
-  const [modules, providers] = ['modules', 'providers'].map((kind) => new URL(`../registry/v1/${kind}/`, apiUrl).href)
-  return {
-    'tfe.v2': apiUrl,
-    'tfe.v2.1': apiUrl,
-    'tfe.v2.2': apiUrl,
-    'state.v2': apiUrl,
-    'modules.v1': modules,
-    'providers.v1': providers,
-  }
+  return { 'tfe.v2': apiUrl, 'tfe.v2.1': apiUrl, 'tfe.v2.2': apiUrl, 'state.v2': apiUrl }
 }
 
 const CONFIGURATION = /^[^.].*\.(?:tf|tofu)(?:\.json)?$/

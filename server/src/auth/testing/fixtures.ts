@@ -190,6 +190,7 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
     'sign-in-trials': await createTrialOf(app, owner),
     ...(await createNotification(app, { make, organization, workspace })),
     ...(await createModule(app, { make, organization })),
+    ...(await createPolicies(app, { make, organization })),
     'reserved-tag-keys': await make(`${inside}/reserved-tag-keys`, 'reserved-tag-keys', { key: 'stage' }),
   }
   return {
@@ -233,6 +234,30 @@ async function createModule(app: TestApp, { make, organization }: Connecting) {
     modules: organization.name,
     'registry-modules>versions': organization.name,
   }
+}
+
+/** A policy that a set has, a set with a version that awaits its archive, and a parameter. */
+async function createPolicies(app: TestApp, { make, organization }: Connecting) {
+  const inside = `/organizations/${organization.name}`
+  const policy = await make(`${inside}/policies`, 'policies', { name: 'tags', kind: 'opa', query: 'data.tags.deny' })
+  await app.db.insertInto('policy_sources').values({ policy_id: policy, code: 'package tags' }).execute()
+  const set = await make(`${inside}/policy-sets`, 'policy-sets', { name: 'tags', kind: 'opa' })
+  const parameter = { key: 'owner', value: 'ops', category: 'policy-set' }
+  return {
+    policies: policy,
+    'policy-sets': set,
+    'policy-set-versions': await make(`/policy-sets/${set}/versions`, 'policy-set-versions', {}),
+    parameters: await make(`/policy-sets/${set}/parameters`, 'vars', parameter),
+    'opa-versions': await createOpaVersion(app),
+  }
+}
+
+/** One that no policy set names. */
+async function createOpaVersion(app: TestApp) {
+  const id = app.newId('tool')
+  const row = { id, version: `0.${id.replaceAll(/\D/g, '') || 1}.0`, created_at: app.clock.now() }
+  await app.db.insertInto('opa_versions').values(row).execute()
+  return id
 }
 
 /** Connections to hosts that no test reaches, and what such a host reported. */

@@ -50,6 +50,8 @@ const ACCESS: Record<string, string> = {
   'organization agent-pools:manage': 'owner org | member+',
   'organization registry:read': 'member+ org run',
   'organization modules:manage': 'owner org | member+ run',
+  'organization policies:read': 'member+ org',
+  'organization policies:manage': 'owner org | member+',
   'organization vcs-settings:read': 'member+ org',
   'organization vcs-settings:manage': 'owner org | member+',
   'organization vcs-settings:manage or organization workspaces:create or project workspaces:create or workspace workspace:update':
@@ -131,6 +133,8 @@ const EXCEPTIONS: Record<string, string> = {
   'POST /organizations/:organization/oauth-clients': 'owner org | member+ run',
   'POST /organizations/:organization/ssh-keys': 'owner org | member+ run',
   'POST /organizations/:organization/github-app-installations/:installationId/link-account': 'owner org | member+ run',
+  'POST /organizations/:organization/policies': 'owner org | member+ run',
+  'POST /organizations/:organization/policy-sets': 'owner org | member+ run',
   'POST /organizations/:organization/tasks': 'owner org | member+ run',
   'POST /organizations/:organization/varsets': 'owner org | member+ run',
   // Members read the variables of sets that apply to what they see.

@@ -62,6 +62,26 @@ export const REQUESTS: Record<string, (ids: Ids) => Sent> = {
   'GET /organizations/:organization/registry-modules/:registry/:namespace/:name/:provider/version': () => ({
     query: 'module_version=1.0.0',
   }),
+  'POST /admin/opa-versions': () =>
+    document('opa-versions', { version: '9.0.0', url: 'https://opa.example.com/opa', sha: 'a'.repeat(64) }),
+  'PATCH /admin/opa-versions/:id': () => document('opa-versions', { beta: true }),
+  'POST /organizations/:organization/policies': () =>
+    document('policies', { name: 'other', kind: 'opa', query: 'data.a.deny' }),
+  'PATCH /policies/:id': () => document('policies', { description: 'other' }),
+  'PUT /policies/:id/upload': () => ({ body: Buffer.from('package a') }),
+  'POST /organizations/:organization/policy-sets': () => document('policy-sets', { name: 'other', kind: 'opa' }),
+  'PATCH /policy-sets/:id': () => document('policy-sets', { description: 'other' }),
+  'POST /policy-sets/:id/tag-selectors': tagSelectors,
+  'DELETE /policy-sets/:id/tag-selectors': tagSelectors,
+  'POST /policy-sets/:setId/parameters': () => document('vars', { key: 'zone', value: 'a', category: 'policy-set' }),
+  'PATCH /policy-sets/:setId/parameters/:id': () => document('vars', { value: 'b' }),
+  ...Object.fromEntries(
+    (['policies', 'workspaces', 'workspace-exclusions', 'projects', 'project-exclusions'] as const).flatMap((list) => {
+      const type = list === 'policies' ? list : list.startsWith('workspace') ? 'workspaces' : 'projects'
+      const sent = (ids: Ids) => ({ body: { data: [{ type, id: ids[type] }] } })
+      return ['POST', 'DELETE'].map((method) => [`${method} /policy-sets/:id/relationships/${list}`, sent])
+    }),
+  ),
   'POST /organizations/:organization/tasks': () =>
     document('tasks', { name: 'other', url: 'http://127.0.0.1:1/task', category: 'task' }),
   'PATCH /tasks/:taskId': () => document('tasks', { name: 'other' }),
@@ -84,6 +104,10 @@ function document(type: string, attributes: object, relations: Record<string, [t
     Object.entries(relations).map(([name, [type, ids]]) => [name, { data: { type, id: ids[type] } }]),
   )
   return { body: { data: { type, attributes, relationships } } }
+}
+
+function tagSelectors(): Sent {
+  return { body: { data: [{ 'tag-key': 'env', 'tag-value': 'prod', 'is-exclude': false }] } }
 }
 
 /** An identifier that cannot be one. */

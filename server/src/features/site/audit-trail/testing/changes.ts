@@ -3,6 +3,7 @@ import type { TestApp } from '../../../../testing/app.ts'
 import type { MakeChange } from './audit-fixtures.ts'
 import { ACCOUNTS } from './audited-accounts.ts'
 import { NOTIFICATION_CHANGES } from './audited-notifications.ts'
+import { POLICY_CHANGES } from './audited-policies.ts'
 import { REGISTRY_CHANGES } from './audited-registry.ts'
 import { REPOSITORY_CHANGES } from './audited-repositories.ts'
 import { SETTING_CHANGES } from './audited-settings.ts'
@@ -13,6 +14,7 @@ export const CHANGES: Record<string, MakeChange> = {
   ...SETTING_CHANGES,
   ...REPOSITORY_CHANGES,
   ...REGISTRY_CHANGES,
+  ...POLICY_CHANGES,
   ...NOTIFICATION_CHANGES,
   ...WORK,
   ...ACCOUNTS,

@@ -1,0 +1,76 @@
+import { archiveOf } from '../../../../testing/archives.ts'
+import { type AuditFixtures, SECRET, data, type MakeChange, many } from './audit-fixtures.ts'
+
+const newPolicy = (w: AuditFixtures) => data('policies', { name: w.name('policy'), kind: 'opa', query: 'data.a.deny' })
+const newSet = (w: AuditFixtures) => data('policy-sets', { name: w.name('set'), kind: 'opa' })
+const policy = async (w: AuditFixtures) => w.ofOrganization('policies', newPolicy(w))
+const policySet = async (w: AuditFixtures) => w.ofOrganization('policy-sets', newSet(w))
+
+const newParameter = (w: AuditFixtures) =>
+  data('vars', { key: w.name('key'), value: SECRET, category: 'policy-set', sensitive: true })
+
+async function parameter(w: AuditFixtures) {
+  const set = await policySet(w)
+  const { id } = await w.send('POST', `/policy-sets/${set}/parameters`, newParameter(w))
+  return [set, id as string]
+}
+
+const newVersion = (w: AuditFixtures) =>
+  data('opa-versions', { version: `0.0.${w.name('').split('-').at(-1)}`, url: 'https://opa.example.com/opa' })
+
+async function opaVersion(w: AuditFixtures) {
+  return (await w.send('POST', '/admin/opa-versions', newVersion(w))).id as string
+}
+
+const LISTS = {
+  policies: async (w: AuditFixtures) => many('policies', await policy(w)),
+  workspaces: async (w: AuditFixtures) => many('workspaces', await w.workspace()),
+  'workspace-exclusions': async (w: AuditFixtures) => many('workspaces', await w.workspace()),
+  projects: async (w: AuditFixtures) => many('projects', await w.project()),
+  'project-exclusions': async (w: AuditFixtures) => many('projects', await w.project()),
+}
+
+const SCOPE = Object.entries(LISTS).flatMap(([name, items]) =>
+  ['POST', 'DELETE'].map((method): [string, MakeChange] => [
+    `${method} /policy-sets/:id/relationships/${name}`,
+    async (w) => ({ ids: [await policySet(w)], body: await items(w) }),
+  ]),
+)
+
+const selectors = { data: [{ 'tag-key': 'env', 'tag-value': 'prod', 'is-exclude': true }] }
+
+export const POLICY_CHANGES: Record<string, MakeChange> = {
+  'POST /admin/opa-versions': (w) => ({ body: newVersion(w) }),
+  'PATCH /admin/opa-versions/:id': async (w) => ({
+    ids: [await opaVersion(w)],
+    body: data('opa-versions', { beta: true }),
+  }),
+  'DELETE /admin/opa-versions/:id': async (w) => ({ ids: [await opaVersion(w)] }),
+  'POST /organizations/:organization/policies': (w) => ({ ids: [w.organization.name], body: newPolicy(w) }),
+  'PATCH /policies/:id': async (w) => ({ ids: [await policy(w)], body: data('policies', { query: 'data.b' }) }),
+  'PUT /policies/:id/upload': async (w) => ({ ids: [await policy(w)], body: Buffer.from('package a') }),
+  'DELETE /policies/:id': async (w) => ({ ids: [await policy(w)] }),
+  'POST /organizations/:organization/policy-sets': (w) => ({ ids: [w.organization.name], body: newSet(w) }),
+  'PATCH /policy-sets/:id': async (w) => ({
+    ids: [await policySet(w)],
+    body: data('policy-sets', { description: 'other' }),
+  }),
+  'DELETE /policy-sets/:id': async (w) => ({ ids: [await policySet(w)] }),
+  ...Object.fromEntries(SCOPE),
+  'POST /policy-sets/:id/tag-selectors': async (w) => ({ ids: [await policySet(w)], body: selectors }),
+  'DELETE /policy-sets/:id/tag-selectors': async (w) => ({ ids: [await policySet(w)], body: selectors }),
+  'POST /policy-sets/:setId/parameters': async (w) => ({ ids: [await policySet(w)], body: newParameter(w) }),
+  'PATCH /policy-sets/:setId/parameters/:id': async (w) => ({
+    ids: await parameter(w),
+    body: data('vars', { value: SECRET }),
+  }),
+  'DELETE /policy-sets/:setId/parameters/:id': async (w) => ({ ids: await parameter(w) }),
+  'POST /policy-sets/:id/versions': async (w) => ({ ids: [await policySet(w)] }),
+  'PUT /_objects/policy-sets/:token': async (w) => {
+    const created = await w.send('POST', `/policy-sets/${await policySet(w)}/versions`)
+    const by = { id: w.admin.id, tokenId: null }
+    return { token: undefined, by, url: new URL(created.links.upload).pathname, body: POLICIES }
+  },
+}
+
+const POLICIES = archiveOf({ 'policies.hcl': 'policy "a" {\n  query = "data.a"\n}\n', 'a.rego': 'package a' })
