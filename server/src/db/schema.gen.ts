@@ -1291,6 +1291,26 @@ export type Schema = {
     organization_id: string
     suggested_action: string | null
   }
+  vcs_publications: {
+    commit_ref: string | null
+    commit_sha: string | null
+    commit_url: Generated<string>
+    created_at: Timestamp
+    delivery_id: string | null
+    detail: string | null
+    ended_at: Timestamp | null
+    id: string
+    message: string | null
+    organization_id: string
+    policy_set_id: string | null
+    reason: string
+    registry_module_id: string | null
+    reported_at: Timestamp
+    repository_id: string | null
+    seq: Generated<number>
+    status: 'pending' | 'published' | 'skipped' | 'failed'
+    version: string | null
+  }
   workspace_tasks: {
     created_at: Timestamp
     enforcement_level: 'advisory' | 'mandatory'

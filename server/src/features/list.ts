@@ -56,6 +56,8 @@ import { firstRunJobs, firstRunReactions } from './repositories/git/first-run.ts
 import { connectionRoutes } from './repositories/git/routes.ts'
 import { hostRepositoryRoutes } from './repositories/host-repositories/routes.ts'
 import { pollingJobs, pollingReactions } from './repositories/polling/jobs.ts'
+import { publicationJobs, publicationReactions } from './repositories/publications/jobs.ts'
+import { publicationRoutes } from './repositories/publications/routes.ts'
 import { reviewedPlanJobs, reviewedPlanReactions } from './repositories/reviewed-plans/jobs.ts'
 import { reviewedPlanRoutes } from './repositories/reviewed-plans/routes.ts'
 import { vcsEventJobs, vcsEventRoutes } from './repositories/vcs-events/routes.ts'
@@ -184,6 +186,7 @@ export const ROUTES: readonly Routes[] = [
   runTriggerRoutes,
   registryModuleRoutes,
   moduleDocumentRoutes,
+  publicationRoutes,
   moduleProtocolRoutes,
   sampleRoutes,
   sessionRoutes,
@@ -240,6 +243,7 @@ export const REACTIONS: readonly Reaction[] = [
   ...moduleDocumentReactions,
   ...connectionReactions,
   ...reviewedPlanReactions,
+  ...publicationReactions,
   ...commitStatusReactions,
   ...fetchTipReactions,
   ...firstRunReactions,
@@ -295,6 +299,7 @@ export const JOBS: readonly JobHandler[] = [
   ...policySetVersionJobs,
   ...pollingJobs,
   ...reviewedPlanJobs,
+  ...publicationJobs,
   ...runJobs,
   ...runTriggerJobs,
   ...moduleJobs,

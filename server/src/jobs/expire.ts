@@ -13,6 +13,7 @@ export type Expiring =
   | 'notifications'
   | 'connection events'
   | 'commits'
+  | 'publications'
   | 'agents'
 
 /** `next` is the key after which the next batch continues; undefined after the last one. */

@@ -86,6 +86,7 @@ const ACTION_TEXTS: Readonly<Record<string, string>> = {
   link: 'Link [%]',
   unlink: 'Unlink [%]',
   register_webhook: 'Create webhook [of %]',
+  resync: 'Publish from the repository [of %]',
   rotate_webhook_secret: 'Replace webhook secret [of %]',
   replay: 'Replay [%]',
   resend_commit_status: 'Send status again [of %]',

@@ -110,5 +110,10 @@ export const moduleConnected = domainEvent<{ moduleId: string; initialVersion: s
 /** A module stopped using a repository. Raised in its transaction. */
 export const moduleDisconnected = domainEvent<{ moduleId: string; repositoryId: string }>('module.disconnected')
 
+/** A commit of a module's branch is to be published as a version, which exists. Raised in the transaction that creates the version. */
+export const moduleVersionRequested = domainEvent<{ moduleId: string; version: string; commitSha: string }>(
+  'module-version.requested',
+)
+
 /** A version was published. Raised in its transaction. */
 export const moduleVersionPublished = domainEvent<{ versionId: string }>('module-version.published')

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { ArchiveError } from '@groundstate/contract/archive'
-import type { Ctx } from '../../../app.ts'
+import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { putArchive } from '../../../blobs/archive.ts'
 import { isDefinitelyRejected, transact } from '../../../db/db.ts'
@@ -53,6 +53,34 @@ export async function publishModuleVersion(
   const loaded = row && (await store.findVersionRow(ctx.db, row.id))
   if (!loaded) return undefined
   return (await publish(ctx, loaded, archive)) ?? null
+}
+
+/** A version cannot be fetched from its repository, which it then says, unless it is published already. */
+export async function failModuleVersion(
+  ctx: TransactionCtx,
+  { moduleId, version, commitSha }: FetchedVersion,
+  error: string,
+) {
+  if (!(await store.lockModule(ctx.db, moduleId))) return
+  const now = ctx.now()
+  const known = await store.findVersion(ctx.db, moduleId, version)
+  const changes = { source: 'vcs', status: 'clone_failed', commit_sha: commitSha, error, updated_at: now } as const
+  if (known) {
+    // Its archive is invalid, which the version says already.
+    if (known.error !== error) await store.updateVersion(ctx.db, known.id, changes)
+    return
+  }
+  const id = ctx.newId('modver')
+  await store.insertVersion(ctx.db, { id, registry_module_id: moduleId, version, created_at: now, ...changes })
+}
+
+/** Says that the repository of a module cannot be read, or has no version tags, unless versions were published before. */
+export async function setModuleStatus(
+  ctx: TransactionCtx,
+  moduleId: string,
+  status: 'no_version_tags' | 'setup_failed',
+) {
+  await store.setSetupStatus(ctx.db, moduleId, { status, updated_at: ctx.now() })
 }
 
 /** Returns why the archive is invalid; undefined once it is published. */

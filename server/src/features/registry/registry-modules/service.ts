@@ -21,6 +21,7 @@ import {
   moduleAudit,
   moduleConnected,
   moduleDisconnected,
+  moduleVersionRequested,
   requireModule,
   requireModuleAt,
   requireModules,
@@ -107,7 +108,7 @@ async function putModuleRepository(ctx: TransactionCtx, organizationId: string, 
   if (!tokenId && !installationId)
     throw invalid('oauth-token-id or github-app-installation-id is missing', `${REPO}/oauth-token-id`)
   const connection = tokenId ? { tokenId } : { installationId: installationId! }
-  return putRepository(ctx, { organizationId, projectId: '', connection, identifier })
+  return putRepository(ctx, { organizationId, projectId: null, connection, identifier })
 }
 
 /** The columns of how a module is published. Throws `invalid` for a branch together with tags, or neither. */
@@ -252,14 +253,15 @@ export async function createModuleVersion(ctx: Ctx, address: ModuleAddress, inpu
   const module = await requireModuleAt(ctx, address, 'modules:manage')
   if (module.registry_name === 'public')
     throw invalid(`${module.name} is a module of the public registry: its versions are published there`)
+  const commitSha = module.repository === null ? undefined : requestedCommit(module.repository, module, input)
   const now = ctx.now()
   const row = {
     id: ctx.newId('modver'),
     registry_module_id: module.id,
     version: input.version,
     status: 'pending',
-    source: 'tfe-api',
-    commit_sha: input['commit-sha'] || null,
+    source: commitSha === undefined ? 'tfe-api' : 'vcs',
+    commit_sha: commitSha ?? (input['commit-sha'] || null),
     created_by_user_id: actorUserId(ctx.actor),
     created_at: now,
     updated_at: now,
@@ -270,9 +272,31 @@ export async function createModuleVersion(ctx: Ctx, address: ModuleAddress, inpu
     detail: `version ${input.version} exists already and never changes: choose another`,
   }
   const version = await rejectTakenName(taken, async () =>
-    audited(ctx, versionAudit(row, module, 'create'), async (ctx) => store.insertVersion(ctx.db, row)),
+    audited(ctx, versionAudit(row, module, 'create'), async (ctx) => {
+      const inserted = await store.insertVersion(ctx.db, row)
+      if (commitSha !== undefined)
+        await raise(ctx, moduleVersionRequested, { moduleId: module.id, version: row.version, commitSha })
+      return inserted
+    }),
   )
   return { module, version }
+}
+
+/** The commit of the branch to publish. Throws `invalid` for a module that tags publish, and without the whole name of a commit. */
+function requestedCommit(
+  { identifier }: { identifier: string },
+  { vcs_tags: hasTags, vcs_tag_prefix: prefix }: RegistryModule,
+  { version, 'commit-sha': commitSha }: CreateModuleVersion,
+) {
+  if (hasTags)
+    throw invalid(
+      `tags of ${identifier} publish the module: push the tag ${prefix ?? ''}v${version}, or choose a branch in vcs-repo`,
+    )
+  if (commitSha && /^[0-9a-f]{40}$/i.test(commitSha)) return commitSha.toLowerCase()
+  throw invalid(
+    `commit-sha ${commitSha ? `is ${commitSha}; it must have all 40 digits of` : 'is missing: it names'} the commit of ${identifier} to publish`,
+    '/data/attributes/commit-sha',
+  )
 }
 
 export async function readModuleVersion(ctx: Ctx, address: ModuleAddress, version: string) {

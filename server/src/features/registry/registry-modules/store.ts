@@ -73,6 +73,12 @@ export async function updateModule(db: Db, id: string, changes: Updateable<Modul
   await db.updateTable('registry_modules').set(changes).where('id', '=', id).execute()
 }
 
+/** Changes the status of a module without published versions. */
+export async function setSetupStatus(db: Db, id: string, changes: Pick<Updateable<Modules>, 'status' | 'updated_at'>) {
+  const update = db.updateTable('registry_modules').set(changes).where('id', '=', id)
+  await update.where('status', '<>', 'setup_complete').execute()
+}
+
 /** Locks a module, so that its deletion and a publication exclude each other; false if it is gone. */
 export async function lockModule(db: Db, id: string) {
   const row = await db.selectFrom('registry_modules').select('id').where('id', '=', id).forUpdate().executeTakeFirst()

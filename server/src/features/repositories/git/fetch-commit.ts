@@ -11,7 +11,7 @@ import { fetchArchive, runGit } from './run.ts'
 import * as store from './store.ts'
 
 /** Maximum size of the files of a configuration, in bytes; agents unpack no more. */
-const MAX_FILES_BYTES = 1024 ** 3
+export const MAX_FILES_BYTES = 1024 ** 3
 
 /** Jobs wait for the network most of the time. */
 export const FETCHING = { concurrency: 12, retryLimit: 14, timeLimitMs: 3_600_000 }

@@ -40,6 +40,9 @@ export const REGISTRY_CHANGES: Record<string, MakeChange> = {
     body: await fromRepository(w),
   }),
   'POST /registry-modules': async (w) => ({ body: await fromRepository(w) }),
+  'POST /registry-modules/:moduleId/actions/resync': async (w) => ({
+    ids: [await w.ofOrganization('registry-modules/vcs', await fromRepository(w))],
+  }),
   [`PATCH ${BY_NAME}/:provider`]: async (w) => ({
     ids: address(w, await module(w), 'aws'),
     body: data('registry-modules', { 'no-code': true }),

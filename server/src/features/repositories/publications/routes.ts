@@ -1,0 +1,44 @@
+import { pageOf } from '@groundstate/contract/responses'
+import { vcsPublicationSchema } from '@groundstate/contract/vcs-publications'
+import type { Routes } from '../../../http/http.ts'
+import { accepted } from '../../../http/responses.ts'
+import { publicationResource } from './resource.ts'
+import * as service from './service.ts'
+
+const LIST = { responses: { 200: pageOf(vcsPublicationSchema) } }
+
+export const publicationRoutes: Routes = (http) => {
+  http.get(
+    '/vcs-deliveries/:id/publications',
+    {
+      ...LIST,
+      summary: 'List what a delivery published in the registry and in policy sets, and why not',
+      access: [{ organization: 'vcs-settings:manage' }, { workspace: 'workspace:read' }],
+    },
+    async (req) =>
+      req.list(await service.listDeliveryPublications(req.ctx, req.params.id, req.page()), publicationResource),
+  )
+  http.get(
+    '/registry-modules/:moduleId/publications',
+    {
+      ...LIST,
+      summary: 'List what was published from the repository of a module, and why not, the latest first',
+      access: { organization: 'registry:read' },
+    },
+    async (req) =>
+      req.list(await service.listModulePublications(req.ctx, req.params.moduleId, req.page()), publicationResource),
+  )
+  http.post(
+    '/registry-modules/:moduleId/actions/resync',
+    {
+      summary: 'Publish the versions that are missing from the repository of a module',
+      access: { organization: 'modules:manage' },
+      audit: 'registry_module resync',
+      responses: { 202: null },
+    },
+    async (req) => {
+      await service.resyncModule(req.ctx, req.params.moduleId)
+      return accepted()
+    },
+  )
+}

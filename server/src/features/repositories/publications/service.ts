@@ -1,0 +1,44 @@
+import type { Ctx } from '../../../app.ts'
+import { audited } from '../../../audit/record.ts'
+import type { Page } from '../../../db/db.ts'
+import { conflict } from '../../../errors.ts'
+import { dueBefore, expireInBatches } from '../../../jobs/expire.ts'
+import { moduleAudit, requireModule } from '../../registry/registry-modules/access.ts'
+import { requireDelivery } from '../deliveries/service.ts'
+import { importModuleLater } from './import.ts'
+import * as store from './store.ts'
+
+export async function listDeliveryPublications(ctx: Ctx, deliveryId: string, page: Page) {
+  const { id } = await requireDelivery(ctx, deliveryId, 'vcs-settings:read')
+  return store.listPublications(ctx.db, { deliveryId: id }, page)
+}
+
+export async function listModulePublications(ctx: Ctx, moduleId: string, page: Page) {
+  const { id } = await requireModule(ctx, moduleId, 'registry:read')
+  return store.listPublications(ctx.db, { moduleId: id }, page)
+}
+
+/** Reads the repository of a module again, and publishes the versions that are missing. Throws `conflict` for a module without one. */
+export async function resyncModule(ctx: Ctx, moduleId: string) {
+  const module = await requireModule(ctx, moduleId, 'modules:manage')
+  if (module.repository_id === null)
+    throw conflict(`module ${module.name} has no repository: its versions are uploaded`)
+  await audited(ctx, moduleAudit(module, 'resync'), async (ctx) =>
+    importModuleLater(ctx, { moduleId: module.id, initialVersion: null }),
+  )
+}
+
+const EXPIRY_BATCH = 200
+
+/** Deletes old publications of imports. Those of deliveries are deleted with them. */
+export async function expirePublications(ctx: Ctx, signal: AbortSignal) {
+  const before = dueBefore(ctx.now(), ctx.config.deliveryRetentionDays)
+  if (!before) return
+  await expireInBatches<true>(ctx, 'publications', {
+    signal,
+    batch: async () => {
+      const deleted = await store.deletePublications(ctx.db, { before, limit: EXPIRY_BATCH })
+      return { deleted, next: deleted < EXPIRY_BATCH ? undefined : true }
+    },
+  })
+}
