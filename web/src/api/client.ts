@@ -76,9 +76,9 @@ export async function putFile(path: string, file: Blob, { signal, onProgress }: 
   })
 }
 
-/** The URL path of an API path: `apiPath('/runs/run-1')`. */
+/** The URL path of an API path: `apiPath('/runs/run-1')`. Of another API it is whole: `/api/registry/private/v2/gpg-keys`. */
 export function apiPath(path: string) {
-  return serverPath(`/api/v2${path}`)
+  return serverPath(path.startsWith('/api/') ? path : `/api/v2${path}`)
 }
 
 /** Path and query of a URL from the API, such as that of a log: the browser may reach the server under another host name. */

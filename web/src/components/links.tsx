@@ -8,13 +8,14 @@ export type ListName =
   | 'runs'
   | 'projects'
   | 'variable-sets'
+  | 'registry'
   | 'run-tasks'
   | 'agents'
   | 'connections'
   | 'members'
   | 'teams'
 type ListLinkProps = ComponentProps<'a'> & {
-  list: ListName | 'settings/quotas' | 'connections/new'
+  list: ListName | 'settings/gpg-keys' | 'settings/quotas' | 'connections/new'
   search?: Search
 }
 

@@ -122,6 +122,39 @@ const runTriggers = createRoute({
   }),
   ...page(async () => import('../features/run-triggers/run-triggers-page.tsx'), 'RunTriggersPage'),
 })
+const registry = createRoute({
+  getParentRoute: () => organization,
+  path: 'registry',
+  validateSearch: searchParams({
+    tab: ['modules', 'providers'],
+    q: 'text',
+    provider: 'text',
+    registry: ['private', 'public'],
+    page: 'number',
+    new: 'flag',
+  }),
+  ...page(async () => import('../features/registry/registry-page.tsx'), 'RegistryPage'),
+})
+const REGISTRY = below('Registry', '/app/$organization/registry')
+const registryModule = createRoute({
+  getParentRoute: () => organization,
+  path: 'registry/modules/$name/$provider',
+  validateSearch: searchParams({
+    tab: ['readme', 'inputs', 'outputs', 'dependencies', 'resources', 'workspaces', 'versions'],
+    version: 'text',
+    /** The directory of a submodule or an example. */
+    module: 'text',
+    q: 'text',
+    new: 'flag',
+  }),
+  ...page(async () => import('../features/registry/module-page.tsx'), 'ModulePage', REGISTRY),
+})
+const registryProvider = createRoute({
+  getParentRoute: () => organization,
+  path: 'registry/providers/$name',
+  validateSearch: searchParams({ version: 'text' }),
+  ...page(async () => import('../features/registry/provider-page.tsx'), 'ProviderPage', REGISTRY),
+})
 const connections = createRoute({
   getParentRoute: () => organization,
   path: 'connections',
@@ -242,6 +275,9 @@ export const organizationPages = [
   runTasks,
   runTask,
   runTriggers,
+  registry,
+  registryModule,
+  registryProvider,
   connections,
   newConnection,
   connection,

@@ -58,6 +58,12 @@ const sshKeys = createRoute({
   validateSearch: PAGED,
   ...page(async () => import('../features/ssh-keys/ssh-keys-page.tsx'), 'SshKeysPage', SETTINGS),
 })
+const gpgKeys = createRoute({
+  getParentRoute: () => settings,
+  path: 'gpg-keys',
+  validateSearch: PAGED,
+  ...page(async () => import('../features/registry/gpg-keys-page.tsx'), 'GpgKeysPage', SETTINGS),
+})
 const deletion = createRoute({
   getParentRoute: () => settings,
   path: 'delete',
@@ -72,6 +78,7 @@ export const organizationSettings = settings.addChildren([
   tokens,
   tags,
   sshKeys,
+  gpgKeys,
   deletion,
 ])
 

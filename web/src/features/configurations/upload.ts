@@ -20,7 +20,7 @@ type UploadOptions = {
 /** Uploads a configuration and creates a run with it. A plan-only run leaves the current configuration of the workspace unchanged. */
 export async function uploadAndRun({ workspaceId, source, isPlanOnly, message, signal, onStep }: UploadOptions) {
   onStep({ label: 'Packing files', done: 0, total: undefined })
-  const archive = source.kind === 'archive' ? source.content : await packed(source)
+  const archive = await archiveOf(source)
   const versions = `/workspaces/${workspaceId}/configuration-versions`
   const attributes = { 'auto-queue-runs': false, speculative: isPlanOnly }
   const version = await request<DocumentOnWire<typeof configurationVersionSchema>>(
@@ -47,7 +47,10 @@ export async function uploadAndRun({ workspaceId, source, isPlanOnly, message, s
   return data
 }
 
-async function packed({ name, content }: Extract<Source, { kind: 'files' }>) {
+/** The archive to upload. Throws `SourceError` if files have changed, or are too large together. */
+export async function archiveOf(source: Source) {
+  if (source.kind === 'archive') return source.content
+  const { name, content } = source
   const archive = await packArchive(content).catch((cause: unknown) => {
     throw new SourceError(`A file of ${name} was changed or deleted after you selected it. Select it again.`, { cause })
   })

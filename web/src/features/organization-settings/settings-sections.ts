@@ -18,5 +18,6 @@ export const SETTINGS_SECTIONS: readonly SettingsSection[] = [
   { text: 'Tokens', path: '/tokens', keywords: 'organization team token' },
   { text: 'Tags', path: '/tags', keywords: 'reserved keys' },
   { text: 'SSH keys', path: '/ssh-keys', keywords: 'private key git modules' },
+  { text: 'GPG keys', path: '/gpg-keys', keywords: 'signature provider registry openpgp' },
   { text: 'Delete organization', path: '/delete', keywords: '', permission: 'can-destroy' },
 ]

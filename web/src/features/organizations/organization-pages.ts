@@ -7,6 +7,7 @@ import {
   History,
   LayoutDashboard,
   type LucideIcon,
+  Package,
   Play,
   Settings,
   ShieldCheck,
@@ -63,6 +64,14 @@ const PAGES: readonly OrganizationPage[] = [
     keys: 'g e',
     path: '/run-triggers',
     keywords: 'graph dependencies',
+  },
+  {
+    text: 'Registry',
+    group: 'Shared resources',
+    icon: Package,
+    keys: 'g y',
+    path: '/registry',
+    keywords: 'modules providers versions publish',
   },
   {
     text: 'Connections',
