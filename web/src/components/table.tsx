@@ -26,10 +26,12 @@ type TableProps<Row> = {
   selection?: { ids: ReadonlySet<string>; onChange: (ids: Set<string>) => void } | undefined
   nameOf?: (row: Row) => string
   footer?: ReactNode
+  /** Whether the keyboard scrolls it: a wide table without links or buttons. */
+  isFocusable?: boolean
 }
 
 export function Table<Row extends RowData & { id: string }>(props: TableProps<Row>) {
-  const { label, rows, columns, sort, onSort, selection, nameOf, footer } = props
+  const { label, rows, columns, sort, onSort, selection, nameOf, footer, isFocusable = false } = props
   const selected = useMemo(
     () => Object.fromEntries([...(selection?.ids ?? [])].map((id) => [id, true as const])),
     [selection?.ids],
@@ -51,7 +53,10 @@ export function Table<Row extends RowData & { id: string }>(props: TableProps<Ro
   const isAll = selection !== undefined && rows.length > 0 && rows.every((row) => selection.ids.has(row.id))
 
   return (
-    <div className="relative overflow-x-auto rounded-lg border border-line bg-paper">
+    <div
+      className="relative overflow-x-auto rounded-lg border border-line bg-paper"
+      {...(isFocusable && { tabIndex: 0, role: 'region', 'aria-label': label })}
+    >
       <table className="w-full border-collapse text-left">
         <caption className="sr-only">{label}</caption>
         <thead>

@@ -41,7 +41,7 @@ const INPUT_COLUMNS: readonly Column<Input & { id: string }>[] = [
   {
     header: 'Description',
     className: 'align-top min-w-48',
-    cell: ({ description }) => <CollapsedText text={description ?? ''} maxLines={6} />,
+    cell: ({ description }) => <span className="whitespace-pre-line">{description}</span>,
   },
   {
     header: 'Default',
@@ -86,7 +86,10 @@ export function Outputs({ module: { outputs } }: { module: DocumentedModule }) {
             </span>
           ),
         },
-        { header: 'Description', cell: ({ description }) => <CollapsedText text={description ?? ''} maxLines={6} /> },
+        {
+          header: 'Description',
+          cell: ({ description }) => <span className="whitespace-pre-line">{description}</span>,
+        },
       ]}
     />
   )
@@ -146,7 +149,14 @@ type RowsProps<Row> = {
 
 function Rows<Row extends object>({ label, rows, columns, none }: RowsProps<Row>) {
   if (rows.length === 0) return <EmptyState title={none} />
-  return <Table label={label} rows={rows.map((row, index) => ({ ...row, id: String(index) }))} columns={columns} />
+  return (
+    <Table
+      isFocusable
+      label={label}
+      rows={rows.map((row, index) => ({ ...row, id: String(index) }))}
+      columns={columns}
+    />
+  )
 }
 
 const MAX_PROBLEMS = 5

@@ -18,7 +18,8 @@ import {
   MODULES,
   type ModuleDocuments,
   type RegistryModule,
-  deleteRegistryEntry,
+  deleteVersion,
+  moduleKey,
   modulePath,
   useModuleVersion,
   useUses,
@@ -229,8 +230,14 @@ function DeleteVersion({ module, version }: ViewProps) {
       action={`Delete ${version}`}
       done={`Version ${version} deleted`}
       onConfirm={async (_, isForced) => {
-        await deleteRegistryEntry(organization, `${path}${isForced ? '?force=true' : ''}`, MODULES)
-        if (chosen === version) await navigate({ search: { tab: 'versions' }, replace: true })
+        const refetched = moduleKey(organization, module.attributes)
+        const request = { path: `${path}${isForced ? '?force=true' : ''}`, refetched, all: [MODULES, organization] }
+        await deleteVersion({
+          ...request,
+          leave: async () => {
+            if (chosen === version) await navigate({ search: { tab: 'versions' }, replace: true })
+          },
+        })
       }}
     />
   )

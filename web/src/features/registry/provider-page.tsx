@@ -21,7 +21,7 @@ import {
   type ProviderPlatform,
   type ProviderVersion,
   type RegistryProvider,
-  deleteRegistryEntry,
+  deleteVersion,
   providerKey,
   providerPath,
   useProvider,
@@ -126,6 +126,7 @@ function Platforms({ platforms }: { platforms: readonly ProviderPlatform[] }) {
   if (platforms.length === 0) return <EmptyState title="No platforms yet" />
   return (
     <Table
+      isFocusable
       label="Platforms"
       rows={platforms}
       columns={[
@@ -170,8 +171,9 @@ function DeleteVersion({ provider, version }: { provider: RegistryProvider; vers
       action={`Delete ${version}`}
       done={`Version ${version} deleted`}
       onConfirm={async (_, isForced) => {
-        await deleteRegistryEntry(organization, `${path}${isForced ? '?force=true' : ''}`, PROVIDERS)
-        await navigate({ search: {}, replace: true })
+        const refetched = [...providerKey(organization, name), 'versions']
+        const request = { path: `${path}${isForced ? '?force=true' : ''}`, refetched, all: [PROVIDERS, organization] }
+        await deleteVersion({ ...request, leave: async () => navigate({ search: {}, replace: true }) })
       }}
     />
   )

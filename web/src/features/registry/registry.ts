@@ -10,9 +10,10 @@ import type {
   registryProviderVersionSchema,
 } from '@groundstate/contract/registry-providers'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
-import { useQuery } from '@tanstack/react-query'
+import { type QueryKey, useQuery } from '@tanstack/react-query'
 import { get, getData, queryString, request } from '../../api/client.ts'
-import { keepWithin, sendAndRefetch, useChange } from '../../api/queries.ts'
+import { holdRefetches } from '../../api/live.ts'
+import { invalidate, keepWithin, queries, useChange } from '../../api/queries.ts'
 
 export type RegistryModule = Wire<typeof registryModuleSchema>
 export type ModuleVersion = Wire<typeof registryModuleVersionSchema>
@@ -164,9 +165,25 @@ async function getVersion(sent: Promise<DocumentOnWire<typeof registryModuleVers
   return (await sent).data
 }
 
-/** Deletes a version or, without one, the module of the id. */
-export async function deleteRegistryEntry(organization: string, path: string, type: typeof MODULES | typeof PROVIDERS) {
-  return sendAndRefetch('DELETE', path, [type, organization])
+type VersionDeletion = {
+  path: string
+  /** The query that lists the versions. */
+  refetched: QueryKey
+  all: QueryKey
+  /** Leaves the deleted version, if it is open. */
+  leave: () => Promise<unknown>
+}
+
+/** Deletes a version. The page shows another one before queries of this one could be refetched and fail. */
+export async function deleteVersion({ path, refetched, all, leave }: VersionDeletion) {
+  await holdRefetches(async () => {
+    await request('DELETE', path)
+    await leave()
+    await queries.invalidateQueries({ queryKey: refetched, exact: true })
+    // Components get the response in a task that has been queued before this one.
+    await new Promise((resolve) => void setTimeout(resolve))
+  })
+  await invalidate(all)
 }
 
 export function providerPath(organization: string, name: string) {

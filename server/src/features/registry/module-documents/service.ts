@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { type ModuleFile, readModuleFiles } from '../../../archives/module-files.ts'
+import { announce } from '../../../changes/announce.ts'
 import { messageOf } from '../../../error-code.ts'
 import { notFound } from '../../../errors.ts'
 import type { ParsedHcl } from '../../../hcl/hcl.ts'
@@ -20,6 +21,8 @@ export async function documentVersion(ctx: Ctx, versionId: string) {
     ...(await ctx.workers.parseHcl(hcl.map(({ path, text }) => ({ path, text })))),
   ]
   await store.insertDocuments(ctx.db, versionId, documentsOf(found, parsed), ctx.now())
+  const { registry_module_id: id, organization_id: organization } = version
+  announce(ctx, { type: 'registry-modules', id, organization })
 }
 
 function parseJson({ path, text }: ModuleFile): ParsedHcl {

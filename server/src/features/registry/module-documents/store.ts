@@ -3,9 +3,10 @@ import type { Db } from '../../../db/db.ts'
 
 export async function findArchive(db: Db, versionId: string) {
   return db
-    .selectFrom('registry_module_versions')
-    .select(['id', 'registry_module_id', 'blob_key'])
-    .where('id', '=', versionId)
+    .selectFrom('registry_module_versions as v')
+    .innerJoin('registry_modules as m', 'm.id', 'v.registry_module_id')
+    .select(['v.id', 'v.registry_module_id', 'v.blob_key', 'm.organization_id'])
+    .where('v.id', '=', versionId)
     .executeTakeFirst()
 }
 
