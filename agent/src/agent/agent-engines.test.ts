@@ -28,7 +28,7 @@ test('an agent without an engine accepts only requests until there is one', asyn
   await expect.poll(() => server.tasks.claims()).toBe(1)
   await expect.poll(() => server.registrations()).toBeGreaterThan(1)
   expect(server.claims()).toBe(0)
-  expect(server.registered[0]?.accepts).toEqual(['task', 'repository'])
+  expect(server.registered[0]?.accepts).toEqual(['task', 'repository', 'policy'])
 
   await writeFile(join(enginePath, 'tofu'), '#!/bin/sh\necho "OpenTofu v9.9.9"; echo "on linux_amd64"\n', {
     mode: 0o755,
@@ -37,7 +37,7 @@ test('an agent without an engine accepts only requests until there is one', asyn
   await expect.poll(() => server.claims(), { timeout: 10_000 }).toBe(1)
   await expect
     .poll(() => server.registered.at(-1), { timeout: 10_000 })
-    .toMatchObject({ accepts: ['plan', 'apply', 'task', 'repository'], engines: [{ version: '9.9.9' }] })
+    .toMatchObject({ accepts: ['plan', 'apply', 'task', 'repository', 'policy'], engines: [{ version: '9.9.9' }] })
   expect(agent.logged.map(({ message }) => message)).toContainEqual(
     expect.stringContaining('no run is accepted without one'),
   )

@@ -27,9 +27,11 @@ function rego(body: string) {
   return `package rules\nimport rego.v1\n${body}\n`
 }
 
-async function evaluated(set: PolicyInput['sets'][number], more: Partial<PolicyInput> = {}) {
+type Options = Partial<PolicyInput> & { sandbox?: boolean }
+
+async function evaluated(set: PolicyInput['sets'][number], { sandbox = false, ...more }: Options = {}) {
   const server = await startServer()
-  const { workDir } = await startAgent(server, { accepts: ['policy'] })
+  const { workDir } = await startAgent(server, { accepts: ['policy'], sandbox })
   const policies = [{ name: 'deny', query: 'data.rules.deny' }]
   const request = { opa: { version }, input: { plan: PLAN, run: { id: 'run-1' } }, ...more }
   const report = await server.policies.submit({ ...request, sets: [{ policies, ...set }] }).reported
@@ -107,6 +109,12 @@ fine := []
       { output: ['(sensitive value)', 'is (sensitive value)!', expect.any(String), '(sensitive value)', '5'] },
     ])
     expect(JSON.stringify(outcome)).not.toMatch(/hunter22|parameter-secret/)
+  })
+
+  test('in the sandbox of runs', async () => {
+    const outcome = await evaluated({ files: { 'a.rego': rego('deny := ["no"]') } }, { sandbox: true })
+
+    expect(outcome).toMatchObject([{ status: 'failed', output: ['no'] }])
   })
 
   test('for a limited time', async () => {

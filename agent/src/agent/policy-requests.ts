@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { PolicyRequest, ReportPolicies } from '@groundstate/contract/policy-requests'
@@ -84,6 +85,8 @@ async function evaluate(request: PolicyRequest, claims: PolicyClaims, signal: Ab
   const { directories, confinement } = agent
   const directory = await directories.create({ runId: request.id, organizationId: request.organizationId })
   try {
+    // The sandbox shows a run its CLI configuration, which OPA does not need.
+    await writeFile(directory.cliConfig, '', { mode: 0o600 })
     await confinement.prepare(directory)
     const receive: Parameters<typeof evaluateSet>[3] = (path, consume) =>
       getForPolicies(connection, request, { path, signal, consume })
