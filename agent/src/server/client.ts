@@ -109,7 +109,7 @@ export async function reportGit(connection: Connection, { id, token }: GitReques
 
 /** As `claim`, for an evaluation of policies. */
 export async function claimPolicies(connection: Connection, token: string, agentId: string, poll: Poll) {
-  return policyRequest.optional().parse(await longPoll(connection, token, `/agents/${agentId}/claim-policy`, poll))
+  return policyRequest.optional().parse(await longPoll(connection, token, `/agents/${agentId}/claim-policies`, poll))
 }
 
 /** Renews the lease of an evaluation. Throws `RequestRejectedError` if it is lost. */

@@ -119,7 +119,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
     if (verb === 'claim-task' || noun === 'task-requests')
       return tasks.response(request, response, { id: id ?? '', verb: verb ?? '', token, body })
     if (verb === 'claim-git') return git.claim(request, response, body)
-    if (verb === 'claim-policy') return policies.claim(request, response, body)
+    if (verb === 'claim-policies') return policies.claim(request, response, body)
     if (noun === 'policy-requests')
       return policies.receive(response, { id: id ?? '', verb: verb ?? '', setId: kind ?? '', token, body })
     if (noun === 'git-requests') return git.receive(response, { id: id ?? '', verb: verb ?? '', token, body })
