@@ -67,6 +67,7 @@ export function permittedActions(subjects: Subjects) {
     Projects: [['GET', `${ORGANIZATION}/projects`]],
     'Variable sets': [['GET', `${ORGANIZATION}/varsets`]],
     'Run tasks': [['GET', `${ORGANIZATION}/tasks`]],
+    Registry: [['GET', `${ORGANIZATION}/registry-modules`]],
     Connections: [['GET', `${ORGANIZATION}/oauth-clients`]],
     Agents: [['GET', `${ORGANIZATION}/agent-pools`]],
     Members: [['GET', `${ORGANIZATION}/organization-memberships`]],
@@ -96,6 +97,12 @@ export function permittedActions(subjects: Subjects) {
       { 'New run task': [named('tasks', 'tasks', 'scanner', { url: 'http://127.0.0.1:9', category: 'task' })] },
     ],
     ['run-triggers', ['GET', ORGANIZATION], { 'New run trigger': [trigger(ledger.id), trigger(other.id)] }],
+    [
+      'registry',
+      ['GET', ORGANIZATION],
+      { 'Publish module': [named('registry-modules', 'registry-modules', 'network', { provider: 'aws' })] },
+    ],
+    ['settings/gpg-keys', ['GET', ORGANIZATION], { 'Add GPG key': [permission(ORGANIZATION, 'can-create-provider')] }],
     [
       'connections',
       ['GET', ORGANIZATION],

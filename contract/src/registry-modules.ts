@@ -258,8 +258,8 @@ const listedModule = {
 export const terraformModuleSchema = z.strictObject({
   ...listedModule,
   root: moduleRootSchema,
-  submodules: z.array(z.unknown()),
-  examples: z.array(z.unknown()),
+  submodules: z.array(moduleRootSchema),
+  examples: z.array(moduleRootSchema),
   providers: z.array(z.string()),
   versions: z.array(z.string()),
 })

@@ -222,6 +222,7 @@ async function createModule(app: TestApp, { make, organization }: Connecting) {
   if (upload.status !== 200) throw new Error(`the upload of a module failed: ${upload.text}`)
   return {
     'registry-modules': id,
+    'registry-module-versions': version,
     'organizations/registry-modules': 'private',
     ':registry': organization.name,
     ':namespace': 'network',

@@ -134,6 +134,16 @@ test('documents describe the root, the submodules and the examples', async () =>
       { type: 'random_pet', name: 'name', mode: 'data' },
     ],
   })
+  const shown = (
+    await app.request({
+      method: 'GET',
+      url: `/api/registry/v1/modules/${acme.name}/module${count}/aws/1.0.0`,
+      token: owner.token,
+    })
+  ).json()
+  expect(shown.root).toMatchObject({ name: `module${count}`, readme: '# Network\n', empty: false })
+  expect(shown.root.inputs[0]).toEqual({ name: 'name', type: 'any', description: '', default: '', required: true })
+  expect(shown.submodules).toMatchObject([{ path: 'modules/peering', name: 'peering' }])
   expect(after.modules[2].dependencies).toEqual([{ name: 'network', source: '../..', version: null }])
 })
 

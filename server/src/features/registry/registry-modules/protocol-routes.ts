@@ -1,3 +1,4 @@
+import type { DocumentedModule } from '@groundstate/contract/module-documents'
 import {
   type ModuleRoot,
   type ModuleVersionsResponse,
@@ -10,6 +11,8 @@ import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { json, redirect } from '../../../http/responses.ts'
 import { type RegistryModule, requireModuleAt } from './access.ts'
+import { moduleRoots } from './roots.ts'
+import { findDocuments } from './store.ts'
 import { downloadUrl } from './urls.ts'
 import { latestVersion, publishedVersions } from './versions.ts'
 
@@ -50,11 +53,11 @@ export const moduleProtocolRoutes: Routes = (http) => {
   const show = { ...READ, summary: 'Show a module to engines', responses: { 200: terraformModuleSchema } } as const
   http.get(ONE, show, async ({ ctx, params }) => {
     const module = await requirePrivate(ctx, params)
-    return json(terraformModule(module, requirePublished(module).version))
+    return json(await terraformModule(ctx, module, requirePublished(module).version))
   })
   http.get(`${ONE}/:version`, show, async ({ ctx, params }) => {
     const module = await requirePrivate(ctx, params)
-    return json(terraformModule(module, requirePublished(module, params.version).version))
+    return json(await terraformModule(ctx, module, requirePublished(module, params.version).version))
   })
 }
 
@@ -77,8 +80,10 @@ function sourceOf({ organization_name: organization, name, provider }: RegistryM
   return `${organization}/${name}/${provider}`
 }
 
-function terraformModule(module: RegistryModule, version: string): TerraformModule {
+async function terraformModule(ctx: Ctx, module: RegistryModule, version: string): Promise<TerraformModule> {
   const { organization_name: organization, name, provider } = module
+  const documents = await findDocuments(ctx.db, module.id, version)
+  const partsOf = (kind: DocumentedModule['kind']) => moduleRoots(documents, name, kind)
   return {
     id: `${sourceOf(module)}/${version}`,
     owner: '',
@@ -93,9 +98,9 @@ function terraformModule(module: RegistryModule, version: string): TerraformModu
     published_at: module.updated_at,
     downloads: 0,
     verified: false,
-    root: { ...EMPTY_ROOT, name },
-    submodules: [],
-    examples: [],
+    root: partsOf('root')[0] ?? { ...EMPTY_ROOT, name },
+    submodules: partsOf('submodule'),
+    examples: partsOf('example'),
     providers: [provider],
     versions: publishedVersions(module.versions).map((published) => published.version),
   }

@@ -1,3 +1,4 @@
+import type { ModuleDocuments } from '@groundstate/contract/module-documents'
 import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
@@ -155,4 +156,16 @@ export async function listUses(db: Db, actor: Actor, moduleId: string): Promise<
       from registry_module_uses u join workspaces w on w.id = u.workspace_id
       where u.registry_module_id = ${moduleId} order by w.name, u.version`.execute(db)
   return rows
+}
+
+/** The documents of a version, as `module-documents` has read them; undefined before. */
+export async function findDocuments(db: Db, moduleId: string, version: string): Promise<ModuleDocuments | undefined> {
+  const row = await db
+    .selectFrom('registry_module_documents as d')
+    .innerJoin('registry_module_versions as v', 'v.id', 'd.registry_module_version_id')
+    .select('d.documents')
+    .where('v.registry_module_id', '=', moduleId)
+    .where('v.version', '=', version)
+    .executeTakeFirst()
+  return row?.documents as ModuleDocuments | undefined
 }
