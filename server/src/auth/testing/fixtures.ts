@@ -1,4 +1,5 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { createHash, generateKeyPairSync } from 'node:crypto'
+import { createMessage, generateKey, sign } from 'openpgp'
 import { createTrial } from '../../features/organizations/sso/trials.ts'
 import { uploadUrl } from '../../features/registry/registry-modules/urls.ts'
 import { ensureIdentityKey, listPublishedKeys } from '../../features/runs/identity-keys/service.ts'
@@ -189,6 +190,7 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
     'identity-keys': await createIdentityKey(app),
     'sign-in-trials': await createTrialOf(app, owner),
     ...(await createNotification(app, { make, organization, workspace })),
+    ...(await createProvider(app, { make, organization }, owner.token)),
     ...(await createModule(app, { make, organization })),
     ...(await createPolicies(app, { make, organization })),
     'reserved-tag-keys': await make(`${inside}/reserved-tag-keys`, 'reserved-tag-keys', { key: 'stage' }),
@@ -259,6 +261,49 @@ async function createOpaVersion(app: TestApp) {
   const row = { id, version: `0.${id.replaceAll(/\D/g, '') || 1}.0`, created_at: app.clock.now() }
   await app.db.insertInto('opa_versions').values(row).execute()
   return id
+}
+
+/** A provider with the name of the module, its key, and a published version. */
+async function createProvider(app: TestApp, { make, organization }: Connecting, token: string) {
+  const { publicKey, privateKey } = await generateKey({ userIDs: [{ name: 'release' }], format: 'object' })
+  const attributes = { namespace: organization.name, 'ascii-armor': publicKey.armor() }
+  const body = { data: { type: 'gpg-keys', attributes } }
+  const added = await app.request({ method: 'POST', url: '/api/registry/private/v2/gpg-keys', token, body })
+  const keyId: string = added.json().data.attributes['key-id']
+  const providers = `/organizations/${organization.name}/registry-providers`
+  const provider = { name: 'network', namespace: organization.name, 'registry-name': 'private' }
+  const id = await make(providers, 'registry-providers', provider)
+  const versions = `${providers}/private/${organization.name}/network/versions`
+  await make(versions, 'registry-provider-versions', { version: '1.0.0', 'key-id': keyId })
+  const archive = Buffer.from('PK\u0003\u0004')
+  const shasum = createHash('sha256').update(archive).digest('hex')
+  const platform = { os: 'linux', arch: 'amd64', shasum, filename: 'network.zip' }
+  await make(`${versions}/1.0.0/platforms`, 'registry-provider-platforms', platform)
+  const show = async (url: string) => (await app.request({ url: `/api/v2${url}`, token })).json().data.links
+  const sums = Buffer.from(`${shasum}  network.zip\n`)
+  const message = await createMessage({ binary: sums })
+  const signature = await sign({ message, signingKeys: privateKey, detached: true, format: 'binary' })
+  const links = { ...(await show(`${versions}/1.0.0`)), ...(await show(`${versions}/1.0.0/platforms/linux/amd64`)) }
+  const uploads = [
+    await put(app, links['shasums-upload'], sums),
+    await put(app, links['shasums-sig-upload'], Buffer.from(signature)),
+    await put(app, links['provider-binary-upload'], archive),
+  ]
+  for (const { status, text } of uploads)
+    if (status !== 200) throw new Error(`the upload of a provider failed: ${text}`)
+  return {
+    'registry-providers': id,
+    'organizations/registry-providers': 'private',
+    ':registryName': organization.name,
+    'organizations/versions': '1.0.0',
+    'organizations/platforms': 'linux',
+    ':os': 'amd64',
+    ':type': '1.0.0',
+    'api/download': 'linux',
+    providers: organization.name,
+    'gpg-keys': organization.name,
+    ':namespace>:keyId': keyId,
+  }
 }
 
 /** Connections to hosts that no test reaches, and what such a host reported. */

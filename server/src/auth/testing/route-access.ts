@@ -52,6 +52,7 @@ const ACCESS: Record<string, string> = {
   'organization modules:manage': 'owner org | member+ run',
   'organization policies:read': 'member+ org',
   'organization policies:manage': 'owner org | member+',
+  'organization providers:manage': 'owner org | member+ run',
   'organization vcs-settings:read': 'member+ org',
   'organization vcs-settings:manage': 'owner org | member+',
   'organization vcs-settings:manage or organization workspaces:create or project workspaces:create or workspace workspace:update':

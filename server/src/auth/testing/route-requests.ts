@@ -49,6 +49,17 @@ export const REQUESTS: Record<string, (ids: Ids) => Sent> = {
     document('run-triggers', {}, { sourceable: ['workspaces', ids] }),
   'PATCH /workspaces/:workspaceId/state-versions': (ids) =>
     document('state-versions', {}, { 'rollback-state-version': ['state-versions', ids] }),
+  'GET /api/registry/private/v2/gpg-keys': (ids) => ({ query: `filter[namespace]=${ids['organizations']}` }),
+  'POST /api/registry/private/v2/gpg-keys': (ids) =>
+    document('gpg-keys', { namespace: ids['organizations'], 'ascii-armor': 'no key' }),
+  'PATCH /api/registry/private/v2/gpg-keys/:namespace/:keyId': (ids) =>
+    document('gpg-keys', { namespace: ids['organizations'] }),
+  'POST /organizations/:organization/registry-providers': (ids) =>
+    document('registry-providers', { name: 'other', namespace: ids['organizations'], 'registry-name': 'private' }),
+  'POST /organizations/:organization/registry-providers/:registryName/:namespace/:name/versions': () =>
+    document('registry-provider-versions', { version: '2.0.0', 'key-id': 'A' }),
+  'POST /organizations/:organization/registry-providers/:registryName/:namespace/:name/versions/:version/platforms':
+    () => document('registry-provider-platforms', { os: 'darwin', arch: 'arm64', shasum: 'a', filename: 'b.zip' }),
   'POST /organizations/:organization/registry-modules': () =>
     document('registry-modules', { name: 'other', provider: 'aws' }),
   'POST /organizations/:organization/registry-modules/vcs': unnamedModule,

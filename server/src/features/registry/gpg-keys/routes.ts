@@ -43,7 +43,7 @@ export const gpgKeyRoutes: Routes = (http) => {
     {
       ...MANAGE,
       summary: 'Move a GPG key to another organization',
-      audit: 'gpg_key update',
+      audit: ['gpg_key update', 'gpg_key create'],
       body: updateGpgKeyBody,
       responses: ONE,
       authorise: async (ctx, params) => service.requireGpgKey(ctx, params, 'providers:manage'),

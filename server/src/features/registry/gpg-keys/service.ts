@@ -68,7 +68,7 @@ export async function updateGpgKey(ctx: Ctx, key: store.GpgKeyRow, { namespace }
       await store.moveGpgKey(ctx.db, key.id, change)
       const meta = { key_id: key.key_id, from: key.namespace, to: target.name }
       await recordAudit(ctx, { ...gpgKeyAudit(key, 'update'), meta })
-      await recordAudit(ctx, { ...gpgKeyAudit({ ...key, ...change }, 'update'), meta })
+      await recordAudit(ctx, { ...gpgKeyAudit({ ...key, ...change }, 'create'), meta })
     }),
   )
   return { ...key, organization_id: target.id, namespace: target.name, updated_at: ctx.now() }
