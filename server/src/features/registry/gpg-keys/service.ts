@@ -57,7 +57,7 @@ export async function updateGpgKey(ctx: Ctx, key: store.GpgKeyRow, { namespace }
   const target = await requireOrganization(ctx, namespace, 'providers:manage').catch((error: unknown) => {
     if (!(error instanceof AppError) || error.kind !== 'not-found') throw error
     // Clients match this text.
-    const detail = `namespace not authorized: there is no organization ${namespace}, or you may not manage its providers`
+    const detail = 'namespace not authorized: it must be an organization whose providers you may manage'
     throw invalid(detail, '/data/attributes/namespace')
   })
   if (target.id === key.organization_id) return key

@@ -19,7 +19,7 @@ export async function createProvider(ctx: Ctx, organization: Organization, input
   const isPrivate = registryName === 'private'
   if (isPrivate && input.namespace.toLowerCase() !== organization.name.toLowerCase())
     throw invalid(
-      `Namespace is invalid: that of a private provider is the name of its organization, ${organization.name}, not ${input.namespace}`,
+      `Namespace is invalid: that of a private provider is the name of its organization, ${organization.name}`,
       '/data/attributes/namespace',
     )
   const row = {
