@@ -66,6 +66,6 @@ export async function checkSignature({ armor, content, signature, now }: Signed)
   })
   const outcomes = await Promise.allSettled(signatures.map(async ({ verified }) => verified))
   if (outcomes.some(({ status }) => status === 'fulfilled')) return
-  const [failed] = outcomes.filter((outcome) => outcome.status === 'rejected')
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected')
   throw invalid(`the signature by ${keyIdOf(key)} does not match SHA256SUMS (${messageOf(failed?.reason)})`)
 }

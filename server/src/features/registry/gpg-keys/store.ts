@@ -1,6 +1,5 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
-import type { Db, Page } from '../../../db/db.ts'
-import { readPaged } from '../../../db/paged.ts'
+import { type Db, type Page, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 
 /** A key with the name of its organization, which is its namespace. */
@@ -23,7 +22,12 @@ export async function findGpgKey(db: Db, organizationId: string, keyId: string):
 export async function listGpgKeys(db: Db, organizationIds: readonly string[], page: Page) {
   const within = sql<boolean>`k.organization_id = any(${organizationIds})`
   const list = selectKeys(db).where(within).orderBy('k.created_at').orderBy('k.id')
-  return readPaged<GpgKeyRow, any, any>(page, list, db.selectFrom('gpg_keys as k').where(within) as never)
+  const rows: GpgKeyRow[] = await list.limit(page.size).offset(pageOffset(page)).execute()
+  const count = db
+    .selectFrom('gpg_keys as k')
+    .where(within)
+    .select(sql<number>`count(*)`.as('total'))
+  return { rows, total: (await count.executeTakeFirstOrThrow()).total }
 }
 
 export async function insertGpgKey(db: Db, row: Insertable<Schema['gpg_keys']>) {

@@ -92,7 +92,7 @@ export function platformResource(ctx: Ctx, row: Platform): RegistryProviderPlatf
       filename: row.filename,
       shasum: row.shasum,
       'provider-binary-uploaded': row.blob_key !== null,
-      size: row.size === null ? null : Number(row.size),
+      size: row.size,
       permissions: { 'can-delete': version.canManage, 'can-upload-asset': version.canManage },
     },
     relationships: {

@@ -177,5 +177,5 @@ export async function openFile(ctx: Ctx, token: string, kinds: readonly FileKind
     if (error instanceof BlobNotFoundError) throw notFound('download')
     throw error
   })
-  return { content, size: Number(platform.size) }
+  return { content, size: platform.size ?? undefined }
 }
