@@ -55,7 +55,12 @@ async function attachedBundle(ctx: Ctx, setId: string): Promise<EvaluationBundle
   const digest = hash('sha256', JSON.stringify(policies.map(({ id, digest }) => [id, digest])))
   const known = await store.findBundle(ctx.db, setId, digest)
   const key = known?.blob_key ?? (await putBundle(ctx, { setId, digest, policies }))
-  const described = policies.map(({ id: _, digest: __, code: ___, ...policy }) => policy)
+  const described = policies.map(({ name, query, enforcement_level, description }) => ({
+    name,
+    query,
+    enforcement_level,
+    description,
+  }))
   return { versionId: null, digest, policiesPath: '', policies: described, open: async () => ctx.blobs.open(key) }
 }
 

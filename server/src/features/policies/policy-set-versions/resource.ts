@@ -9,7 +9,7 @@ export function policySetVersionResource(version: VersionRow, upload?: string): 
     type: 'policy-set-versions',
     attributes: {
       source: version.source,
-      status: version.status as PolicySetVersionResource['attributes']['status'],
+      status: version.status,
       'status-timestamps': Object.fromEntries(times.map(([status, at]) => [`${status}-at`, at])),
       error: version.error,
       'error-message': version.error_message,
