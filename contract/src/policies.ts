@@ -101,7 +101,7 @@ export const policySchema = resource('policies', {
     'enforcement-level': policyLevel,
     enforce: z
       .array(z.strictObject({ path: z.string(), mode: policyLevel }))
-      .describe('the older form of `enforcement-level`'),
+      .describe('the older form of `enforcement-level`; empty until its code has been uploaded'),
     'policy-set-count': z.int(),
     'created-at': timestamp.describe('our own'),
     'updated-at': timestamp,

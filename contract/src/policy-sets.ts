@@ -145,7 +145,9 @@ export const policySetVersionSchema = resource('policy-set-versions', {
     upload: z
       .string()
       .optional()
-      .describe('for the archive, a tar.gz; needs no token. Only in the response to the creation'),
+      .describe(
+        'for the archive, a tar.gz; needs no token. Only while it is pending, for those who may manage policies',
+      ),
   },
 })
 export type PolicySetVersionResource = Written<typeof policySetVersionSchema>

@@ -72,7 +72,7 @@ export async function updateOpaVersion(ctx: Ctx, id: string, input: UpdateOpaVer
   const before = await requireOpaVersion(ctx, id)
   const version = input.version ?? before.version
   if (before.usage > 0 && (version !== before.version || input.enabled === false)) throw inUse(before)
-  const archs = archsOf(input)
+  const archs = archsOf(input, before.archs)
   const changes = {
     version,
     official: input.official ?? before.official,
@@ -101,15 +101,26 @@ function inUse({ version, usage }: store.OpaVersionRow) {
   return conflict(`version ${version} is used by ${usage} policy sets: give them another one first`)
 }
 
-/** The binaries of a body: `url` and `sha` are those of Linux on amd64. Undefined if it has neither form. */
-function archsOf({ archs, url, sha }: UpdateOpaVersion) {
-  const byPlatform = new Map(
-    (archs ?? []).map((arch) => [`${arch.os}/${arch.arch}`, { ...arch, sha: arch.sha ?? null }] as const),
-  )
-  if (url) byPlatform.set('linux/amd64', { os: 'linux', arch: 'amd64', url, sha: sha || null })
-  else if (sha) throw invalid('url is missing: sha is the SHA-256 of the binary at url', '/data/attributes/url')
-  return archs || url ? [...byPlatform.values()] : undefined
+type Archs = store.OpaVersionRow['archs']
+
+/**
+ * The binaries after a change; undefined if it changes none. `url` and `sha` are those of Linux on amd64, unless `archs` has it; other binaries
+ * than theirs are kept.
+ */
+function archsOf({ archs, url, sha }: UpdateOpaVersion, before: Archs = []): Archs | undefined {
+  if (!archs && !url && !sha) return undefined
+  const known = archs?.map((arch) => ({ ...arch, sha: arch.sha ?? null })) ?? before
+  const byPlatform = new Map(known.map((arch) => [`${arch.os}/${arch.arch}`, arch]))
+  const main = byPlatform.get(MAIN)
+  if ((url || sha) && !(archs && main)) {
+    const address = url || main?.url
+    if (!address) throw invalid('url is missing: sha is the SHA-256 of the binary at url', '/data/attributes/url')
+    byPlatform.set(MAIN, { os: 'linux', arch: 'amd64', url: address, sha: sha || (main?.sha ?? null) })
+  }
+  return [...byPlatform.values()]
 }
+
+const MAIN = 'linux/amd64'
 
 function versionAudit({ id, version }: { id: string; version: string }, action: string): AuditEvent {
   return { organizationId: undefined, action, resource: { type: 'opa_version', id }, meta: { version }, notices: [] }

@@ -12,7 +12,7 @@ export function policyResource(policy: PolicyRow): PolicyResource {
       kind: 'opa',
       query: policy.query,
       'enforcement-level': policy.enforcement_level,
-      enforce: [{ path: `${policy.name}.rego`, mode: policy.enforcement_level }],
+      enforce: policy.digest === null ? [] : [{ path: `${policy.name}.rego`, mode: policy.enforcement_level }],
       'policy-set-count': policy.policy_set_ids.length,
       'created-at': policy.created_at,
       'updated-at': policy.updated_at,

@@ -7,6 +7,8 @@ import { requirePolicySet } from '../policy-sets/access.ts'
 import * as store from './store.ts'
 import { readUploadUrl, uploadDeadline } from './urls.ts'
 
+export type PolicySetVersion = store.VersionRow & { canUpload: boolean }
+
 /** Throws `not-found` for a version that the actor may not see. */
 export async function requirePolicySetVersion(ctx: Ctx, id: string) {
   const [version] = await listReadableVersions(ctx, [id])
@@ -18,8 +20,11 @@ export async function listReadableVersions(ctx: Ctx, ids: readonly string[]) {
   if (ids.length === 0) return []
   const rows = await store.findVersions(ctx.db, ids)
   const organizations = await listReadableOrganizations(ctx, [...new Set(rows.map((row) => row.organization_id))])
-  const readable = new Set(organizations.filter(({ can }) => can.has('policies:read')).map(({ id }) => id))
-  return rows.filter((row) => readable.has(row.organization_id))
+  const byId = new Map(organizations.map(({ id, can }) => [id, can]))
+  return rows.flatMap((row): PolicySetVersion[] => {
+    const can = byId.get(row.organization_id)
+    return can?.has('policies:read') ? [{ ...row, canUpload: can.has('policies:manage') }] : []
+  })
 }
 
 /** The version of an upload URL, and its creator as the actor, if it was a user. Throws `not-found` for an invalid URL, `forbidden` for an expired one. */

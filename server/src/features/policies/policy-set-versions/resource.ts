@@ -1,7 +1,7 @@
 import type { PolicySetVersionResource } from '@groundstate/contract/policy-sets'
 import type { VersionRow } from './store.ts'
 
-/** `upload` is the upload URL, in the response to the creation. */
+/** `upload` is the URL for the archive, for those who may send it. */
 export function policySetVersionResource(version: VersionRow, upload?: string): PolicySetVersionResource {
   const times = Object.entries((version.status_timestamps ?? {}) as Record<string, string>)
   return {

@@ -1,11 +1,12 @@
 import type { Readable } from 'node:stream'
 import { policySetVersionSchema } from '@groundstate/contract/policy-sets'
 import { documentOf } from '@groundstate/contract/responses'
+import type { Ctx } from '../../../app.ts'
 import { MAX_ARCHIVE_BYTES } from '../../../blobs/archive.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { created, ok } from '../../../http/responses.ts'
-import { listReadableVersions, requirePolicySetVersion } from './access.ts'
+import { type PolicySetVersion, listReadableVersions, requirePolicySetVersion } from './access.ts'
 import { uploadPolicySetVersion } from './publish.ts'
 import { policySetVersionResource } from './resource.ts'
 import { createPolicySetVersion } from './service.ts'
@@ -32,7 +33,10 @@ export const policySetVersionRoutes: Routes = (http) => {
       access: { organization: 'policies:read' },
       responses: { 200: documentOf(policySetVersionSchema) },
     },
-    async (req) => ok(policySetVersionResource(await requirePolicySetVersion(req.ctx, req.params.id))),
+    async (req) => {
+      const version = await requirePolicySetVersion(req.ctx, req.params.id)
+      return ok(policySetVersionResource(version, awaitedUpload(req.ctx, version)))
+    },
   )
   http.put(
     '/_objects/policy-sets/:token',
@@ -52,9 +56,15 @@ export const policySetVersionRoutes: Routes = (http) => {
   )
 }
 
+/** The upload URL, while the archive is awaited and the actor may send it. */
+function awaitedUpload(ctx: Ctx, version: PolicySetVersion) {
+  return version.status === 'pending' && version.canUpload ? uploadUrl(ctx, version) : undefined
+}
+
 export const policySetVersionLoaders: readonly Loader[] = [
   {
     type: 'policy-set-versions',
-    load: async (ctx, ids) => (await listReadableVersions(ctx, ids)).map((row) => policySetVersionResource(row)),
+    load: async (ctx, ids) =>
+      (await listReadableVersions(ctx, ids)).map((row) => policySetVersionResource(row, awaitedUpload(ctx, row))),
   },
 ]
