@@ -11,7 +11,13 @@ const tag = (name: string, commit: typeof COMMIT | null = COMMIT): HostEvent => 
   sender: SENDER,
 })
 const push = (branch: string, commit: typeof COMMIT | null = COMMIT): HostEvent => ({
-  ...{ kind: 'push', branch, before: null, commit, compareUrl: '', sender: SENDER, changedFiles: null },
+  kind: 'push',
+  branch,
+  before: null,
+  commit,
+  compareUrl: '',
+  sender: SENDER,
+  changedFiles: null,
 })
 
 test.each([

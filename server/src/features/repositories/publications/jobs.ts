@@ -2,12 +2,13 @@ import type { TransactionCtx } from '../../../app.ts'
 import { raise } from '../../../events.ts'
 import { reaction, scheduledJob } from '../../../handlers.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
+import { policySetConnected, policySetDisconnected } from '../../policies/policy-sets/access.ts'
 import { moduleConnected, moduleDisconnected, moduleVersionRequested } from '../../registry/registry-modules/access.ts'
 import { repositoryLeft } from '../../vcs/repositories/service.ts'
 import { deliveryDecided } from '../deliveries/decide-delivery.ts'
 import { type RepositoryRow, findRepository } from '../git/store.ts'
 import { type Decided, decideModule, decidePolicySet } from './decide-publication.ts'
-import { importJobs, importModuleLater, publicationRow } from './import.ts'
+import { importJobs, importModuleLater, importPolicySetLater, publicationRow } from './import.ts'
 import { publishJobs, publishLater, subjectOf } from './publish.ts'
 import { expirePublications } from './service.ts'
 import * as store from './store.ts'
@@ -16,6 +17,8 @@ export const publicationReactions = [
   reaction(deliveryDecided, decidePublications),
   reaction(moduleConnected, importModuleLater),
   reaction(moduleDisconnected, async (ctx, { repositoryId }) => raise(ctx, repositoryLeft, { repositoryId })),
+  reaction(policySetConnected, async (ctx, { setId }) => importPolicySetLater(ctx, setId)),
+  reaction(policySetDisconnected, async (ctx, { repositoryId }) => raise(ctx, repositoryLeft, { repositoryId })),
   reaction(moduleVersionRequested, async (ctx, { moduleId, version, commitSha }) => {
     const module = await store.findModule(ctx.db, moduleId)
     const repository = module && (await findRepository(ctx.db, module.repository_id))

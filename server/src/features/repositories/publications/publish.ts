@@ -7,6 +7,7 @@ import { transact } from '../../../db/db.ts'
 import { AppError } from '../../../errors.ts'
 import { jobHandler, scheduledJob } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
+import { publishPolicySetVersion } from '../../policies/policy-set-versions/publish.ts'
 import { failModuleVersion, publishModuleVersion } from '../../registry/registry-modules/publish.ts'
 import { SHARED_PREFIX } from '../../runs/configuration-versions/urls.ts'
 import { inspectEvent, statedFacts } from '../deliveries/inspect.ts'
@@ -112,10 +113,12 @@ async function alreadyDecided(ctx: Ctx, { pending, target }: Job): Promise<End |
     const isOwn = await store.isPublishedFor(ctx.db, pending)
     return isOwn ? skip('already-published', version) : published(pending)
   }
+  const { current_commit: commit, current_path: path, policies_path: wanted } = target.policySet
   const latest = await store.findLatestPublished(ctx.db, target.policySet.id)
-  if (!latest) return undefined
-  if (latest.commit_sha === pending.commit_sha) return skip('same-commit')
-  return latest.reported_at > pending.reported_at ? skip('superseded') : undefined
+  // With another path, the same commit has other policies.
+  if (commit === pending.commit_sha && path === wanted)
+    return latest?.commit_sha === commit ? skip('same-commit') : published(pending)
+  return latest && latest.reported_at > pending.reported_at ? skip('superseded') : undefined
 }
 
 function published({ reason, detail }: store.PendingRow): End {
@@ -157,7 +160,7 @@ async function refusalOfFiles(ctx: Ctx, { pending, repository, policySet }: Poli
   const rule = ruleOf(policySet)
   if (event?.kind !== 'push' || deliveryId === null || !dependsOnFiles(rule)) return undefined
   // Without a version there is nothing that the files could have changed in.
-  if (!(await store.findLatestPublished(ctx.db, policySet.id))) return undefined
+  if (policySet.current_commit === null) return undefined
   const stated = statedFacts(event)
   const facts = stated.changedFiles ? stated : await inspectEvent(ctx, { deliveryId, repository, event, signal })
   return filesRefusal(rule, facts.changedFiles)
@@ -185,8 +188,9 @@ async function publishVersion(ctx: Ctx, { pending, repository, target }: Job, bl
     const version = { moduleId: target.module.id, version: pending.version ?? '', commitSha }
     return (await publishModuleVersion(ctx, version, archive)) ?? undefined
   }
-  archive.destroy()
-  return `policy sets are not published from ${repository.identifier} yet`
+  const { service_provider: source, identifier } = repository
+  const ingress = { source, commitUrl: pending.commit_url, identifier }
+  return (await publishPolicySetVersion(ctx, { setId: target.policySet.id, commitSha, ingress }, archive)) ?? undefined
 }
 
 type Ending = { pending: store.PendingRow; repository: RepositoryRow | undefined; target: Target | undefined }
@@ -231,4 +235,5 @@ function announcePublication(ctx: TransactionCtx, row: store.PendingRow) {
   if (row.delivery_id !== null) announce(ctx, { organization, type: 'vcs-deliveries', id: row.delivery_id })
   if (row.registry_module_id !== null)
     announce(ctx, { organization, type: 'registry-modules', id: row.registry_module_id })
+  if (row.policy_set_id !== null) announce(ctx, { organization, type: 'policy-sets', id: row.policy_set_id })
 }

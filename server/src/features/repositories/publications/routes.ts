@@ -41,4 +41,27 @@ export const publicationRoutes: Routes = (http) => {
       return accepted()
     },
   )
+  http.get(
+    '/policy-sets/:id/publications',
+    {
+      ...LIST,
+      summary: 'List what was published from the repository of a policy set, and why not, the latest first',
+      access: { organization: 'policies:read' },
+    },
+    async (req) =>
+      req.list(await service.listPolicySetPublications(req.ctx, req.params.id, req.page()), publicationResource),
+  )
+  http.post(
+    '/policy-sets/:id/actions/resync',
+    {
+      summary: 'Publish the tip of the branch of a policy set',
+      access: { organization: 'policies:manage' },
+      audit: 'policy_set resync',
+      responses: { 202: null },
+    },
+    async (req) => {
+      await service.resyncPolicySet(req.ctx, req.params.id)
+      return accepted()
+    },
+  )
 }

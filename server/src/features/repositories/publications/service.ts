@@ -3,9 +3,10 @@ import { audited } from '../../../audit/record.ts'
 import type { Page } from '../../../db/db.ts'
 import { conflict } from '../../../errors.ts'
 import { dueBefore, expireInBatches } from '../../../jobs/expire.ts'
+import { policySetAudit, requirePolicySet } from '../../policies/policy-sets/access.ts'
 import { moduleAudit, requireModule } from '../../registry/registry-modules/access.ts'
 import { requireDelivery } from '../deliveries/service.ts'
-import { importModuleLater } from './import.ts'
+import { importModuleLater, importPolicySetLater } from './import.ts'
 import * as store from './store.ts'
 
 export async function listDeliveryPublications(ctx: Ctx, deliveryId: string, page: Page) {
@@ -18,6 +19,11 @@ export async function listModulePublications(ctx: Ctx, moduleId: string, page: P
   return store.listPublications(ctx.db, { moduleId: id }, page)
 }
 
+export async function listPolicySetPublications(ctx: Ctx, policySetId: string, page: Page) {
+  const { id } = await requirePolicySet(ctx, policySetId, 'policies:read')
+  return store.listPublications(ctx.db, { policySetId: id }, page)
+}
+
 /** Reads the repository of a module again, and publishes the versions that are missing. Throws `conflict` for a module without one. */
 export async function resyncModule(ctx: Ctx, moduleId: string) {
   const module = await requireModule(ctx, moduleId, 'modules:manage')
@@ -26,6 +32,13 @@ export async function resyncModule(ctx: Ctx, moduleId: string) {
   await audited(ctx, moduleAudit(module, 'resync'), async (ctx) =>
     importModuleLater(ctx, { moduleId: module.id, initialVersion: null }),
   )
+}
+
+/** Publishes the tip of a policy set's branch, unless it is published. Throws `conflict` for a set without a repository. */
+export async function resyncPolicySet(ctx: Ctx, policySetId: string) {
+  const set = await requirePolicySet(ctx, policySetId, 'policies:manage')
+  if (set.repository_id === null) throw conflict(`policy set ${set.name} has no repository`)
+  await audited(ctx, policySetAudit(set, 'resync'), async (ctx) => importPolicySetLater(ctx, set.id))
 }
 
 const EXPIRY_BATCH = 200

@@ -40,6 +40,8 @@ function selectPolicySets(db: Db) {
     .innerJoin('repositories as r', 'r.id', 's.repository_id')
     .select(['s.id', 's.organization_id', 's.name', 's.repository_id', 's.vcs_submodules'])
     .select(['s.policies_path', 's.policy_update_patterns', 's.vcs_branch'])
+    .leftJoin('policy_set_versions as v', 'v.id', 's.current_version_id')
+    .select(['v.commit_sha as current_commit', 'v.policies_path as current_path'])
     .select((eb) => eb.fn.coalesce('s.vcs_branch', 'r.default_branch').as('branch'))
 }
 

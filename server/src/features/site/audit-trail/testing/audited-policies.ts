@@ -55,6 +55,16 @@ export const POLICY_CHANGES: Record<string, MakeChange> = {
     ids: [await policySet(w)],
     body: data('policy-sets', { description: 'other' }),
   }),
+  'POST /policy-sets/:id/actions/resync': async (w) => {
+    const newClient = data('oauth-clients', { 'service-provider': 'github', 'oauth-token-string': SECRET })
+    const [{ id: token }] = await w.send(
+      'GET',
+      `/oauth-clients/${await w.ofOrganization('oauth-clients', newClient)}/oauth-tokens`,
+    )
+    const repo = { identifier: 'acme/policies', 'oauth-token-id': token }
+    const set = data('policy-sets', { name: w.name('set'), kind: 'opa', 'vcs-repo': repo })
+    return { ids: [await w.ofOrganization('policy-sets', set)] }
+  },
   'DELETE /policy-sets/:id': async (w) => ({ ids: [await policySet(w)] }),
   ...Object.fromEntries(SCOPE),
   'POST /policy-sets/:id/tag-selectors': async (w) => ({ ids: [await policySet(w)], body: selectors }),
