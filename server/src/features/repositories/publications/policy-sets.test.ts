@@ -7,7 +7,7 @@ import { IDENTIFIER, connectRepository } from '../testing/connected-repository.t
 const app = await createTestApp()
 const owner = await createUser(app)
 
-const policies = (query: string) => ({
+const policies = (query: string): Record<string, string> => ({
   'policies.hcl': `policy "tags" {\n query = "${query}"\n}\n`,
   'tags.rego': 'package tags\n\ndeny := []\n',
 })
@@ -18,7 +18,7 @@ const inDirectory = (directory: string, files: Record<string, string>) =>
 async function connectPolicySet({
   attributes = {},
   vcsRepo = {},
-  files = policies('data.tags.deny') as Record<string, string>,
+  files = policies('data.tags.deny'),
 } = {}) {
   const connected = await connectRepository(app, owner)
   const { repository, organization, tokenId, request, reply, server } = connected
