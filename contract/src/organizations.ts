@@ -101,7 +101,7 @@ const permissions = z.strictObject({
   'can-manage-public-providers': z.boolean(),
   'can-update-hyok-configuration': unsupported,
   'can-update-oauth': z.boolean(),
-  'can-update-sentinel': unsupported,
+  'can-update-sentinel': z.boolean().describe('whether the caller may manage policies and policy sets'),
   'can-update-ssh-keys': z.boolean(),
   'can-view-explorer': unsupported,
   'can-view-hyok-feature-info': unsupported,

@@ -9,6 +9,7 @@ export type ListName =
   | 'projects'
   | 'variable-sets'
   | 'registry'
+  | 'policies'
   | 'run-tasks'
   | 'agents'
   | 'connections'

@@ -109,6 +109,24 @@ const runTask = createRoute({
     below('Run tasks', '/app/$organization/run-tasks'),
   ),
 })
+const policies = createRoute({
+  getParentRoute: () => organization,
+  path: 'policies',
+  validateSearch: searchParams({ tab: 'text', q: 'text', page: 'number', new: 'flag' }),
+  ...page(async () => import('../features/policies/policies-page.tsx'), 'PoliciesPage'),
+})
+const POLICIES = below('Policies', '/app/$organization/policies')
+const policy = createRoute({
+  getParentRoute: () => organization,
+  path: 'policies/$policy',
+  ...page(async () => import('../features/policies/policy-page.tsx'), 'PolicyPage', POLICIES),
+})
+const policySet = createRoute({
+  getParentRoute: () => organization,
+  path: 'policy-sets/$set',
+  validateSearch: searchParams({ tab: 'text' }),
+  ...page(async () => import('../features/policies/policy-set-page.tsx'), 'PolicySetPage', POLICIES),
+})
 const runTriggers = createRoute({
   getParentRoute: () => organization,
   path: 'run-triggers',
@@ -274,6 +292,9 @@ export const organizationPages = [
   variableSet,
   runTasks,
   runTask,
+  policies,
+  policy,
+  policySet,
   runTriggers,
   registry,
   registryModule,

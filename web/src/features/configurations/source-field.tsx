@@ -14,10 +14,21 @@ const MAX_SHOWN = 200
 /** Missing in the types of React. */
 const DIRECTORY = { webkitdirectory: '' }
 
-type SourceFieldProps = { source: Source | undefined; onChange: (source: Source | undefined) => void }
+type SourceFieldProps = {
+  label?: string
+  /** What to select: "a folder with .tf files". */
+  about?: string
+  source: Source | undefined
+  onChange: (source: Source | undefined) => void
+}
 
 /** Selects a directory, files or an archive, by dropping or with a file dialog, and lists what will be uploaded. */
-export function SourceField({ source, onChange }: SourceFieldProps) {
+export function SourceField({
+  label = 'Configuration',
+  about = 'a folder with .tf files',
+  source,
+  onChange,
+}: SourceFieldProps) {
   const [isReading, setIsReading] = useState(false)
   const [problem, setProblem] = useState<string>()
   const directory = useRef<HTMLInputElement>(null)
@@ -48,13 +59,13 @@ export function SourceField({ source, onChange }: SourceFieldProps) {
     <div className="space-y-3">
       <div
         role="group"
-        aria-label="Configuration"
+        aria-label={label}
         aria-describedby={hint}
         className={`rounded-lg border border-dashed px-4 text-center ${source ? 'py-3' : 'py-8'} ${isOver ? 'border-accent bg-accent-soft' : 'border-line-strong'}`}
       >
         {!source && <Upload size={22} className="mx-auto mb-2 text-dim" />}
         <p id={hint} className={source ? 'sr-only' : 'mb-3 text-dim'}>
-          Drop a folder with .tf files, or a .tar.gz archive, here.
+          Drop {about}, or a .tar.gz archive, here.
         </p>
         <div className="flex flex-wrap justify-center gap-2">
           <Button

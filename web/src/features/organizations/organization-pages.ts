@@ -9,6 +9,7 @@ import {
   type LucideIcon,
   Package,
   Play,
+  Scale,
   Settings,
   ShieldCheck,
   UserRound,
@@ -56,6 +57,14 @@ const PAGES: readonly OrganizationPage[] = [
     path: '/run-tasks',
     keywords: 'attachments deliveries test signature',
     permissions: ['can-read-run-tasks'],
+  },
+  {
+    text: 'Policies',
+    group: 'Shared resources',
+    icon: Scale,
+    keys: 'g l',
+    path: '/policies',
+    keywords: 'policy sets opa rego rules enforcement',
   },
   {
     text: 'Run triggers',

@@ -67,6 +67,16 @@ export const ORGANIZATION_ACCESS = {
   'read-projects': { text: 'See all projects', about: 'With their workspaces.' },
   'manage-projects': { text: 'Manage all projects', about: 'Create, change and delete them, with their workspaces.' },
   'manage-run-tasks': { text: 'Manage run tasks', about: 'Create and change them for the organization.' },
+  'manage-policies': {
+    text: 'Manage policies',
+    about: 'Create policies and policy sets, and choose where they apply.',
+  },
+  'manage-policy-overrides': {
+    text: 'Override policies',
+    about: 'Let runs continue that failed a mandatory policy, in workspaces that they see.',
+  },
+  'manage-modules': { text: 'Manage modules', about: 'Publish modules in the registry, and delete them.' },
+  'manage-providers': { text: 'Manage providers', about: 'Publish providers in the registry, and their signing keys.' },
   'manage-vcs-settings': {
     text: 'Manage connections',
     about: 'Connect hosts of repositories, and create and change SSH keys.',

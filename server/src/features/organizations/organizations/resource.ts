@@ -110,7 +110,7 @@ function permissionsBlock({ can }: Organization) {
     'can-manage-public-providers': can.has('providers:manage'),
     'can-update-hyok-configuration': false,
     'can-update-oauth': can.has('vcs-settings:manage'),
-    'can-update-sentinel': false,
+    'can-update-sentinel': can.has('policies:manage'),
     'can-update-ssh-keys': can.has('vcs-settings:manage'),
     'can-view-explorer': false,
     'can-view-hyok-feature-info': false,
