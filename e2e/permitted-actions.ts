@@ -66,6 +66,7 @@ export function permittedActions(subjects: Subjects) {
     Workspaces: [['GET', `${ORGANIZATION}/workspaces`]],
     Projects: [['GET', `${ORGANIZATION}/projects`]],
     'Variable sets': [['GET', `${ORGANIZATION}/varsets`]],
+    Policies: [['GET', `${ORGANIZATION}/policy-sets`]],
     'Run tasks': [['GET', `${ORGANIZATION}/tasks`]],
     Registry: [['GET', `${ORGANIZATION}/registry-modules`]],
     Connections: [['GET', `${ORGANIZATION}/oauth-clients`]],
@@ -95,6 +96,11 @@ export function permittedActions(subjects: Subjects) {
       'run-tasks',
       ['GET', ORGANIZATION],
       { 'New run task': [named('tasks', 'tasks', 'scanner', { url: 'http://127.0.0.1:9', category: 'task' })] },
+    ],
+    [
+      'policies',
+      ['GET', `${ORGANIZATION}/policy-sets`],
+      { 'New policy set': [named('policy-sets', 'policy-sets', 'security', { kind: 'opa' })] },
     ],
     ['run-triggers', ['GET', ORGANIZATION], { 'New run trigger': [trigger(ledger.id), trigger(other.id)] }],
     [

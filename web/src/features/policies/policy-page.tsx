@@ -117,7 +117,7 @@ function CodeForm({ policyId, saved }: { policyId: string; saved: string }) {
 function Settings({ policy }: { policy: Policy }) {
   const { description, query, 'enforcement-level': level } = policy.attributes
   const update = useUpdatePolicy(policy.id)
-  const draft = useDraft({ description, query, level: level as string })
+  const draft = useDraft<{ description: string; query: string; level: string }>({ description, query, level })
   return (
     <SettingsForm
       title="Settings"

@@ -15,13 +15,13 @@ import type { PolicySet } from './policy-sets.ts'
 export function SetParameters({ set }: { set: PolicySet }) {
   const mayChange = set.attributes.permissions['can-update']
   const { data, fallback } = loaded(useParameters(set.id))
-  const form = useInlineForm()
+  const { isOpen, opener, open, close: closeForm } = useInlineForm()
   const [edited, setEdited] = useState<Parameter>()
   const remove = useDeleteParameter(set.id)
   if (!data) return fallback
   const close = (done?: string) => {
     setEdited(undefined)
-    form.close(done)
+    closeForm(done)
   }
   const columns: readonly Column<Parameter>[] = [
     { header: 'Key', cell: ({ attributes }) => <code className="break-all">{attributes.key}</code> },
@@ -60,17 +60,15 @@ export function SetParameters({ set }: { set: PolicySet }) {
         ),
     },
   ]
-  const add = mayChange && (
-    <Button ref={form.opener} label="Add parameter" kind="primary" icon={Plus} onClick={form.open} />
-  )
+  const add = mayChange && <Button ref={opener} label="Add parameter" kind="primary" icon={Plus} onClick={open} />
   return (
     <div className="max-w-4xl space-y-4">
-      {form.isOpen || edited ? (
+      {isOpen || edited ? (
         <ParameterForm key={edited?.id ?? 'new'} setId={set.id} parameter={edited} onClose={close} />
       ) : (
         data.length > 0 && add
       )}
-      {data.length === 0 && !form.isOpen ? (
+      {data.length === 0 && !isOpen ? (
         <EmptyState icon={SlidersHorizontal} title="No parameters yet" actions={add}>
           <p>
             Parameters let policies be reused with other limits. A policy reads <code>data.parameters.KEY</code>.
