@@ -80,7 +80,6 @@ const ACTION_TEXTS: Readonly<Record<string, string>> = {
   remove_project_exclusions: 'Stop excluding projects [from %]',
   add_tag_selectors: 'Add tag selectors [to %]',
   remove_tag_selectors: 'Remove tag selectors [from %]',
-  override_policies: 'Override policies [of %]',
   upload: 'Upload [%]',
   fetch_failed: 'Fail to fetch [%]',
   archive: 'Archive [%]',
