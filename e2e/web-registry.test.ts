@@ -97,6 +97,7 @@ describe.skipIf(!hasBrowser)('the registry', () => {
     await page.getByRole('heading', { name: 'No modules yet' }).waitFor()
     const empty = await layoutFaults('empty')
     await button(page, 'Publish module').first().click()
+    await page.getByRole('dialog').waitFor()
     const form = await layoutFaults('publish')
     await publish(FILES, { Name: 'net work', Provider: 'aws', Version: '1.0.0' })
     await page.getByText('may only have up to 64 letters').waitFor()

@@ -3,7 +3,16 @@ import { optionalId, requestBody } from './json-api.ts'
 import { vcsRepoSchema } from './oauth-clients.ts'
 import { executionMode } from './organizations.ts'
 import { REGISTRY_NAMES } from './registry-providers.ts'
-import { type Written, hasMany, hasOne, linkedResource, nullable, resource, timestamp } from './responses.ts'
+import {
+  type Written,
+  hasMany,
+  hasOne,
+  linkedResource,
+  nullable,
+  resource,
+  timestamp,
+  wholeListOf,
+} from './responses.ts'
 import { tagBindingsRelation } from './tags.ts'
 
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?$/
@@ -203,6 +212,10 @@ export type RegistryModuleVersionResource = Written<typeof registryModuleVersion
 export const registryUsageSchema = resource('registry-usages', {
   attributes: { 'workspace-name': z.string(), version: z.string(), 'used-at': timestamp },
   relationships: { workspace: hasOne('workspaces') },
+})
+const usages = wholeListOf(registryUsageSchema)
+export const registryUsagesResponse = usages.extend({
+  meta: usages.shape.meta.extend({ 'hidden-count': z.int().describe('workspaces that the caller may not see') }),
 })
 export type RegistryUsageResource = Written<typeof registryUsageSchema>
 

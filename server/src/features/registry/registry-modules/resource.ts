@@ -1,6 +1,7 @@
 import type * as contract from '@groundstate/contract/registry-modules'
 import type { TagBindingResource } from '@groundstate/contract/tags'
 import type { Ctx } from '../../../app.ts'
+import { listAll } from '../../../http/responses.ts'
 import type { RegistryModule } from './access.ts'
 import type { ModuleUse, VersionRow } from './store.ts'
 import { uploadUrl } from './urls.ts'
@@ -95,8 +96,17 @@ export function moduleTagResource(tag: StoredTag): TagBindingResource {
   return { id, type: 'tag-bindings', attributes: { key, value, 'created-at': createdAt } }
 }
 
-export function moduleUseResource(use: ModuleUse & { workspace_name: string }): contract.RegistryUsageResource {
-  const { workspace_id: id, workspace_name: name, version, used_at: usedAt } = use
+/** The uses of a module or provider: those in workspaces that the caller may see, and the number of the other workspaces. */
+export function listUsages(uses: readonly ModuleUse[]) {
+  const visible = uses.flatMap(({ workspace_name: name, ...use }) => (name === null ? [] : usageResource(use, name)))
+  const hidden = new Set(uses.flatMap((use) => (use.workspace_name === null ? use.workspace_id : [])))
+  const { status, document } = listAll(visible)
+  const { meta, ...rest } = document as { meta: object }
+  return { status, document: { ...rest, meta: { ...meta, 'hidden-count': hidden.size } } }
+}
+
+function usageResource(use: Omit<ModuleUse, 'workspace_name'>, name: string): contract.RegistryUsageResource {
+  const { workspace_id: id, version, used_at: usedAt } = use
   return {
     id: `${id}-${version}`,
     type: 'registry-usages',

@@ -5,13 +5,12 @@ import {
   createRegistryModuleBody,
   registryModuleSchema,
   registryModuleVersionSchema,
-  registryUsageSchema,
+  registryUsagesResponse,
   updateRegistryModuleBody,
 } from '@groundstate/contract/registry-modules'
 import { REGISTRY_NAMES } from '@groundstate/contract/registry-providers'
 import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
 import { tagBindingSchema } from '@groundstate/contract/tags'
-import { z } from 'zod'
 import { MAX_ARCHIVE_BYTES } from '../../../blobs/archive.ts'
 import type { Routes } from '../../../http/http.ts'
 import { boolean, oneOf, requiredText, text } from '../../../http/query.ts'
@@ -21,7 +20,7 @@ import { uploadModuleVersion } from './publish.ts'
 import {
   type StoredTag,
   moduleTagResource,
-  moduleUseResource,
+  listUsages,
   moduleVersionResource,
   registryModuleResource,
 } from './resource.ts'
@@ -119,22 +118,9 @@ export const registryModuleRoutes: Routes = (http) => {
     {
       ...READ,
       summary: 'List the workspaces that use a module',
-      responses: {
-        200: wholeListOf(registryUsageSchema).extend({
-          meta: wholeListOf(registryUsageSchema).shape.meta.extend({ 'hidden-count': z.int() }),
-        }),
-      },
+      responses: { 200: registryUsagesResponse },
     },
-    async ({ ctx, params }) => {
-      const uses = await service.listModuleUses(ctx, params.id)
-      const visible = uses.flatMap(({ workspace_name: name, ...use }) =>
-        name === null ? [] : [moduleUseResource({ ...use, workspace_name: name })],
-      )
-      const hidden = new Set(uses.flatMap((use) => (use.workspace_name === null ? use.workspace_id : [])))
-      const { status, document } = listAll(visible)
-      const { meta, ...rest } = document as { meta: object }
-      return { status, document: { ...rest, meta: { ...meta, 'hidden-count': hidden.size } } }
-    },
+    async ({ ctx, params }) => listUsages(await service.listModuleUses(ctx, params.id)),
   )
   deletions(http)
   versions(http)

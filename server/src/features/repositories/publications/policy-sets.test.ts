@@ -15,11 +15,7 @@ const inDirectory = (directory: string, files: Record<string, string>) =>
   Object.fromEntries(Object.entries(files).map(([path, content]) => [`${directory}/${path}`, content]))
 
 /** A policy set that follows the repository acme/network, which has one commit. */
-async function connectPolicySet({
-  attributes = {},
-  vcsRepo = {},
-  files = policies('data.tags.deny'),
-} = {}) {
+async function connectPolicySet({ attributes = {}, vcsRepo = {}, files = policies('data.tags.deny') } = {}) {
   const connected = await connectRepository(app, owner)
   const { repository, organization, tokenId, request, reply, server } = connected
   const found = { ...bodies.repository(IDENTIFIER), clone_url: `${server.url}/${IDENTIFIER}.git` }
