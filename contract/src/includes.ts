@@ -6,7 +6,7 @@ import { membershipSchema } from './memberships.ts'
 import { oauthClientSchema, oauthTokenSchema } from './oauth-clients.ts'
 import { organizationSchema } from './organizations.ts'
 import { applySchema, planSchema } from './plans.ts'
-import { policySchema } from './policies.ts'
+import { policyEvaluationSchema, policySchema } from './policies.ts'
 import { policySetSchema, policySetVersionSchema } from './policy-sets.ts'
 import { projectSchema } from './projects.ts'
 import { registryProviderVersionSchema } from './registry-providers.ts'
@@ -94,7 +94,7 @@ export const taskStageIncludes: IncludeTable = {
   task_results: taskResultSchema,
   run: runSchema,
   'run.workspace': workspaceSchema,
-  policy_evaluations: null,
+  policy_evaluations: policyEvaluationSchema,
   cost_estimate: null,
 }
 

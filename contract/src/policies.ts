@@ -1,41 +1,112 @@
 import { z } from 'zod'
 import { boundedList, requestBody } from './json-api.ts'
 import { resourceName } from './organizations.ts'
-import { type Written, hasMany, hasOne, nullable, resource, statusTimestamps, timestamp } from './responses.ts'
-
-// Policies are not evaluated, so lists of policy checks and evaluations are always empty. These are the schemas of the public API.
+import {
+  type Written,
+  hasMany,
+  hasOne,
+  linkedResource,
+  nullable,
+  resource,
+  statusTimestamps,
+  timestamp,
+} from './responses.ts'
 
 const counts = (...names: readonly string[]) => z.strictObject(Object.fromEntries(names.map((name) => [name, z.int()])))
 
-export const policyCheckSchema = resource('policy-checks', {
-  attributes: {
-    scope: z.string(),
-    status: z.string(),
-    'status-timestamps': statusTimestamps,
-    result: counts('passed', 'total-failed', 'hard-failed', 'soft-failed', 'advisory-failed', 'duration-ms')
-      .extend({ result: z.boolean(), sentinel: z.record(z.string(), z.unknown()).nullable() })
-      .nullable(),
-    actions: z.strictObject({ 'is-overridable': z.boolean() }),
-    permissions: z.strictObject({ 'can-override': z.boolean() }),
-  },
-  relationships: { run: hasOne('runs') },
-  links: { output: nullable.string },
+/** Results of Sentinel in the public API. This server evaluates with OPA only, so there are none. */ export const policyCheckSchema =
+  resource('policy-checks', {
+    attributes: {
+      scope: z.string(),
+      status: z.string(),
+      'status-timestamps': statusTimestamps,
+      result: counts('passed', 'total-failed', 'hard-failed', 'soft-failed', 'advisory-failed', 'duration-ms')
+        .extend({ result: z.boolean(), sentinel: z.record(z.string(), z.unknown()).nullable() })
+        .nullable(),
+      actions: z.strictObject({ 'is-overridable': z.boolean() }),
+      permissions: z.strictObject({ 'can-override': z.boolean() }),
+    },
+    relationships: { run: hasOne('runs') },
+    links: { output: nullable.string },
+  })
+
+export const POLICY_EVALUATION_STATUS = [
+  'pending',
+  'running',
+  'passed',
+  'failed',
+  'overridden',
+  'errored',
+  'canceled',
+  'unreachable',
+] as const
+export type PolicyEvaluationStatus = (typeof POLICY_EVALUATION_STATUS)[number]
+
+const resultCount = z.strictObject({
+  'advisory-failed': z.int(),
+  'mandatory-failed': z.int(),
+  passed: z.int(),
+  errored: z.int(),
 })
 
-export const policyEvaluationSchema = resource('policy-evaluations', {
+export const policyEvaluationSchema = linkedResource('policy-evaluations', {
   attributes: {
-    status: z.string(),
-    'policy-kind': z.string(),
+    status: z
+      .enum(POLICY_EVALUATION_STATUS)
+      .describe('`failed` if a mandatory policy failed; `unreachable` when the run ended before'),
+    'policy-kind': z.literal('opa'),
+    'policy-tool-version': nullable.string.describe('the version of OPA that evaluated'),
     'status-timestamps': statusTimestamps,
     'created-at': timestamp,
     'updated-at': timestamp,
-    'result-count': counts('advisory-failed', 'mandatory-failed', 'passed', 'errored'),
+    'result-count': resultCount,
+    message: nullable.string.describe('our own: why nothing was evaluated'),
+    'override-comment': nullable.string.describe('our own'),
   },
   relationships: {
     'policy-attachable': hasOne('task-stages'),
     'policy-set-outcomes': hasMany('policy-set-outcomes'),
+    'overridden-by': hasOne('users').describe('our own'),
   },
 })
+export type PolicyEvaluationResource = Written<typeof policyEvaluationSchema>
+
+/** The statuses of a policy in an outcome. */
+export const POLICY_STATUS = ['passed', 'failed', 'errored'] as const
+
+/** The names of the attributes are those of the public API, some with underscores. */
+export const policyOutcome = z.strictObject({
+  policy_name: z.string(),
+  query: z.string(),
+  enforcement_level: z.enum(['advisory', 'mandatory']),
+  status: z.enum(POLICY_STATUS),
+  description: z.string(),
+  output: z
+    .array(z.strictObject({ print: z.string() }))
+    .describe('the elements that the query returned, without sensitive values'),
+  omitted: z.int().describe('our own: number of elements that `output` leaves out'),
+  error: nullable.string.describe('our own: why the policy was not evaluated'),
+})
+export type PolicyOutcome = z.infer<typeof policyOutcome>
+
+export const policySetOutcomeSchema = linkedResource('policy-set-outcomes', {
+  attributes: {
+    outcomes: z.array(policyOutcome),
+    error: nullable.string,
+    overridable: z.boolean(),
+    'policy-set-name': z.string(),
+    'policy-set-description': z.string(),
+    result_count: resultCount,
+    'commit-sha': nullable.string.describe('our own: the commit of the rules; null for an upload'),
+    'commit-url': nullable.string.describe('our own'),
+  },
+  relationships: {
+    'policy-evaluation': hasOne('policy-evaluations'),
+    'policy-set': hasOne('policy-sets').describe('our own; null once it is deleted'),
+    'policy-set-version': hasOne('policy-set-versions').describe('our own'),
+  },
+})
+export type PolicySetOutcomeResource = Written<typeof policySetOutcomeSchema>
 
 /** The kinds of the public API that this server does not evaluate. */
 const OTHER_KINDS: Record<string, string> = {

@@ -32,7 +32,9 @@ export const taskStageSchema = linkedResource('task-stages', {
   relationships: {
     run: hasOne('runs'),
     'task-results': hasMany('task-results'),
-    'policy-evaluations': hasMany('policy-evaluations').describe('always empty: policies are not evaluated'),
+    'policy-evaluations': hasMany('policy-evaluations').describe(
+      'one, at `post_plan`, if policies apply to the workspace',
+    ),
   },
 })
 export type TaskStageResource = Written<typeof taskStageSchema>

@@ -35,6 +35,7 @@ import * as identityIssuer from './0034-identity-issuer.ts'
 import * as registryModules from './0035-registry-modules.ts'
 import * as registryProviders from './0036-registry-providers.ts'
 import * as policies from './0037-policies.ts'
+import * as policyEvaluations from './0038-policy-evaluations.ts'
 import * as publications from './0039-publications.ts'
 import * as moduleDocuments from './0040-module-documents.ts'
 
@@ -84,5 +85,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0036-registry-providers', up: registryProviders.up },
   { name: '0037-policies', up: policies.up },
   { name: '0039-publications', up: publications.up },
+  { name: '0038-policy-evaluations', up: policyEvaluations.up },
   { name: '0040-module-documents', up: moduleDocuments.up },
 ]

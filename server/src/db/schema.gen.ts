@@ -518,12 +518,62 @@ export type Schema = {
     query: string
     updated_at: Timestamp
   }
+  policy_evaluations: {
+    advisory_failed: Generated<number>
+    created_at: Timestamp
+    errored: Generated<number>
+    id: string
+    is_overridable: Generated<boolean>
+    mandatory_failed: Generated<number>
+    message: string | null
+    overridden_by_user_id: string | null
+    override_comment: string | null
+    passed: Generated<number>
+    run_id: string
+    status: 'pending' | 'running' | 'passed' | 'failed' | 'overridden' | 'errored' | 'canceled' | 'unreachable'
+    status_timestamps: Json
+    task_stage_id: string
+    tool_version: string | null
+    updated_at: Timestamp
+  }
+  policy_requests: {
+    agent_name: string | null
+    agent_pool_id: string
+    created_at: Timestamp
+    id: string
+    lease_expires_at: Timestamp | null
+    leased_at: Timestamp | null
+    leases: Generated<number>
+    policy_evaluation_id: string | null
+    request: Buffer
+    seq: Generated<number>
+    time_limit_ms: number
+    token_hash: Buffer | null
+  }
   policy_set_bundles: {
     blob_key: string
     created_at: Timestamp
     digest: string
     policy_set_id: string
     size: number
+  }
+  policy_set_outcomes: {
+    advisory_failed: number
+    commit_sha: string | null
+    commit_url: string | null
+    error: string | null
+    errored: number
+    id: string
+    mandatory_failed: number
+    outcomes: Json
+    overridable: boolean
+    passed: number
+    policy_evaluation_id: string
+    policy_set_description: string
+    policy_set_id: string | null
+    policy_set_name: string
+    policy_set_version_id: string | null
+    position: number
   }
   policy_set_parameters: {
     created_at: Timestamp

@@ -31,6 +31,10 @@ import { reservedTagKeyRoutes } from './organizations/tags/routes.ts'
 import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
 import { opaVersionRoutes } from './policies/opa-versions/routes.ts'
 import { policyLoaders, policyRoutes } from './policies/policies/routes.ts'
+import { policyEvaluationLoaders, policyEvaluationRoutes } from './policies/policy-evaluations/routes.ts'
+import { policyEvaluationReactions } from './policies/policy-evaluations/service.ts'
+import { policyRequestRoutes } from './policies/policy-requests/routes.ts'
+import { policyRequestJobs, policyRequestReactions } from './policies/policy-requests/service.ts'
 import { policySetParameterRoutes } from './policies/policy-set-parameters/routes.ts'
 import { policySetVersionJobs } from './policies/policy-set-versions/jobs.ts'
 import { policySetVersionLoaders, policySetVersionRoutes } from './policies/policy-set-versions/routes.ts'
@@ -72,6 +76,7 @@ import * as configurationVersions from './runs/configuration-versions/routes.ts'
 import { identityKeyRoutes } from './runs/identity-keys/routes.ts'
 import { organizationOverviewRoutes } from './runs/organization-overviews/routes.ts'
 import { planJobs } from './runs/plans/jobs.ts'
+import { policyInputJobs } from './runs/plans/policy-input.ts'
 import { applyRoutes, phaseLoaders, planRoutes } from './runs/plans/routes.ts'
 import { runDeciderRoutes } from './runs/run-deciders/routes.ts'
 import { runEventLoaders, runEventRoutes } from './runs/run-events/routes.ts'
@@ -174,6 +179,8 @@ export const ROUTES: readonly Routes[] = [
   policySetRoutes,
   policySetScopeRoutes,
   policySetVersionRoutes,
+  policyEvaluationRoutes,
+  policyRequestRoutes,
   projects.projectRoutes,
   projects.projectTagBindingRoutes,
   reservedTagKeyRoutes,
@@ -238,6 +245,8 @@ export const REACTIONS: readonly Reaction[] = [
   ...taskReactions,
   ...taskRequestReactions,
   ...gitRequestReactions,
+  ...policyEvaluationReactions,
+  ...policyRequestReactions,
   ...stateVersionReactions,
   ...runReactions,
   ...runTriggerReactions,
@@ -262,6 +271,7 @@ export const LOADERS: readonly Loader[] = [
   ...memberships.membershipLoaders,
   ...registryProviders.registryProviderLoaders,
   ...oauthClientLoaders,
+  ...policyEvaluationLoaders,
   ...organizationLoaders,
   ...phaseLoaders,
   ...policyLoaders,
@@ -299,6 +309,8 @@ export const JOBS: readonly JobHandler[] = [
   ...passwordResetJobs,
   ...planJobs,
   ...policySetVersionJobs,
+  ...policyInputJobs,
+  ...policyRequestJobs,
   ...pollingJobs,
   ...reviewedPlanJobs,
   ...publicationJobs,

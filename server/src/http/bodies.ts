@@ -86,6 +86,15 @@ export async function wholeBody(request: FastifyRequest, payload: Readable) {
   })
 }
 
+/** The value of a body that an agent sends as JSON; undefined, which no schema accepts, for anything else. */
+export function parsedJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+}
+
 /** Maximum sizes of the unfinished bodies in memory, in bytes: of all callers, of one, and of one that is always admitted. */
 const MAX_HELD = 384 * 1024 * 1024
 const MAX_HELD_BY_CALLER = 192 * 1024 * 1024

@@ -18,6 +18,8 @@ import {
   taskRequest,
 } from '@groundstate/contract/agent-requests'
 import { packEnvelope } from '@groundstate/contract/envelope'
+import { type PolicyRequest, policyRequest, type reportPolicyBody } from '@groundstate/contract/policy-requests'
+import type { z } from 'zod'
 import { createBuiltInAgentToken } from '../features/agents/agent-pools/service.ts'
 import type { TaskPayload } from '../features/tasks/run-tasks/request.ts'
 import type { TestApp, TestResponse } from './app.ts'
@@ -43,6 +45,15 @@ export type FakeAgent = {
   claimTask: (options?: { waitMs?: number; accepts?: RequestKind[] }) => Promise<FakeTaskRequest | undefined>
   /** The next git operation; undefined for none. */
   claimGit: (options?: { waitMs?: number }) => Promise<FakeGitRequest | undefined>
+  /** The next policies to evaluate; undefined for none. */
+  claimPolicies: (options?: { waitMs?: number }) => Promise<FakePolicyRequest | undefined>
+}
+
+export type FakePolicyRequest = PolicyRequest & {
+  input: () => Promise<TestResponse>
+  archive: (setId: string) => Promise<TestResponse>
+  heartbeat: () => Promise<TestResponse>
+  report: (report: z.input<typeof reportPolicyBody>) => Promise<TestResponse>
 }
 
 export type FakeTaskRequest = TaskRequest & {
@@ -129,6 +140,13 @@ export async function createFakeAgent(
       if (response.status !== 200) throw new Error(`the claim of a git operation failed: ${response.text}`)
       return fakeGitRequest(app, gitRequest.parse(response.json()))
     },
+    async claimPolicies({ waitMs = 0 } = {}) {
+      const url = `${AGENT_API}/agents/${agentId}/claim-policies`
+      const response = await app.request({ method: 'POST', url, token: secret, body: { waitMs } })
+      if (response.status === 204) return undefined
+      if (response.status !== 200) throw new Error(`the claim of policies failed: ${response.text}`)
+      return fakePolicyRequest(app, policyRequest.parse(response.json()))
+    },
   }
 }
 
@@ -143,6 +161,18 @@ function fakeTaskRequest(app: TestApp, request: TaskRequest): FakeTaskRequest {
     payload: kind === 'task' ? JSON.parse(Buffer.from(body, 'base64').toString()) : {},
     upload: (content) => app.request({ method: 'PUT', url: `${url}/body`, token, body: content }),
     response: (response = DELIVERED) => app.request({ method: 'POST', url: `${url}/answer`, token, body: response }),
+  }
+}
+
+function fakePolicyRequest(app: TestApp, request: PolicyRequest): FakePolicyRequest {
+  const { token } = request
+  const url = `${AGENT_API}/policy-requests/${request.id}`
+  return {
+    ...request,
+    input: () => app.request({ url: `${url}/input`, token }),
+    archive: (setId) => app.request({ url: `${url}/sets/${setId}/archive`, token }),
+    heartbeat: () => app.request({ method: 'POST', url: `${url}/heartbeat`, token }),
+    report: (report) => app.request({ method: 'POST', url: `${url}/answer`, token, body: report }),
   }
 }
 

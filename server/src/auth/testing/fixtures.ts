@@ -9,6 +9,7 @@ import { atEnd } from '../../testing/cleanup.ts'
 import type { TestUser } from '../../testing/factories.ts'
 import { createFailedJob } from '../../testing/failed-jobs.ts'
 import { createFakeAgent, type FakeAgent } from '../../testing/fake-agent.ts'
+import { claimPoliciesOf, reportPolicies } from '../../testing/policies.ts'
 import { startReceiver } from '../../testing/receiver.ts'
 import {
   actOnRun,
@@ -94,10 +95,12 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
     { ...setting, agent, receiver },
     { stages: ['post_plan'], name: 'checks' },
   )
+  await createAttachedPolicies(app, { make, inside, workspace })
   const deliveries = startTaskDeliveries(app.as())
   atEnd(() => deliveries[Symbol.asyncDispose]())
   const run = await createRun(app, setting, { 'plan-only': true, message: 'grow' })
   await finishNextJob(agent, run)
+  const evaluated = await evaluate(app, { agent, run, owner })
   const { payload } = await receiver.received(1)
   await deliveries[Symbol.asyncDispose]()
   const outcome = { 'outcome-id': 'O-1', description: 'one finding', body: '# Finding' }
@@ -149,6 +152,7 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
     plans: relationships.plan.data.id,
     applies: lost,
     'task-stages': stage.id,
+    ...evaluated,
     'task-results': payload.task_result_id,
     'task-result-outcomes': outcomeRow.id,
     'run-events': event.id,
@@ -209,8 +213,29 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
   }
 }
 
+type Attached = { make: Connecting['make']; inside: string; workspace: string }
+
+async function createAttachedPolicies(app: TestApp, { make, inside, workspace }: Attached) {
+  const policy = await make(`${inside}/policies`, 'policies', { name: 'deletions', kind: 'opa', query: 'data.x.deny' })
+  await app.db.insertInto('policy_sources').values({ policy_id: policy, code: 'package x' }).execute()
+  const list = (type: string, id: string) => ({ data: [{ type, id }] })
+  const relationships = { policies: list('policies', policy), workspaces: list('workspaces', workspace) }
+  await make(`${inside}/policy-sets`, 'policy-sets', { name: 'attached', kind: 'opa' }, relationships)
+}
+
+/** The evaluation of a run's policies, which pass, and the outcome of their set. */
+async function evaluate(app: TestApp, { agent, run, owner }: { agent: FakeAgent; run: string; owner: TestUser }) {
+  const request = await claimPoliciesOf(app, agent, run)
+  await reportPolicies(request)
+  const stages = await app.request({ url: `/api/v2/runs/${run}/task-stages`, token: owner.token })
+  const [evaluation] = stages.json().data[0].relationships['policy-evaluations'].data
+  const shown = await app.request({ url: `/api/v2/policy-evaluations/${evaluation.id}`, token: owner.token })
+  const [outcome] = shown.json().data.relationships['policy-set-outcomes'].data
+  return { 'policy-evaluations': evaluation.id as string, 'policy-set-outcomes': outcome.id as string }
+}
+
 type Connecting = {
-  make: (url: string, type: string, attributes: object) => Promise<string>
+  make: (url: string, type: string, attributes: object, relationships?: object) => Promise<string>
   organization: { id: string; name: string }
 }
 

@@ -64,7 +64,8 @@ export async function findToolVersion(ctx: Pick<Ctx, 'db'>, version: string) {
     .toSorted((a, b) => newestFirst(a.version, b.version))[0]
 }
 
-function newestFirst(a: string, b: string) {
+/** Sorts versions of OPA. */
+export function newestFirst(a: string, b: string) {
   return b.localeCompare(a, 'en', { numeric: true })
 }
 

@@ -53,15 +53,16 @@ export async function requireParameter(ctx: Ctx, setId: string, id: string) {
   return row
 }
 
-/** The parameters of sets in plain text, by set and key, for evaluations: OPA gets them as `data.parameters`. */
+export type OpenParameter = { key: string; value: string; sensitive: boolean }
+
+/** The parameters of sets in plain text, by set, for evaluations: OPA gets them as `data.parameters`. */
 export async function openParameters(ctx: Pick<Ctx, 'db' | 'secrets'>, setIds: readonly string[]) {
-  const bySet = new Map<string, Record<string, string>>()
-  for (const row of await store.listParametersOfSets(ctx.db, setIds)) {
-    const parameters = bySet.get(row.policy_set_id) ?? {}
-    parameters[row.key] = row.sealed_value ? ctx.secrets.openText(row.sealed_value, sealContext(row.id)) : row.value!
-    bySet.set(row.policy_set_id, parameters)
-  }
-  return bySet
+  const rows = await store.listParametersOfSets(ctx.db, setIds)
+  const parameters = rows.map((row) => {
+    const sealed = row.sealed_value && ctx.secrets.openText(row.sealed_value, sealContext(row.id))
+    return { setId: row.policy_set_id, key: row.key, value: sealed ?? row.value ?? '', sensitive: row.sensitive }
+  })
+  return Map.groupBy<string, OpenParameter & { setId: string }>(parameters, ({ setId }) => setId)
 }
 
 type Key = { setId: string; id: string }

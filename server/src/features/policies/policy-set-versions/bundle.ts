@@ -10,6 +10,8 @@ import { POLICY_PREFIX } from './urls.ts'
 export type EvaluationBundle = {
   /** Null for a set whose policies are attached. */
   versionId: string | null
+  /** The commit of the version; null for an upload. */
+  commit: { sha: string; url: string } | null
   /** SHA-256 of the content, in hex. */
   digest: string
   /** Directory of the policies in the archive; empty for the root. */
@@ -35,6 +37,7 @@ export async function requireVersionBundle(ctx: Ctx, versionId: string): Promise
   if (version?.status !== 'ready' || !key) throw notFound('policy set version')
   return {
     versionId,
+    commit: version.commit_sha === null ? null : { sha: version.commit_sha, url: version.commit_url ?? '' },
     digest: version.digest ?? '',
     policiesPath: version.policies_path,
     policies: version.policies,
@@ -61,7 +64,8 @@ async function attachedBundle(ctx: Ctx, setId: string): Promise<EvaluationBundle
     enforcement_level,
     description,
   }))
-  return { versionId: null, digest, policiesPath: '', policies: described, open: async () => ctx.blobs.open(key) }
+  const open = async () => ctx.blobs.open(key)
+  return { versionId: null, commit: null, digest, policiesPath: '', policies: described, open }
 }
 
 type NewBundle = { setId: string; digest: string; policies: readonly store.AttachedPolicy[] }

@@ -1,4 +1,5 @@
 import { jobHandler, reaction } from '../../../handlers.ts'
+import { evaluationEnded } from '../../policies/policy-evaluations/service.ts'
 import { resultsEnded } from '../../tasks/task-results/events.ts'
 import { workspaceUnlocked } from '../../workspaces/workspaces/audit.ts'
 import { configurationUploaded } from '../configuration-versions/access.ts'
@@ -23,6 +24,10 @@ export const runReactions = [
       const settled = await settleStage(ctx, stageId)
       if (settled) change = { ...change, ...settled }
     }
+    if (change) await advanceRun(ctx, runId, change)
+  }),
+  reaction(evaluationEnded, async (ctx, { runId, stageId }) => {
+    const change = await settleStage(ctx, stageId)
     if (change) await advanceRun(ctx, runId, change)
   }),
 ]

@@ -21,7 +21,7 @@ import { type QUEUE_QUERY, type RunQuery, groupStatuses, runFilter } from './fil
 import type { LockedWorkspace, RunRow } from './locked-run-store.ts'
 import { type RunOrigin, checkOptions, newLockedRun, newRun } from './new-run.ts'
 import { runEventRow } from './run-event-store.ts'
-import { createStages, readPlannedStages } from './stages.ts'
+import { type PlannedStages, createStages, readPlannedStages } from './stages.ts'
 import * as store from './store.ts'
 import { insertNewRun, lockForNewRun } from './transition-store.ts'
 import { transitionOf } from './transition.ts'
@@ -58,7 +58,8 @@ export async function insertRun(ctx: Ctx, workspace: Workspace, { input, origin 
         : requireConfiguration(versionId, row.version, origin.awaitsConfiguration)
     await checkPool(ctx, workspace)
     const run = newRun(ctx, workspace, { input, origin, version, number: locked.run_count + 1 })
-    return insert(ctx, locked, { ...run, stages: await stages() })
+    const planned = await stages()
+    return insert(ctx, locked, { run: { ...run, stages: planned.stages }, planned })
   })
 }
 
@@ -82,7 +83,9 @@ async function checkPool(ctx: Ctx, workspace: Workspace) {
   await requirePoolFor(ctx, { organizationId, workspaceId, projectId }, { poolId })
 }
 
-async function insert(ctx: TransactionCtx, workspace: LockedWorkspace, run: RunRow) {
+type Insertion = { run: RunRow; planned: PlannedStages }
+
+async function insert(ctx: TransactionCtx, workspace: LockedWorkspace, { run, planned }: Insertion) {
   const locked = newLockedRun(ctx, workspace, run)
   const stages = Object.fromEntries(run.stages.map((stage) => [stage, 'pending']))
   const transition = transitionOf(ctx, locked, {}, stages)
@@ -91,7 +94,7 @@ async function insert(ctx: TransactionCtx, workspace: LockedWorkspace, run: RunR
   await insertNewRun(ctx.db, locked, { transition, event, audit: auditRow(ctx, audit) })
   announceEvent(ctx, audit)
   if (transition.jobTopic !== undefined) ctx.signals.publishToOne(ctx.db, transition.jobTopic)
-  if (run.stages.length > 0) await createStages(ctx, run, run.stages as Parameters<typeof createStages>[2])
+  if (run.stages.length > 0) await createStages(ctx, run, planned)
   await raise(ctx, runCreated, run)
   await startEffects(ctx, { locked, transition })
   return run.id

@@ -23,7 +23,7 @@ export async function beginStage(tx: Tx, { runId, name, now }: { runId: string; 
   return rows[0]
 }
 
-type StageEnd = { status: 'passed' | 'failed' | 'errored'; message: string | null; now: Date }
+type StageEnd = { status: 'passed' | 'failed' | 'errored' | 'awaiting_override'; message: string | null; now: Date }
 
 /** Ends a running stage; undefined if it is not running. */
 export async function endStage(tx: Tx, id: string, { status, message, now }: StageEnd) {
@@ -32,6 +32,15 @@ export async function endStage(tx: Tx, id: string, { status, message, now }: Sta
            status_timestamps = status_timestamps || ${stamp(status, now)}
      where id = ${id} and status = 'running'
     returning run_id, stage, (status_timestamps->>'running')::timestamptz as started_at`.execute(tx)
+  return rows[0]
+}
+
+/** Passes a stage that awaits an override; undefined if it does not. */
+export async function overrideStage(tx: Tx, id: string, now: Date) {
+  const { rows } = await sql<{ run_id: string }>`update task_stages
+       set status = 'passed', updated_at = ${now}, status_timestamps = status_timestamps || ${stamp('passed', now)}
+     where id = ${id} and status = 'awaiting_override'
+    returning run_id`.execute(tx)
   return rows[0]
 }
 

@@ -1,6 +1,9 @@
 import { STAGES, type Stage } from '@groundstate/contract/run-tasks'
 import type { TaskResultStatus } from '@groundstate/contract/task-results'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { cancelEvaluations, createEvaluation, startEvaluation } from '../../policies/policy-evaluations/service.ts'
+import { type EvaluationRow, listEvaluations } from '../../policies/policy-evaluations/store.ts'
+import { readEffectivePolicySets } from '../../policies/policy-sets/service.ts'
 import { listEffectiveTasks, readEffectiveTasks } from '../../tasks/run-tasks/service.ts'
 import { type EndedRun, cancelResults, createResults, startResults } from '../../tasks/task-results/service.ts'
 import { listResults } from '../../tasks/task-results/store.ts'
@@ -36,18 +39,46 @@ function describeStageResult({ task_name, status, enforcement_level, message }: 
   return `the ${enforcement_level} task ${task_name} ${status === 'unreachable' ? 'was unreachable' : status}${why}`
 }
 
-/** The stages with an enabled task. They are read with the next statement; call the returned function after that. */
-export async function readPlannedStages(ctx: Pick<Ctx, 'db'>, workspace: { id: string; organization_id: string }) {
-  const read = await readEffectiveTasks(ctx, workspace)
-  return async () => {
-    const tasks = await read()
-    return STAGES.filter((name) => tasks.some((task) => task.stages.some(({ stage }) => stage === name)))
+/** The effect of policies on their stage; undefined while they are evaluated. */
+function policyResult(evaluation: EvaluationRow | undefined) {
+  if (!evaluation) return { status: 'passed', message: null } as const
+  const { status, message, is_overridable: isOverridable } = evaluation
+  if (status === 'pending' || status === 'running') return undefined
+  if (status !== 'failed' && status !== 'errored') return { status: 'passed', message } as const
+  return { status: isOverridable ? ('awaiting_override' as const) : status, message }
+}
+
+/** The result of a stage. A failed task cannot be overridden, so it takes precedence over policies that can. */
+function combined(tasks: ReturnType<typeof stageResult>, policies: ReturnType<typeof policyResult>) {
+  if (!tasks || !policies) return undefined
+  const messages = [tasks, policies].filter(({ status }) => status !== 'passed')
+  const shown = messages.length === 0 ? [tasks, policies] : messages
+  const message = shown.flatMap((result) => result.message ?? []).join('; ') || null
+  return { status: tasks.status === 'passed' ? policies.status : tasks.status, message }
+}
+
+type InProject = { id: string; organization_id: string; project_id: string }
+export type PlannedStages = { stages: Stage[]; hasPolicies: boolean }
+
+/** The stages with an enabled task or policies. They are read with the next statement; call the returned function after that. */
+export async function readPlannedStages(ctx: Pick<Ctx, 'db'>, workspace: InProject) {
+  const readTasks = await readEffectiveTasks(ctx, workspace)
+  const readPolicies = await readEffectivePolicySets(ctx, workspace)
+  return async (): Promise<PlannedStages> => {
+    const tasks = await readTasks()
+    const hasPolicies = (await readPolicies()).length > 0
+    const isPlanned = (name: Stage) =>
+      (name === POLICY_STAGE && hasPolicies) || tasks.some((task) => task.stages.some(({ stage }) => stage === name))
+    return { stages: STAGES.filter(isPlanned), hasPolicies }
   }
 }
 
+/** Policies need the plan, and may stop the run before it is approved. */
+const POLICY_STAGE = 'post_plan' satisfies Stage
+
 type NewRun = { id: string; workspace_id: string; organization_id: string }
 
-export async function createStages(ctx: TransactionCtx, run: NewRun, stages: readonly Stage[]) {
+export async function createStages(ctx: TransactionCtx, run: NewRun, { stages, hasPolicies }: PlannedStages) {
   const now = ctx.now()
   const rows = stages.map((stage) => ({
     id: ctx.newId('ts'),
@@ -61,13 +92,17 @@ export async function createStages(ctx: TransactionCtx, run: NewRun, stages: rea
   await store.insertStages(ctx.db, rows)
   const tasks = await listEffectiveTasks(ctx, { id: run.workspace_id, organization_id: run.organization_id })
   await createResults(ctx, run.id, { tasks, stages: new Map(rows.map((row) => [row.stage, row])) })
+  const stage = hasPolicies ? rows.find((row) => row.stage === POLICY_STAGE) : undefined
+  if (stage) await createEvaluation(ctx, run.id, stage.id)
 }
 
 /** Starts a stage; its requests are sent after the commit. Without open tasks returns the change that its end causes. */
 export async function startStage(ctx: TransactionCtx, run: { id: string }, name: Stage): Promise<Change | undefined> {
   const stage = await store.beginStage(ctx.db, { runId: run.id, name, now: ctx.now() })
   if (!stage) return undefined
-  return (await startResults(ctx, stage.id)) ? undefined : settleStage(ctx, stage.id)
+  const hasTasks = await startResults(ctx, stage.id)
+  const hasPolicies = name === POLICY_STAGE && (await startEvaluation(ctx, stage.id))
+  return hasTasks || hasPolicies ? undefined : settleStage(ctx, stage.id)
 }
 
 export async function readStageStatuses(ctx: TransactionCtx, runId: string): Promise<RunConditions['stages']> {
@@ -77,12 +112,13 @@ export async function readStageStatuses(ctx: TransactionCtx, runId: string): Pro
 
 /** Ends a stage and returns the change of its run; undefined if a result is open or deferred, or it has ended. The workspace is locked. */
 export async function settleStage(ctx: TransactionCtx, stageId: string): Promise<Change | undefined> {
-  const result = stageResult(await listResults(ctx.db, [stageId]))
+  const [evaluation] = await listEvaluations(ctx.db, [stageId])
+  const result = combined(stageResult(await listResults(ctx.db, [stageId])), policyResult(evaluation))
   if (!result) return undefined
   const ended = await store.endStage(ctx.db, stageId, { ...result, now: ctx.now() })
   if (!ended) return undefined
   // An applied run cannot be stopped.
-  const stops = result.status !== 'passed' && ended.stage !== 'post_apply'
+  const stops = (result.status === 'failed' || result.status === 'errored') && ended.stage !== 'post_apply'
   if (!stops) return {}
 
   const until = ended.stage === 'pre_plan' ? undefined : deferredUntil(ended.started_at, ctx.now(), RESULT_DEFERRAL_MS)
@@ -96,4 +132,5 @@ export async function settleStage(ctx: TransactionCtx, stageId: string): Promise
 export async function cancelStages(ctx: TransactionCtx, run: EndedRun) {
   await store.cancelStages(ctx.db, run.id, ctx.now())
   await cancelResults(ctx, run)
+  await cancelEvaluations(ctx, run.id)
 }

@@ -7,13 +7,16 @@ import type { Ctx } from '../../../app.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import { canReadRuns, checkAccess, readAccess } from '../../../auth/workspace-access.ts'
 import { type Page, pageOffset } from '../../../db/db.ts'
-import { conflict, notFound } from '../../../errors.ts'
+import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { listAll, ok } from '../../../http/responses.ts'
+import { policyEvaluationResource } from '../../policies/policy-evaluations/resource.ts'
+import { listEvaluations } from '../../policies/policy-evaluations/store.ts'
 import { timestamps } from '../../tasks/task-results/resource.ts'
 import { listResults } from '../../tasks/task-results/store.ts'
 import { requireRun } from '../runs/access.ts'
+import { overrideStage } from './override.ts'
 import * as store from './store.ts'
 
 const STAGE = { 200: documentOf(taskStageSchema) }
@@ -47,8 +50,8 @@ export const taskStageRoutes: Routes = (http) => {
       responses: { 200: wholeListOf(policyEvaluationSchema) },
     },
     async (req) => {
-      await requireTaskStage(req.ctx, req.params.id, 'runs:read')
-      return listAll([])
+      const { evaluations } = await requireTaskStage(req.ctx, req.params.id, 'runs:read')
+      return listAll(evaluations.map(policyEvaluationResource))
     },
   )
   http.post(
@@ -56,14 +59,14 @@ export const taskStageRoutes: Routes = (http) => {
     {
       summary: 'Override a task stage',
       access: { workspace: 'policy-overrides' },
-      audit: { none: 'always rejected: no stage can await an override' },
+      audit: 'run override_policies',
       responses: STAGE,
       body: commentBody,
     },
     async (req) => {
-      const { status } = await requireTaskStage(req.ctx, req.params.id, 'policy-overrides')
-      // Results of run tasks never await an override: mandatory tasks stop the run, advisory ones warn.
-      throw conflict(`the task stage is ${status}: only one that is awaiting_override can be overridden`)
+      const stage = await requireTaskStage(req.ctx, req.params.id, 'policy-overrides')
+      await overrideStage(req.ctx, stage, req.body)
+      return ok(taskStageResource(await requireTaskStage(req.ctx, req.params.id, 'runs:read')))
     },
   )
 }
@@ -91,8 +94,7 @@ function taskStageResource(stage: store.TaskStage): TaskStageResource {
     relationships: {
       run: { data: { id: stage.run_id, type: 'runs' } },
       'task-results': { data: stage.results.map(({ id }) => ({ id, type: 'task-results' })) },
-      // Clients require the relation, although policies are not supported.
-      'policy-evaluations': { data: [] },
+      'policy-evaluations': { data: stage.evaluations.map(({ id }) => ({ id, type: 'policy-evaluations' })) },
     },
     links: { self: `/api/v2/task-stages/${stage.id}` },
   }
@@ -109,7 +111,9 @@ async function requireTaskStage(ctx: Ctx, id: string, permission: WorkspacePermi
   const { access: _, ...stage } = row
   const access = readAccess(ctx.actor, row)
   checkAccess(access, { noun: 'task stage', permission, workspaceName: row.workspace_name })
-  return { ...stage, can: access.can, results: await listResults(ctx.db, [stage.id]) }
+  const [whole] = await withResults(ctx, [{ ...stage, can: access.can }])
+  if (!whole) throw notFound('task stage')
+  return whole
 }
 
 /** A page of the stages of a run, in execution order. */
@@ -131,9 +135,17 @@ async function listReadableTaskStages(ctx: Ctx, ids: readonly string[]): Promise
   )
 }
 
-async function withResults(ctx: Ctx, stages: readonly Omit<store.TaskStage, 'results'>[]): Promise<store.TaskStage[]> {
+type StageAlone = Omit<store.TaskStage, 'results' | 'evaluations'>
+
+async function withResults(ctx: Ctx, stages: readonly StageAlone[]): Promise<store.TaskStage[]> {
   if (stages.length === 0) return []
   const ids = stages.map((stage) => stage.id)
-  const results = Map.groupBy(await listResults(ctx.db, ids), (result) => result.task_stage_id)
-  return stages.map((stage) => ({ ...stage, results: results.get(stage.id) ?? [] }))
+  const [results, evaluations] = await Promise.all([listResults(ctx.db, ids), listEvaluations(ctx.db, ids)])
+  const resultsOf = Map.groupBy(results, (result) => result.task_stage_id)
+  const evaluationsOf = Map.groupBy(evaluations, (evaluation) => evaluation.task_stage_id)
+  return stages.map((stage) => ({
+    ...stage,
+    results: resultsOf.get(stage.id) ?? [],
+    evaluations: evaluationsOf.get(stage.id) ?? [],
+  }))
 }

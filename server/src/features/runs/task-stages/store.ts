@@ -5,6 +5,7 @@ import type { Actor } from '../../../auth/actor.ts'
 import type { WorkspacePermission } from '../../../auth/permissions.ts'
 import type { Db } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import type { EvaluationRow } from '../../policies/policy-evaluations/store.ts'
 import type { TaskResultRow } from '../../tasks/task-results/store.ts'
 
 type TaskStageRow = Selectable<Schema['task_stages']>
@@ -43,5 +44,6 @@ export async function listStages(db: Db, runIds: readonly string[]) {
 
 export type TaskStage = TaskStageRow & {
   results: readonly (TaskResultRow & { plan_only: boolean })[]
+  evaluations: readonly EvaluationRow[]
   can: ReadonlySet<WorkspacePermission>
 }

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { AGENT_API, MAX_ARTIFACT_BYTES } from '@groundstate/contract/agent'
 import { MAX_GIT_REPORT_BYTES, claimGitBody, gitRequest, reportGitBody } from '@groundstate/contract/agent-requests'
 import { bearerToken } from '../../../http/authenticate.ts'
-import { wholeBody } from '../../../http/bodies.ts'
+import { parsedJson, wholeBody } from '../../../http/bodies.ts'
 import { clientSignal } from '../../../http/closing.ts'
 import type { Routes } from '../../../http/http.ts'
 import { json, noContent, unstored } from '../../../http/responses.ts'
@@ -69,13 +69,4 @@ export const gitRequestRoutes: Routes = (http) => {
       await recordGitReport(req.ctx, requestId, { token, report })
     },
   )
-}
-
-/** Undefined, which no schema accepts, for anything else. */
-function parsedJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString())
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,6 @@
 import { archiveOf } from '../../../../testing/archives.ts'
+import { createFakeAgent } from '../../../../testing/fake-agent.ts'
+import { claimPoliciesOf, reportPolicies } from '../../../../testing/policies.ts'
 import { type AuditFixtures, SECRET, data, type MakeChange, many } from './audit-fixtures.ts'
 
 const newPolicy = (w: AuditFixtures) => data('policies', { name: w.name('policy'), kind: 'opa', query: 'data.a.deny' })
@@ -39,6 +41,34 @@ const SCOPE = Object.entries(LISTS).flatMap(([name, items]) =>
 
 const selectors = { data: [{ 'tag-key': 'env', 'tag-value': 'prod', 'is-exclude': true }] }
 
+/** A stage that awaits an override. */
+async function failedStage(w: AuditFixtures) {
+  const code = data('policies', { ...newPolicy(w).data.attributes, 'enforcement-level': 'mandatory' })
+  const attached = await w.ofOrganization('policies', code)
+  await w.app.db.insertInto('policy_sources').values({ policy_id: attached, code: 'package a' }).execute()
+  const { workspaceId } = await w.configured()
+  const set = data('policy-sets', { name: w.name('set'), kind: 'opa', overridable: true })
+  await w.ofOrganization('policy-sets', {
+    data: {
+      ...set.data,
+      relationships: { policies: many('policies', attached), workspaces: many('workspaces', workspaceId) },
+    },
+  })
+  const run = await w.run(workspaceId)
+  const job = await w.jobOf(run)
+  await job.put('plan-json', '{}')
+  await job.finish()
+  const request = await claimPoliciesOf(w.app, await createFakeAgent(w.app), run)
+  const [name = ''] = request.sets.flatMap(({ policies }) => policies.map((one) => one.name))
+  await reportPolicies(request, { [name]: { output: ['no'] } })
+  const stage = await w.app.db
+    .selectFrom('task_stages')
+    .select('id')
+    .where('run_id', '=', run)
+    .executeTakeFirstOrThrow()
+  return stage.id
+}
+
 export const POLICY_CHANGES: Record<string, MakeChange> = {
   'POST /admin/opa-versions': (w) => ({ body: newVersion(w) }),
   'PATCH /admin/opa-versions/:id': async (w) => ({
@@ -67,6 +97,10 @@ export const POLICY_CHANGES: Record<string, MakeChange> = {
   },
   'DELETE /policy-sets/:id': async (w) => ({ ids: [await policySet(w)] }),
   ...Object.fromEntries(SCOPE),
+  'POST /task-stages/:id/actions/override': async (w) => ({
+    ids: [await failedStage(w)],
+    body: { comment: 'agreed' },
+  }),
   'POST /policy-sets/:id/tag-selectors': async (w) => ({ ids: [await policySet(w)], body: selectors }),
   'DELETE /policy-sets/:id/tag-selectors': async (w) => ({ ids: [await policySet(w)], body: selectors }),
   'POST /policy-sets/:setId/parameters': async (w) => ({ ids: [await policySet(w)], body: newParameter(w) }),
