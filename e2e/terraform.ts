@@ -35,7 +35,7 @@ export type Directory = {
   start: (args: readonly string[], options?: RunOptions) => Running
 }
 /** An undefined variable is removed from the environment. */
-export type RunOptions = { env?: Record<string, string | undefined>; input?: string }
+export type RunOptions = { env?: Record<string, string | undefined>; input?: string; program?: string }
 export type Running = {
   child: ChildProcess
   done: Promise<Result>
@@ -67,7 +67,7 @@ export async function terraformDirectory(
   await write(files)
 
   function start(args: readonly string[], options: RunOptions = {}): Running {
-    const child = spawn('terraform', args, {
+    const child = spawn(options.program ?? 'terraform', args, {
       cwd: path,
       env: {
         PATH: process.env['PATH'],

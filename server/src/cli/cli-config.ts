@@ -22,7 +22,11 @@ export function isHostName(name: string) {
  */
 export function cliConfiguration({ url, token, hostName }: ClientOptions) {
   const api = `${url.replace(/\/+$/, '')}/api/v2/`
-  const services = ['tfe.v2', 'tfe.v2.1', 'tfe.v2.2', 'state.v2'].map((name) => `    "${name}" = "${api}"\n`)
+  const registry = `${url.replace(/\/+$/, '')}/api/registry/v1/`
+  const services = [
+    ...['tfe.v2', 'tfe.v2.1', 'tfe.v2.2', 'state.v2'].map((name) => `    "${name}" = "${api}"\n`),
+    ...['modules', 'providers'].map((name) => `    "${name}.v1" = "${registry}${name}/"\n`),
+  ]
   const blocks = [hostName, PLAIN_NAME]
     .filter((name, index, names) => names.indexOf(name) === index)
     .flatMap((name) => [

@@ -8,7 +8,7 @@ import { scheduledJob } from '../../../handlers.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { boolean, oneOf, text } from '../../../http/query.ts'
-import { binary, bytes, created, ok } from '../../../http/responses.ts'
+import { type ApiResponse, binary, bytes, created, ok } from '../../../http/responses.ts'
 import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
 import { requirePlatform, requireProvider, requireProviderById, requireVersion } from './access.ts'
 import { platformResource, providerResource, versionResource } from './resource.ts'
@@ -28,6 +28,13 @@ const READ = { access: { organization: 'registry:read' } } as const
 const MANAGE = { access: { organization: 'providers:manage' } } as const
 const FORCE = { query: { force: boolean() }, responses: { 204: null } } as const
 
+/** Empty lists of providers have no page in the public API; other lists have one. */
+function countedPages(response: ApiResponse, { total }: { total: number }): ApiResponse {
+  if (total > 0) return response
+  const { meta, ...document } = response.document as { meta: { pagination: object } }
+  return { ...response, document: { ...document, meta: { pagination: { ...meta.pagination, 'total-pages': 0 } } } }
+}
+
 export const registryProviderRoutes: Routes = (http) => {
   http.get(
     LIST,
@@ -45,7 +52,8 @@ export const registryProviderRoutes: Routes = (http) => {
     async (req) => {
       const { q, 'filter[registry_name]': registryName } = req.query
       const filter = { q, registryName, page: req.page() }
-      return req.list(await service.listProviders(req.ctx, req.params.organization, filter), providerResource)
+      const providers = await service.listProviders(req.ctx, req.params.organization, filter)
+      return countedPages(req.list(providers, providerResource), providers)
     },
   )
   http.post(
@@ -96,7 +104,10 @@ export const registryProviderVersionRoutes: Routes = (http) => {
     async (req) => {
       const provider = await requireProvider(req.ctx, req.params, 'registry:read')
       const versions = await service.listVersions(req.ctx, provider, req.page())
-      return req.list(versions, (row) => versionResource(req.ctx, row))
+      return countedPages(
+        req.list(versions, (row) => versionResource(req.ctx, row)),
+        versions,
+      )
     },
   )
   http.post(
@@ -144,7 +155,10 @@ export const registryProviderVersionRoutes: Routes = (http) => {
     async (req) => {
       const version = await requireVersion(req.ctx, req.params, 'registry:read')
       const platforms = await service.listPlatforms(req.ctx, version, req.page())
-      return req.list(platforms, (row) => platformResource(req.ctx, row))
+      return countedPages(
+        req.list(platforms, (row) => platformResource(req.ctx, row)),
+        platforms,
+      )
     },
   )
   http.post(
