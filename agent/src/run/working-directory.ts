@@ -79,7 +79,15 @@ function writeCliConfig(path: string, { agent: { apiUrl }, job }: JobContext, en
 }
 
 function servicesAt(apiUrl: string) {
-  return { 'tfe.v2': apiUrl, 'tfe.v2.1': apiUrl, 'tfe.v2.2': apiUrl, 'state.v2': apiUrl }
+  const [modules, providers] = ['modules', 'providers'].map((kind) => new URL(`../registry/v1/${kind}/`, apiUrl).href)
+  return {
+    'tfe.v2': apiUrl,
+    'tfe.v2.1': apiUrl,
+    'tfe.v2.2': apiUrl,
+    'state.v2': apiUrl,
+    'modules.v1': modules,
+    'providers.v1': providers,
+  }
 }
 
 const CONFIGURATION = /^[^.].*\.(?:tf|tofu)(?:\.json)?$/

@@ -23,7 +23,7 @@ export async function requireModule(ctx: Ctx, id: string, permission: Organizati
   return { ...row, can: organization.can }
 }
 
-/** The address of a module in paths of the API. Older paths have no registry and namespace, and mean the private registry. */
+/** The address of a module in paths of the API. Older paths have no registry and namespace: they mean a private module, else a public one. */
 export type ModuleAddress = {
   organization: string
   registry?: string
@@ -44,7 +44,10 @@ export async function requireModules(
   const isOwn = namespace.toLowerCase() === organization.name.toLowerCase()
   if (registry !== 'public' && !(isPrivate && isOwn)) throw notFound('registry module')
   const part = { organizationId: organization.id, namespace: isPrivate ? null : namespace, name, provider }
-  const [first, ...rest] = (await store.listModulesOf(ctx.db, part)).map((row) => ({ ...row, can: organization.can }))
+  let rows = await store.listModulesOf(ctx.db, part)
+  if (rows.length === 0 && address.registry === undefined)
+    rows = await store.listModulesOf(ctx.db, { ...part, namespace: undefined })
+  const [first, ...rest] = rows.map((row) => ({ ...row, can: organization.can }))
   if (!first) throw notFound('registry module')
   if (!organization.can.has(permission)) throw refusal(permission, `in the organization ${organization.name}`)
   return [first, ...rest]

@@ -38,7 +38,9 @@ export const moduleProtocolRoutes: Routes = (http) => {
     async ({ ctx, params }) => {
       const module = await requirePrivate(ctx, params)
       const { id } = requirePublished(module, params.version)
-      return { status: 204, headers: { 'x-terraform-get': downloadUrl(ctx, id) } }
+      // Without a host, since agents may reach the server at another address.
+      const { pathname, search } = new URL(downloadUrl(ctx, id))
+      return { status: 204, headers: { 'x-terraform-get': `${pathname}${search}` } }
     },
   )
   http.get(
@@ -62,7 +64,7 @@ export const moduleProtocolRoutes: Routes = (http) => {
 }
 
 async function requirePrivate(ctx: Ctx, { namespace, name, provider }: Path) {
-  return requireModuleAt(ctx, { organization: namespace, name, provider }, 'registry:read')
+  return requireModuleAt(ctx, { organization: namespace, registry: 'private', name, provider }, 'registry:read')
 }
 
 /** A published version, by default the latest. */

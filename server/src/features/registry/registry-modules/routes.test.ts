@@ -66,7 +66,7 @@ test('a published version is found, downloaded and described through the registr
 
   const versions = await send('GET', `${root}/versions`)
   const download = await send('GET', `${root}/1.2.0/download`)
-  const link = new URL(String(download.headers['x-terraform-get']))
+  const link = new URL(String(download.headers['x-terraform-get']), 'http://groundstate.test')
   const content = await app.request({ method: 'GET', url: `${link.pathname}${link.search}` })
   const latest = await send('GET', root)
   const redirected = await send('GET', `${root}/download`)

@@ -31,14 +31,21 @@ export async function findModule(db: Db, id: string) {
   return selectModules(db).where('w.id', '=', id).executeTakeFirst()
 }
 
-export type Address = { organizationId: string; namespace: string | null; name: string; provider?: string | undefined }
+/** `namespace` is null for a private module, undefined for any. */
+export type Address = {
+  organizationId: string
+  namespace: string | null | undefined
+  name: string
+  provider?: string | undefined
+}
 
 /** The modules of an address: one, or those of all providers. Addresses ignore case. */
 export async function listModulesOf(db: Db, { organizationId, namespace, name, provider }: Address) {
   let query = selectModules(db)
     .where('w.organization_id', '=', organizationId)
-    .where(sql<boolean>`coalesce(lower(w.namespace), '') = lower(${namespace ?? ''})`)
     .where(sql<boolean>`lower(w.name) = lower(${name})`)
+  if (namespace !== undefined)
+    query = query.where(sql<boolean>`coalesce(lower(w.namespace), '') = lower(${namespace ?? ''})`)
   if (provider !== undefined) query = query.where(sql<boolean>`lower(w.provider) = lower(${provider})`)
   return query.orderBy('w.id').execute()
 }
