@@ -1,13 +1,16 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readFile, rm, stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { createMessage, generateKey, sign } from 'openpgp'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { zipOf } from '../agent/src/testing/engine-mirror.ts'
 import { archiveOf } from '../server/src/testing/archives.ts'
+import { type RemoteWorkspace, remoteWorkspace } from './remote-workspaces.ts'
+import { ENDED, logOf, readRun, until } from './run-progress.ts'
 import { type BootedServer, bootServer } from './server.ts'
-import { HOST, cloudBlock, hasTerraform, terraformDirectory } from './terraform.ts'
+import { HOST, hasTerraform, terraformDirectory } from './terraform.ts'
 
 const hasTofu = (() => {
   try {
@@ -101,17 +104,26 @@ describe.skipIf(!hasTerraform)('the registry', () => {
     expect(lock).toContain(`provider "${HOST}/main/dummy"`)
   })
 
-  test('a run installs both', async () => {
-    const directory = await terraformDirectory(server, { 'main.tf': cloudBlock('registry') + MODULE + PROVIDER })
-    await directory.ok(['init', '-input=false'])
-    // Otherwise the run gets the modules with the configuration.
-    await rm(join(directory.path, '.terraform/modules'), { recursive: true })
-    await directory.write({ '.terraformignore': '.terraform/\n', '.terraform/modules/modules.json': '' })
+  test('a run installs both, with the token of the run', async () => {
+    const modules = await remoteWorkspace(server, { name: 'modules', configuration: MODULE })
+    const providers = await remoteWorkspace(server, { name: 'providers', configuration: PROVIDER })
 
-    // The executable is no provider, so the plan fails after the installation.
-    const planned = await directory.run(['plan', '-input=false'])
+    const logs = [await planOf(modules), await planOf(providers)]
 
-    expect(planned.code).toBe(1)
-    expect(planned.all).toContain('PLACEHOLDER')
+    expect(logs[0]).toContain('hello')
+    // The executable is no provider, so the plan fails once it is installed.
+    expect(logs[1]).toContain(`fork/exec\n│ .terraform/providers/${HOST}/main/dummy/1.2.0/`)
   })
+
+  /** The log of a plan-only run once it has ended. */
+  async function planOf({ id, configurationId }: RemoteWorkspace) {
+    const relationships = {
+      workspace: { data: { type: 'workspaces', id } },
+      'configuration-version': { data: { type: 'configuration-versions', id: configurationId } },
+    }
+    const body = { data: { type: 'runs', attributes: { 'plan-only': true }, relationships } }
+    const run = (await server.api('POST', '/runs', body)).data.id
+    await until(async () => ENDED.has((await readRun(server, run)).attributes.status))
+    return stripVTControlCharacters(await logOf(server, run, 'plan'))
+  }
 })
