@@ -4,9 +4,9 @@ import { errorOf } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { Notice, Skeleton } from '../../components/feedback.tsx'
 import { useFileDrop } from '../../components/file-drop.ts'
-import { byteSize, counted } from '../../components/numbers.ts'
+import { byteSize, capitalized, counted } from '../../components/numbers.ts'
 import type { SourceFile } from './archive.ts'
-import { type Source, SourceError, filesOfDrop, filesOfInput, sourceOf } from './source.ts'
+import { type Source, SourceError, type SourceKind, filesOfDrop, filesOfInput, sourceOf } from './source.ts'
 
 /** Files beyond this number are only counted. */
 const MAX_SHOWN = 200
@@ -14,21 +14,16 @@ const MAX_SHOWN = 200
 /** Missing in the types of React. */
 const DIRECTORY = { webkitdirectory: '' }
 
+const NEEDED = { configuration: '.tf files', policies: 'policies.hcl' } as const satisfies Record<SourceKind, string>
+
 type SourceFieldProps = {
-  label?: string
-  /** What to select: "a folder with .tf files". */
-  about?: string
+  kind?: SourceKind
   source: Source | undefined
   onChange: (source: Source | undefined) => void
 }
 
 /** Selects a directory, files or an archive, by dropping or with a file dialog, and lists what will be uploaded. */
-export function SourceField({
-  label = 'Configuration',
-  about = 'a folder with .tf files',
-  source,
-  onChange,
-}: SourceFieldProps) {
+export function SourceField({ kind = 'configuration', source, onChange }: SourceFieldProps) {
   const [isReading, setIsReading] = useState(false)
   const [problem, setProblem] = useState<string>()
   const directory = useRef<HTMLInputElement>(null)
@@ -40,7 +35,7 @@ export function SourceField({
     setIsReading(true)
     setProblem(undefined)
     try {
-      onChange(await sourceOf(await read))
+      onChange(await sourceOf(await read, kind))
     } catch (cause) {
       const detail = errorOf(cause).message
       setProblem(cause instanceof SourceError ? detail : `The selection can’t be read: ${detail}`)
@@ -59,13 +54,13 @@ export function SourceField({
     <div className="space-y-3">
       <div
         role="group"
-        aria-label={label}
+        aria-label={capitalized(kind)}
         aria-describedby={hint}
         className={`rounded-lg border border-dashed px-4 text-center ${source ? 'py-3' : 'py-8'} ${isOver ? 'border-accent bg-accent-soft' : 'border-line-strong'}`}
       >
         {!source && <Upload size={22} className="mx-auto mb-2 text-dim" />}
         <p id={hint} className={source ? 'sr-only' : 'mb-3 text-dim'}>
-          Drop {about}, or a .tar.gz archive, here.
+          Drop a folder with {NEEDED[kind]}, or a .tar.gz archive, here.
         </p>
         <div className="flex flex-wrap justify-center gap-2">
           <Button

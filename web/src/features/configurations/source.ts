@@ -28,11 +28,15 @@ export class SourceError extends Error {
   override name = 'SourceError'
 }
 
+/** What an upload is, and thus the files that it must have. */
+export type SourceKind = 'configuration' | 'policies'
+
 /** Checks selected files and applies `.terraformignore`. Throws `SourceError`. */
-export async function sourceOf(selected: readonly SourceFile[]): Promise<Source> {
+export async function sourceOf(selected: readonly SourceFile[], kind: SourceKind = 'configuration'): Promise<Source> {
   const [only] = selected
   if (only === undefined) throw new SourceError('The folder is empty, or the browser can’t read it.')
-  if (selected.length === 1 && only.file instanceof File && isArchive(only.path)) return archiveSource(only.file)
+  if (selected.length === 1 && only.file instanceof File && isArchive(only.path))
+    return checked(await archiveSource(only.file), kind)
   const { name, files } = withoutTopDirectory(selected)
   const rules = files.find(({ path }) => path === '.terraformignore')
   const ruleOf = ignoreRules(await rules?.file.text())
@@ -48,14 +52,15 @@ export async function sourceOf(selected: readonly SourceFile[]): Promise<Source>
     throw new SourceError(
       `The files have ${byteSize(bytes)}: at most ${byteSize(MAX_UNPACKED_BYTES)} can be uploaded. A .terraformignore file leaves directories out.`,
     )
-  return checked({
+  const source = {
     kind: 'files',
     name,
     content,
     bytes,
     files: content.map(({ path, file }) => ({ path, size: file.size })),
     ...leftOut(files, ruleOf),
-  })
+  } as const
+  return checked(source, kind)
 }
 
 /** How many files are left out, and what leaves them out. */
@@ -90,9 +95,9 @@ async function archiveSource(content: File): Promise<Source> {
     if (problem !== undefined) throw new SourceError(`${name} can’t be used: its entry ${entry.path} ${problem}.`)
   }
   const files = kept.filter(isFile).map(({ path, size: bytes }) => ({ path, size: bytes }))
-  if (ignored.length === 0) return checked({ ...source, files })
+  if (ignored.length === 0) return { ...source, files }
   const rest = await repackArchive(archive, ignored)
-  return checked({ ...source, content: rest, bytes: rest.size, files, ...leftOut(ignored.filter(isFile), ruleOf) })
+  return { ...source, content: rest, bytes: rest.size, files, ...leftOut(ignored.filter(isFile), ruleOf) }
 }
 
 function isFile({ type }: { type: string }) {
@@ -111,7 +116,12 @@ function withoutTopDirectory(selected: readonly SourceFile[]) {
   return { name: top.slice(0, -1), files: selected.map((each) => ({ ...each, path: each.path.slice(top.length) })) }
 }
 
-function checked(source: Source): Source {
+function checked(source: Source, kind: SourceKind): Source {
+  if (kind === 'policies') {
+    if (source.files?.every(({ path }) => !/(?:^|\/)policies\.hcl$/.test(path)) === true)
+      throw new SourceError(`There is no policies.hcl in ${source.name}. Select the folder that contains it.`)
+    return source
+  }
   if (source.files && configurationDirectories(source.files).length === 0)
     throw new SourceError(`There are no .tf files in ${source.name}. Select the folder that contains main.tf.`)
   return source

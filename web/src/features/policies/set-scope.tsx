@@ -124,7 +124,14 @@ function Tags({ set, mayChange }: { set: PolicySet; mayChange: boolean }) {
   const selectors = set.attributes['tag-selectors']
   const remove = (selector: Selector) => async () => change.mutateAsync({ method: 'DELETE', selector })
   return (
-    <Card title="Tags" about="Workspaces with one of these tags, also when it is that of their project.">
+    <Card
+      title="Tags"
+      about={
+        set.attributes.global
+          ? 'Workspaces with one of these tags are excluded, also when it is that of their project.'
+          : 'Workspaces with one of these tags, also when it is that of their project.'
+      }
+    >
       <div className="space-y-3">
         {selectors.length === 0 && <p className="text-dim">No tags.</p>}
         <ul aria-label="Tags" className="divide-y divide-line rounded-md border border-line empty:hidden">
@@ -162,7 +169,11 @@ function Tags({ set, mayChange }: { set: PolicySet; mayChange: boolean }) {
             onSubmit={(event) => {
               event.preventDefault()
               const { key, value, isExclude } = values
-              const selector = { 'tag-key': key.trim(), 'tag-value': value.trim() || null, 'is-exclude': isExclude }
+              const selector = {
+                'tag-key': key.trim(),
+                'tag-value': value.trim() || null,
+                'is-exclude': isExclude || set.attributes.global,
+              }
               change.mutate(
                 { method: 'POST', selector },
                 { onSuccess: () => setValues({ key: '', value: '', isExclude: false }) },
@@ -185,7 +196,8 @@ function Tags({ set, mayChange }: { set: PolicySet; mayChange: boolean }) {
             <div className="pb-1.5">
               <CheckField
                 label="Exclude"
-                checked={values.isExclude}
+                checked={values.isExclude || set.attributes.global}
+                disabled={set.attributes.global}
                 onChange={({ target }) => setValues({ ...values, isExclude: target.checked })}
               />
             </div>

@@ -124,7 +124,7 @@ function UploadCard({ set, isBlocked }: { set: string; isBlocked: boolean }) {
         <Progress {...step} format={byteSize} />
       ) : (
         <form onSubmit={(event) => void submit(event)} className="space-y-4">
-          <SourceField label="Policies" about="a folder with policies.hcl" source={source} onChange={setSource} />
+          <SourceField kind="policies" source={source} onChange={setSource} />
           {error instanceof SourceError ? (
             <Notice tone="bad" role="alert">
               {error.message}

@@ -1,0 +1,138 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { EXAMPLE_CODE, EXAMPLE_DEFINITION } from '../web/src/features/policies/example.ts'
+import { hasBrowser } from './browser.ts'
+import type { BootedServer } from './server.ts'
+import {
+  accessFaults,
+  bootWebServer,
+  createMember,
+  openAdminPage,
+  openPageOf,
+  overflowOf,
+  PHONE,
+  watchFaults,
+} from './web-page.ts'
+import { button } from './workspace-page.ts'
+
+let server: BootedServer
+let page: Page
+let faults: string[]
+
+beforeAll(async () => {
+  if (!hasBrowser) return
+  server = await bootWebServer()
+  page = await openAdminPage(server, '/app/main/policies')
+  faults = watchFaults(page, ['422 '])
+})
+
+/** Violations and overflow of the page as it is. */
+async function layoutFaults() {
+  const found = await accessFaults(page)
+  await page.setViewportSize(PHONE)
+  if ((await overflowOf(page)) > 0) found.push('it is wider than a phone')
+  await page.setViewportSize({ width: 1440, height: 900 })
+  return found
+}
+
+const heading = async (name: string, level?: number) =>
+  page.getByRole('heading', { name, ...(level !== undefined && { level }) }).waitFor()
+const tab = async (name: string) =>
+  page.getByRole('navigation', { name: 'Policy set' }).getByRole('link', { name }).click()
+
+describe.skipIf(!hasBrowser)('policies of an organization', () => {
+  test('the first set is created from the empty page, and a version uploaded', async () => {
+    await heading('No policy sets yet')
+    const empty = await layoutFaults()
+    await button(page, 'New policy set').first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('security')
+    await dialog.getByLabel('All workspaces').check()
+    await dialog.getByRole('button', { name: 'Create policy set' }).click()
+    await heading('security', 1)
+    await heading('Upload a version')
+    const directory = await mkdtemp(join(tmpdir(), 'policies-'))
+    await writeFile(join(directory, 'policies.hcl'), EXAMPLE_DEFINITION)
+    await page.getByLabel('Archive or files').setInputFiles(join(directory, 'policies.hcl'))
+    await button(page, 'Upload version').click()
+    const refusal = await page.getByRole('alert').first().textContent()
+    await writeFile(join(directory, 'no_public_buckets.rego'), EXAMPLE_CODE)
+    await page
+      .getByLabel('Archive or files')
+      .setInputFiles([join(directory, 'policies.hcl'), join(directory, 'no_public_buckets.rego')])
+    await button(page, 'Upload version').click()
+    await heading('Version in use')
+    await rm(directory, { recursive: true })
+    const versions = await layoutFaults()
+    await tab('Policies')
+    await page.getByRole('cell', { name: /no-public-buckets/ }).waitFor()
+
+    expect(empty).toEqual([])
+    expect(refusal).toMatch(/rego/i)
+    expect(versions).toEqual([])
+    expect(await layoutFaults()).toEqual([])
+    expect(faults).toEqual([])
+  })
+
+  test('parameters, the scope and the settings of a set are changed', async () => {
+    await tab('Parameters')
+    await button(page, 'Add parameter').click()
+    await page.getByLabel('Key').fill('limit')
+    await page.getByLabel('Value').fill('5')
+    await button(page, 'Save parameter').click()
+    await page.getByRole('cell', { name: 'limit', exact: true }).waitFor()
+    const parameters = await layoutFaults()
+    await tab('Scope')
+    await page.getByRole('textbox', { name: 'Tag', exact: true }).fill('env')
+    await button(page, 'Add tag').click()
+    await page.getByRole('list', { name: 'Tags' }).getByText('env').waitFor()
+    const scope = await layoutFaults()
+    await tab('Settings')
+    await page.getByLabel('Description').fill('Rules of the security team')
+    await button(page, 'Save').click()
+    await page.getByText('Settings saved').first().waitFor()
+
+    const [set] = (await server.api('GET', '/organizations/main/policy-sets')).data
+    expect(set.attributes).toMatchObject({
+      description: 'Rules of the security team',
+      global: true,
+      'tag-selectors': [{ 'tag-key': 'env', 'tag-value': null, 'is-exclude': true }],
+    })
+    expect([...parameters, ...scope, ...(await layoutFaults())]).toEqual([])
+    expect(faults).toEqual([])
+  })
+
+  test('a single policy is written, changed and deleted', async () => {
+    await page.goto(`${server.url}/app/main/policies?tab=policies`)
+    await button(page, 'New policy').first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('buckets')
+    await dialog.getByRole('button', { name: 'Create policy' }).click()
+    await heading('buckets', 1)
+    await page.getByRole('textbox', { name: 'Code (Rego)' }).fill(`# changed\n${EXAMPLE_CODE}`)
+    await page.getByRole('region', { name: 'Code' }).getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Code saved').first().waitFor()
+    const open = await layoutFaults()
+    await button(page, 'Delete policy').click()
+    await button(page, 'Delete buckets').click()
+    await heading('No single policies yet')
+
+    expect(open).toEqual([])
+    expect(faults).toEqual([])
+  })
+
+  test('members without the permission read sets, and change nothing', async () => {
+    await createMember(server, 'reader', {})
+    const reader = await openPageOf(server, 'reader', '/app/main/policies')
+    await reader.getByRole('link', { name: 'security' }).click()
+    await reader.getByRole('heading', { name: 'security', level: 1 }).waitFor()
+    await reader.getByRole('navigation', { name: 'Policy set' }).getByRole('link', { name: 'Settings' }).click()
+    await reader.getByText('OPA version').waitFor()
+
+    expect(await reader.getByRole('button', { name: 'Save' }).count()).toBe(0)
+    expect(await reader.getByRole('button', { name: 'Delete policy set' }).count()).toBe(0)
+  })
+})
