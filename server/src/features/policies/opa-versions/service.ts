@@ -19,7 +19,7 @@ export async function createOpaVersion(ctx: Ctx, input: CreateOpaVersion) {
     enabled: input.enabled ?? true,
     beta: input.beta ?? false,
     deprecated: input.deprecated ?? false,
-    deprecated_reason: input['deprecated-reason'] ?? null,
+    deprecated_reason: input['deprecated-reason'] || null,
     created_at: ctx.now(),
   }
   await rejectTakenName({ ...TAKEN, detail: detailOf(row.version) }, async () =>
@@ -80,7 +80,8 @@ export async function updateOpaVersion(ctx: Ctx, id: string, input: UpdateOpaVer
     enabled: input.enabled ?? before.enabled,
     beta: input.beta ?? before.beta,
     deprecated: input.deprecated ?? before.deprecated,
-    deprecated_reason: input['deprecated-reason'] === undefined ? before.deprecated_reason : input['deprecated-reason'],
+    deprecated_reason:
+      input['deprecated-reason'] === undefined ? before.deprecated_reason : input['deprecated-reason'] || null,
   }
   const event = { ...versionAudit(before, 'update'), settings: { before, columns: changes } }
   await rejectTakenName({ ...TAKEN, detail: detailOf(version) }, async () =>
