@@ -38,8 +38,6 @@ export async function readPolicies(
       )
     throw new PolicyError(`${inDirectory} has no ${DEFINITIONS}, which defines the policies`)
   }
-  if (definitions.length > MAX_DEFINITIONS_BYTES)
-    throw new PolicyError(`${DEFINITIONS} is larger than ${MAX_DEFINITIONS_BYTES} bytes`)
   if (![...paths].some((path) => path.endsWith('.rego') && !path.endsWith('_test.rego')))
     throw new PolicyError(`${inDirectory} has no .rego file, which would contain the code of the policies`)
   const [file] = await ctx.workers.parseHcl([{ path: DEFINITIONS, text: definitions.toString('utf8') }])
@@ -68,8 +66,7 @@ async function unpack(archive: Readable, policiesPath: string) {
         size = 0
         entry.on('data', (chunk: Buffer) => {
           size += chunk.length
-          if (size <= MAX_DEFINITIONS_BYTES + 1) chunks.push(Buffer.from(chunk))
-          else chunks.push(Buffer.alloc(chunks.length > 0 ? 0 : MAX_DEFINITIONS_BYTES + 1))
+          if (size <= MAX_DEFINITIONS_BYTES) chunks.push(Buffer.from(chunk))
         })
       }
     }
@@ -84,10 +81,10 @@ async function unpack(archive: Readable, policiesPath: string) {
   }
 
   await readArchive(hashed(), {}, (options) => new Parser({ ...options, onReadEntry }))
-  const content = Buffer.concat(chunks)
-  const isTooLarge = size > MAX_DEFINITIONS_BYTES
-  const definitions = isTooLarge ? Buffer.alloc(MAX_DEFINITIONS_BYTES + 1) : content
-  return { definitions: hasDefinitions ? definitions : undefined, paths, digest: hash.digest('hex') }
+  if (size > MAX_DEFINITIONS_BYTES)
+    throw new PolicyError(`${DEFINITIONS} is larger than ${MAX_DEFINITIONS_BYTES} bytes`)
+  const definitions = hasDefinitions ? Buffer.concat(chunks) : undefined
+  return { definitions, paths, digest: hash.digest('hex') }
 }
 
 const ATTRIBUTES = ['query', 'enforcement_level', 'description']
