@@ -61,6 +61,8 @@ export const shownRunIncludes = {
   'task_stages.task_results': taskResultSchema,
   'task_stages.task_results.task_result_outcomes': taskResultOutcomeSchema,
   'task_stages.task_results.deliveries': taskDeliverySchema,
+  'task_stages.policy_evaluations': policyEvaluationSchema,
+  'task_stages.policy_evaluations.overridden_by': userSchema,
   run_events: runEventSchema,
   'run_events.actor': userSchema,
   'run_events.comment': commentSchema,

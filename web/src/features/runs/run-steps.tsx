@@ -144,12 +144,19 @@ function taskStep(stage: TaskStage): Step {
 }
 
 /** The state of a task stage; "1 advisory failure" if it passed despite one. */
-export function stageState({ attributes: { status }, results }: Pick<TaskStage, 'attributes' | 'results'>): {
+export function stageState({
+  attributes: { status },
+  results,
+  evaluations,
+}: Pick<TaskStage, 'attributes' | 'results' | 'evaluations'>): {
   state: StepState
   text: string
 } {
   if (status !== 'passed') return TASK_STATES[status]
-  const failures = results.filter(isAdvisoryFailure).length
+  const isOverridden = evaluations.some(({ attributes }) => attributes.status === 'overridden')
+  if (isOverridden) return { state: 'warning', text: 'policies overridden' }
+  const advisory = evaluations.reduce((sum, { attributes }) => sum + attributes['result-count']['advisory-failed'], 0)
+  const failures = results.filter(isAdvisoryFailure).length + advisory
   if (failures > 0) return { state: 'warning', text: counted(failures, 'advisory failure') }
   const findings = findingsText(results)
   return findings === undefined ? TASK_STATES.passed : { state: 'warning', text: `passed · ${findings}` }

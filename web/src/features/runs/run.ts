@@ -1,5 +1,6 @@
 import type { shownRunIncludes } from '@groundstate/contract/includes'
 import type { applySchema, planSchema } from '@groundstate/contract/plans'
+import type { policyEvaluationSchema } from '@groundstate/contract/policies'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { runEventSchema } from '@groundstate/contract/run-events'
 import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
@@ -18,7 +19,11 @@ export type Run = Wire<typeof runSchema>
 export type Plan = Wire<typeof planSchema>
 export type Apply = Wire<typeof applySchema>
 export type TaskResult = Wire<typeof taskResultSchema>
-export type TaskStage = Wire<typeof taskStageSchema> & { results: readonly TaskResult[] }
+export type PolicyEvaluation = Wire<typeof policyEvaluationSchema> & { overriddenBy: string | undefined }
+export type TaskStage = Wire<typeof taskStageSchema> & {
+  results: readonly TaskResult[]
+  evaluations: readonly PolicyEvaluation[]
+}
 export type RunEvent = Wire<typeof runEventSchema> & { author: string | undefined; comment: string | undefined }
 export type RunDocument = ReturnType<typeof readDocument>
 
@@ -27,7 +32,7 @@ type RunOnWire = DocumentOnWire<typeof runSchema, Exclude<Includes[keyof Include
 
 /** Task outcomes and deliveries can be long and are loaded when the user expands them. */
 const INCLUDE =
-  'plan,apply,created_by,workspace,configuration_version.ingress_attributes,task_stages.task_results,run_events.actor,run_events.comment,triggering_runs.workspace'
+  'plan,apply,created_by,workspace,configuration_version.ingress_attributes,task_stages.task_results,task_stages.policy_evaluations.overridden_by,run_events.actor,run_events.comment,triggering_runs.workspace'
 
 /** A run with everything its page initially shows, in one request. */
 export function useRun(id: string) {
@@ -53,6 +58,12 @@ function readDocument(document: RunOnWire) {
     stages: included.many('task-stages', relationships['task-stages']).map((stage): TaskStage => ({
       ...stage,
       results: included.many('task-results', stage.relationships['task-results']),
+      evaluations: included
+        .many('policy-evaluations', stage.relationships['policy-evaluations'])
+        .map((evaluation): PolicyEvaluation => ({
+          ...evaluation,
+          overriddenBy: included.one('users', evaluation.relationships['overridden-by'])?.attributes.username,
+        })),
     })),
     events: included.many('run-events', relationships['run-events']).map((event): RunEvent => ({
       ...event,

@@ -30,7 +30,11 @@ export function ApprovalPanel({ document }: { document: RunDocument }) {
   const panel = useRef<HTMLElement>(null)
   const heading = useRef<HTMLHeadingElement>(null)
   useRunShortcuts(panel, () => flushSync(() => setIsOpen(true)))
-  const needsUser = attributes.actions['is-confirmable'] && attributes.permissions['can-apply']
+  const needsUser =
+    (attributes.actions['is-confirmable'] && attributes.permissions['can-apply']) ||
+    stages.some(
+      (stage) => stage.attributes.actions['is-overridable'] && stage.attributes.permissions['can-override-policy'],
+    )
   const required = requiredFromOthers(document)
 
   function onDone() {
@@ -159,6 +163,7 @@ function TaskResults({ stages }: { stages: readonly TaskStage[] }) {
 
 const DECIDERS = {
   approve: { relation: 'may-apply', include: 'may_apply.users', title: 'Who can approve' },
+  override: { relation: 'may-override', include: 'may_override.users', title: 'Who can override' },
   unlock: { relation: 'may-force-unlock', include: 'may_force_unlock.users', title: 'Who can unlock' },
 } as const
 

@@ -10,6 +10,7 @@ import { counted } from '../../../components/numbers.ts'
 import { toast } from '../../../components/overlay-hosts.tsx'
 import { Countdown, useSeconds } from '../../../components/time.tsx'
 import { useDestroyedResources } from '../changes/plan-model.ts'
+import { Override } from '../policies/policy-results.tsx'
 import type { RunConfiguration } from '../run-commit.tsx'
 import { runOptions } from '../run-text.ts'
 import { rerun, type RunAction, type RunDocument, sendRunAction } from '../run.ts'
@@ -47,6 +48,9 @@ export function RunActions({ document, onDone }: { document: RunDocument; onDone
         </div>
       )}
       <ApplyAction document={document} act={act('apply')} />
+      {document.stages.map((stage) => (
+        <Override key={stage.id} stage={stage} />
+      ))}
       <DiscardAction document={document} act={act('discard')} />
       <ForceExecuteAction document={document} act={act('force-execute')} />
       <CancelAction document={document} act={act('cancel')} />
@@ -71,6 +75,7 @@ function ApplyAction({ document, act }: ActionProps) {
   const destroyed = useDestroyedResources(run) ?? []
   if (!attributes.permissions['can-apply'] || attributes['plan-only'] || isEnded(attributes.status)) return null
   if (!attributes.actions['is-confirmable']) {
+    if (attributes.status === 'post_plan_awaiting_decision') return null
     const isConfirmed = attributes['status-timestamps']['confirmed-at'] !== undefined
     if (isConfirmed || attributes['auto-apply'] || isStalePlan(run) || isCanceling(run)) return null
     return <Button kind="primary" icon={Check} reason="the plan is not finished" label="Confirm & apply" />

@@ -19,9 +19,11 @@ export function isLockedManually({ workspace }: Pick<RunDocument, 'workspace'>) 
 }
 
 /** The action that the run needs and that the current user may not perform. */
-export function requiredFromOthers(document: RunDocument): 'approve' | 'unlock' | undefined {
+export function requiredFromOthers(document: RunDocument): 'approve' | 'override' | 'unlock' | undefined {
   const { actions, permissions, status } = document.run.attributes
   if (actions['is-confirmable'] && !permissions['can-apply']) return 'approve'
+  const awaiting = document.stages.find(({ attributes }) => attributes.actions['is-overridable'])
+  if (awaiting && !awaiting.attributes.permissions['can-override-policy']) return 'override'
   const mayUnlock = document.workspace?.attributes.permissions['can-force-unlock'] === true
   return status === 'pending' && isLockedManually(document) && !mayUnlock ? 'unlock' : undefined
 }
@@ -42,6 +44,10 @@ export function runSituation({ run, workspace, plan, stages, commit }: RunDocume
       ? `The saved plan can be applied until the state changes, and does not block other runs. ${next}`
       : next
   }
+  if (status === 'post_plan_awaiting_decision')
+    return 'A mandatory policy failed. Override it to let the run continue, or discard the run.'
+  if (stages.some((stage) => stopsRun(stage) && hasFailedPolicies(stage)))
+    return 'A mandatory policy failed and can’t be overridden. Change the configuration or the policy, then start a new run.'
   if (stoppingStage(status, stages) !== undefined) {
     return 'A mandatory task failed and can’t be overridden. Re-run once the task passes, or have a user who manages the workspace’s run tasks make it advisory.'
   }
@@ -54,6 +60,11 @@ export function runSituation({ run, workspace, plan, stages, commit }: RunDocume
       : 'No changes: the infrastructure matches the configuration.'
   }
   return `${progress({ run, stages, commit })} ${nextStep(run, plan)}`.trim()
+}
+
+/** Whether policies, not run tasks, made the stage fail. */
+function hasFailedPolicies({ evaluations }: RunDocument['stages'][number]) {
+  return evaluations.some(({ attributes }) => ['failed', 'errored'].includes(attributes.status))
 }
 
 function progress({ run, stages, commit }: Pick<RunDocument, 'run' | 'stages' | 'commit'>) {

@@ -24,7 +24,12 @@ import { ReviewedPlanCard } from './reviewed-plan.tsx'
 import { RunDetails } from './run-details.tsx'
 import { RunNotice } from './run-notice.tsx'
 
-const TAB_TITLES: Record<RunTab, string> = { changes: 'Changes', log: 'Log', tasks: 'Run tasks', timeline: 'Timeline' }
+const TAB_TITLES: Record<RunTab, string> = {
+  changes: 'Changes',
+  log: 'Log',
+  tasks: 'Tasks and policies',
+  timeline: 'Timeline',
+}
 const TABS = Object.keys(TAB_TITLES) as RunTab[]
 
 const byIdRoute = getRouteApi('/frame/app/$organization/runs/$run')
@@ -78,7 +83,10 @@ function LoadedRun({ document }: { document: RunDocument }) {
         <StageStrip steps={runSteps(document)} />
         <div className="grid gap-4 lg:grid-cols-[minmax(0,1fr)_22rem] lg:items-start">
           <div className="min-w-0">
-            <RunTabs shown={shown} taskCount={stages.flatMap(({ results }) => results).length} />
+            <RunTabs
+              shown={shown}
+              taskCount={stages.flatMap(({ results, evaluations }) => [...results, ...evaluations]).length}
+            />
             <section aria-label={TAB_TITLES[shown]} className="mt-4" onPointerDown={pin} onKeyDown={pin} onWheel={pin}>
               {shown === 'changes' && <ChangesTab document={document} />}
               {shown === 'log' && <LogTab document={document} />}

@@ -10,6 +10,7 @@ import { EmptyState, loaded } from '../../../components/feedback.tsx'
 import { ExternalLink, isWebAddress } from '../../../components/links.tsx'
 import { Badge, StatusText, type Tone } from '../../../components/status.tsx'
 import { Countdown, Elapsed, RelativeTime } from '../../../components/time.tsx'
+import { PolicyResults } from '../policies/policy-results.tsx'
 import { isAdvisoryFailure, resultStyle, stageState, STEP_STYLE, type StepState } from '../run-steps.tsx'
 import { STAGE_TITLES } from '../run-text.ts'
 import type { Run, TaskResult, TaskStage } from '../run.ts'
@@ -24,7 +25,12 @@ export function TasksTab({ run, stages }: { run: Run; stages: readonly TaskStage
   return (
     <div className="space-y-4">
       {stages.map((stage) => (
-        <StageCard key={stage.id} stage={stage} mayRedeliver={run.attributes.permissions['can-apply']} />
+        <div key={stage.id} className="space-y-4">
+          {(stage.results.length > 0 || stage.evaluations.length === 0) && (
+            <StageCard stage={stage} mayRedeliver={run.attributes.permissions['can-apply']} />
+          )}
+          <PolicyResults stage={stage} />
+        </div>
       ))}
     </div>
   )

@@ -134,6 +134,7 @@ export function stageWith(
       'policy-evaluations': { data: [] },
     },
     links: { self: '' },
+    evaluations: [],
     results: results.map((own, index) => ({
       id: `taskrs-${index}`,
       type: 'task-results',
