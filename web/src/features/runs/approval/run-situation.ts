@@ -73,6 +73,8 @@ function progress({ run, stages, commit }: Pick<RunDocument, 'run' | 'stages' | 
   if (RUN_STATUS_TABLE[status].awaits === 'configuration') return fetchingText(commit)
   if (RUN_STATUS_TABLE[status].awaits === 'agent') return 'Waiting for an agent.'
   const stage = stages.find(({ attributes }) => attributes.status === 'running')
+  if (stage?.evaluations.some(({ attributes }) => ['pending', 'running'].includes(attributes.status)))
+    return 'Waiting for policies. A mandatory policy that fails stops the run until it is overridden.'
   if (stage) {
     const isMandatory = stage.results.some(
       ({ attributes }) => attributes['workspace-task-enforcement-level'] === 'mandatory',

@@ -27,7 +27,7 @@ import { RunNotice } from './run-notice.tsx'
 const TAB_TITLES: Record<RunTab, string> = {
   changes: 'Changes',
   log: 'Log',
-  tasks: 'Tasks and policies',
+  tasks: 'Run tasks',
   timeline: 'Timeline',
 }
 const TABS = Object.keys(TAB_TITLES) as RunTab[]
