@@ -247,6 +247,8 @@ async function createModule(app: TestApp, { make, organization }: Connecting) {
   const version = await make(versions, 'registry-module-versions', { version: '1.0.0' })
   const upload = await put(app, uploadUrl(app, version), EMPTY_ARCHIVE)
   if (upload.status !== 200) throw new Error(`the upload of a module failed: ${upload.text}`)
+  // Its documents are read later.
+  await app.runJobs()
   return {
     'registry-modules': id,
     'registry-module-versions': version,

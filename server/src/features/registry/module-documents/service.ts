@@ -36,7 +36,7 @@ function parseJson({ path, text }: ModuleFile): ParsedHcl {
 /** The documents of a version; undefined until its archive has been read. */
 export async function readDocuments(ctx: Ctx, versionId: string) {
   const version = await store.findArchive(ctx.db, versionId)
-  if (!version) throw notFound('registry module version')
+  if (!version) throw notFound('registry module')
   await requireModule(ctx, version.registry_module_id, 'registry:read')
   return store.findDocuments(ctx.db, versionId)
 }

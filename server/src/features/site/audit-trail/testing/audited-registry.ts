@@ -59,7 +59,7 @@ const newPlatform = data('registry-provider-platforms', { os: 'linux', arch: 'am
 async function provider(w: AuditFixtures) {
   const body = newProvider(w)
   await w.ofOrganization('registry-providers', body)
-  return address(w, String((body.data.attributes as { name: string }).name))
+  return address(w, (body.data.attributes as { name: string }).name)
 }
 
 async function providerVersion(w: AuditFixtures) {
