@@ -96,7 +96,9 @@ describe.skipIf(!hasTerraform)('the registry', () => {
 
     const init = await directory.ok(['init', '-input=false'], { program })
 
-    expect(init.all).toMatch(/Installed groundstate\.local\/main\/dummy v1\.2\.0 \(self-signed/)
+    expect(init.all).toMatch(
+      /Installed groundstate\.local\/main\/dummy v1\.2\.0 \((?:self-)?signed, key ID [\dA-F]{16}\)/,
+    )
     expect(await readFile(join(directory.path, '.terraform/modules/modules.json'), 'utf8')).toContain('1.0.0')
     const installed = `.terraform/providers/${HOST}/main/dummy/1.2.0/${PLATFORM.os}_${PLATFORM.arch}`
     expect((await stat(join(directory.path, installed))).isDirectory()).toBe(true)

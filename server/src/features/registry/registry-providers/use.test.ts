@@ -68,7 +68,9 @@ test('an interrupted upload stores nothing and can be repeated', async () => {
     throw new Error('the line is cut')
   }
 
-  await expect(fetch(`${base}${pathname}`, { method: 'PUT', body: interrupted(), duplex: 'half' })).rejects.toThrow()
+  await expect(fetch(`${base}${pathname}`, { method: 'PUT', body: interrupted(), duplex: 'half' })).rejects.toThrow(
+    'fetch failed',
+  )
 
   const shown = await send('GET', `${version}/platforms/linux/amd64`)
   expect(shown.json().data.attributes['provider-binary-uploaded']).toBe(false)
