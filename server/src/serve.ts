@@ -89,7 +89,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
           ...sharedOptions(config),
           hiddenDirectories: [config.dataDir],
           // Task requests go to agent pools of organizations, which the built-in pool is not.
-          accepts: ['plan', 'apply'],
+          accepts: ['plan', 'apply', 'policy'],
           logLimitBytes: config.logLimit,
           workDir: agentWorkDir,
           log: createAgentLog(log),
