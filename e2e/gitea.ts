@@ -96,6 +96,12 @@ export async function startGitea() {
       await deliver('push', bodies.push({ before, after, head_commit: head, repository: described() }))
       return after
     },
+    /** Reports a new tag. */
+    async tag(name: string) {
+      const after = repository.git('rev-parse', `${name}^{commit}`)
+      const tag = { ref: `refs/tags/${name}`, before: bodies.ZEROS, after, commits: [], head_commit: null }
+      await deliver('push', bodies.push({ ...tag, repository: described() }))
+    },
     /** Reports a pull request of a branch into `main`. */
     async report(action: string, branch: string, changes: Partial<typeof pullRequest> = {}) {
       const head = repository.git('rev-parse', branch)

@@ -88,7 +88,9 @@ export const importJobs = [
 type Options = { attempts: Attempts | undefined; signal: AbortSignal }
 
 async function readRefs(ctx: Ctx, repository: RepositoryRow, { attempts, signal }: Options) {
-  return attempt(ctx, { repository, attempts, signal, isReported: false }, async () =>
+  // Until the host has been asked about the repository, its URL for git is a guess: a later attempt has the right one.
+  const isReported = repository.default_branch === null
+  return attempt(ctx, { repository, attempts, signal, isReported }, async () =>
     runGit(ctx, repository, { kind: 'refs' }, { signal }),
   )
 }
