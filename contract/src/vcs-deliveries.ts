@@ -54,6 +54,7 @@ export const vcsDeliverySchema = linkedResource('vcs-deliveries', {
     'commit-url': nullable.string,
     'sender-username': nullable.string,
     'run-count': z.int().describe('runs that it started, of all workspaces'),
+    'publication-count': z.int().describe('versions of modules and policy sets that it published'),
     'skip-count': z.int().describe('workspaces that it did not start a run in'),
   },
   relationships: { 'oauth-client': hasOne('oauth-clients') },

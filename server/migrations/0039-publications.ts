@@ -37,6 +37,7 @@ create index vcs_publications_module_idx on vcs_publications (registry_module_id
 create index vcs_publications_set_idx on vcs_publications (policy_set_id, seq desc) where policy_set_id is not null;
 create index vcs_publications_pending_module_idx on vcs_publications (registry_module_id, seq) where status = 'pending';
 create index vcs_publications_pending_set_idx on vcs_publications (policy_set_id, seq) where status = 'pending';
+create index vcs_publications_delivery_idx on vcs_publications (delivery_id) where delivery_id is not null;
 create index vcs_publications_repository_idx on vcs_publications (repository_id) where repository_id is not null;
 create index vcs_publications_organization_idx on vcs_publications (organization_id);
 `

@@ -11,6 +11,7 @@ import { Badge, type StatusStyle } from '../../components/status.tsx'
 import { RelativeTime, withLocalTimes } from '../../components/time.tsx'
 import { shortSha } from '../runs/run-commit.tsx'
 import { DecisionList } from './decision-list.tsx'
+import { PublicationList } from './publication-list.tsx'
 import { type Delivery, useDecisions, useReplay } from './vcs-deliveries.ts'
 
 type DeliveryStatus = Delivery['attributes']['status']
@@ -32,8 +33,13 @@ export const SOURCES: Partial<Record<Delivery['attributes']['source'], string>> 
 export function outcomeText({ attributes }: Delivery) {
   const { 'run-count': runs, 'skip-count': skips, status } = attributes
   if (status !== 'decided') return undefined
-  if (runs === 0 && skips === 0) return 'no workspace'
-  return [runs > 0 && counted(runs, 'run'), skips > 0 && `${skips.toLocaleString('en')} skipped`]
+  const published = attributes['publication-count']
+  if (runs === 0 && skips === 0 && published === 0) return 'no workspace'
+  return [
+    runs > 0 && counted(runs, 'run'),
+    published > 0 && `${published.toLocaleString('en')} published`,
+    skips > 0 && `${skips.toLocaleString('en')} skipped`,
+  ]
     .filter(Boolean)
     .join(', ')
 }
@@ -86,6 +92,7 @@ function OpenDelivery({
         <p className="text-dim">No workspace that you can see follows this repository.</p>
       )}
       <Pager pagination={data?.pagination} onPage={setPage} />
+      {attributes.status === 'decided' && <PublicationList organization={organization} deliveryId={delivery.id} />}
       <ReplayButton {...{ organization, delivery, mayManage }} />
     </div>
   )

@@ -1,12 +1,14 @@
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
 import type { runSchema } from '@groundstate/contract/runs'
 import type { vcsDecisionSchema, vcsDeliverySchema } from '@groundstate/contract/vcs-deliveries'
+import type { vcsPublicationSchema } from '@groundstate/contract/vcs-publications'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { get, getData, queryString, request } from '../../api/client.ts'
 import { includedOf, keepWithin, useChange } from '../../api/queries.ts'
 
 export type Delivery = Wire<typeof vcsDeliverySchema>
+export type Publication = Wire<typeof vcsPublicationSchema>
 export type DecisionAttributes = Wire<typeof vcsDecisionSchema>['attributes']
 
 type Included = typeof vcsDeliverySchema | typeof workspaceSchema | typeof runSchema
@@ -53,6 +55,17 @@ export function useDecisions(organization: string, deliveryId: string, page: num
     meta: { dependsOn: ['runs'] },
     queryFn: async ({ signal }) =>
       shown(await get<DecisionPage>(`/vcs-deliveries/${deliveryId}/decisions${query}`, signal)),
+    placeholderData: keepWithin(organization),
+  })
+}
+
+/** The versions of modules and policy sets that a delivery published, and why not others. */
+export function usePublications(organization: string, deliveryId: string, page: number | undefined) {
+  const query = queryString({ 'page[number]': page })
+  return useQuery({
+    queryKey: [DELIVERIES, organization, deliveryId, 'publications', query],
+    queryFn: async ({ signal }) =>
+      get<PageOnWire<typeof vcsPublicationSchema>>(`/vcs-deliveries/${deliveryId}/publications${query}`, signal),
     placeholderData: keepWithin(organization),
   })
 }

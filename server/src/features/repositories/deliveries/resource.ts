@@ -26,6 +26,7 @@ export function deliveryResource(row: DeliveryRow): VcsDeliveryResource {
       'commit-url': commit?.url || null,
       'sender-username': event?.sender.username || null,
       'run-count': row.run_count,
+      'publication-count': row.publication_count,
       'skip-count': row.skip_count,
     },
     relationships: {

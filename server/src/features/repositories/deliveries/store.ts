@@ -201,6 +201,7 @@ export type DeliveryRow = Omit<Selectable<Schema['vcs_deliveries']>, 'event'> & 
   event: HostEvent | null
   oauth_client_id: string | null
   run_count: number
+  publication_count: number
   skip_count: number
 }
 
@@ -214,6 +215,11 @@ function selectDeliveries(db: Db) {
     .selectAll('d')
     .select('t.oauth_client_id')
     .select([counted(`<> 'skip'`).as('run_count'), counted(`= 'skip'`).as('skip_count')])
+    .select(
+      sql<number>`(select count(*) from vcs_publications p where p.delivery_id = d.id and p.status = 'published')`.as(
+        'publication_count',
+      ),
+    )
     .$castTo<DeliveryRow>()
 }
 

@@ -1,10 +1,13 @@
+import { execFileSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { archiveFile, unpacked } from '@groundstate/agent/testing/served-repository'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import * as bodies from '../../../vcs-hosts/gitea/testing/bodies.ts'
 import { IDENTIFIER, connectRepository } from '../testing/connected-repository.ts'
+import { resumePublications } from './publish.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app)
@@ -170,7 +173,21 @@ test('a commit that does not exist fails its version, by name', async () => {
   })
 })
 
-test('a repository that is gone fails the module, and one that is down is read later', async () => {
+test('a repository that does not exist fails the module, by name', async () => {
+  const { read, request, organization } = await connectModule({ vcsRepo: { identifier: 'acme/gone' } })
+  const before = await read()
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    app.clock.advance(61_000)
+    await app.runJobs()
+  }
+
+  const events = await request('GET', `organizations/${organization}/vcs-events`)
+
+  expect([before.status, (await read()).status]).toEqual(['pending', 'setup_failed'])
+  expect(JSON.stringify(events.json())).toContain('module network cannot be published from acme/gone')
+})
+
+test('a host that is down is asked later', async () => {
   const connected = await connectModule({ tags: ['v1.0.0'] })
   const { host, repository, deliver, tagged, read, publications } = connected
   const sha = repository.commit({ 'main.tf': '# second' })
@@ -186,6 +203,49 @@ test('a repository that is gone fails the module, and one that is down is read l
 
   expect(delayed[0]?.[0]).toBe('pending')
   expect(statusesOf(await read())).toEqual(['1.1.0 ok', '1.0.0 ok'])
+})
+
+test('a tag whose files cannot be a module fails by name, and leaves nothing', async () => {
+  const { repository, deliver, tagged, read } = await connectModule({ tags: ['v1.0.0'] })
+  const escaping = repository.commit({ 'modules/link': '-> ../../etc/passwd' })
+  repository.git('tag', 'v1.1.0')
+  const lines = Array.from({ length: 100_001 }, (_, n) => `M 100644 :1 d${n % 300}/${n}.tf\n`).join('')
+  const author = 'committer mona <mona@example.com> 0 +0000\ndata 0\n\n'
+  const input = `blob\nmark :1\ndata 1\n\n\ncommit refs/heads/many\n${author}${lines}\ndone\n`
+  execFileSync('git', ['-C', repository.directory, 'fast-import', '--quiet', '--done'], { input })
+  repository.git('tag', 'v1.2.0', 'many')
+
+  await deliver('push', tagged('v1.1.0', escaping))
+  await deliver('push', tagged('v1.2.0', repository.git('rev-parse', 'many')))
+  await app.runJobs()
+
+  expect(await read()).toMatchObject({
+    status: 'setup_complete',
+    'version-statuses': [
+      { version: '1.2.0', status: 'clone_failed', error: expect.stringContaining('more than 100000') },
+      { version: '1.1.0', status: 'clone_failed', error: expect.stringContaining('links out of the archive') },
+      { version: '1.0.0', status: 'ok' },
+    ],
+  })
+}, 60_000)
+
+test('a job that died after it published a version is not published again', async () => {
+  const { repository, deliver, tagged, read, publications } = await connectModule({ tags: ['v1.0.0'] })
+  const sha = repository.commit({ 'main.tf': '# second' })
+  repository.git('tag', 'v1.1.0')
+  await sql`alter table vcs_publications add constraint broken check (status <> 'published') not valid`.execute(app.db)
+
+  await deliver('push', tagged('v1.1.0', sha))
+  await app.runJobs()
+  const interrupted = await publications()
+  await sql`alter table vcs_publications drop constraint broken`.execute(app.db)
+  app.clock.advance(3 * 3_600_000)
+  await resumePublications(app.as())
+  await app.runJobs()
+
+  expect(interrupted[0]?.slice(0, 2)).toEqual(['pending', 'tagged'])
+  expect(statusesOf(await read())).toEqual(['1.1.0 ok', '1.0.0 ok'])
+  expect((await publications())[0]?.slice(0, 2)).toEqual(['published', 'tagged'])
 })
 
 test('a delivery is published once, also if it is repeated, replayed, or its job runs again', async () => {
