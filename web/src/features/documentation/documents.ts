@@ -62,6 +62,8 @@ export const GROUPS: readonly Group[] = [
       document('docs/INTERFACE.md', 'Interface', 'The details of the API on which clients rely'),
       document('docs/INTERFACE-STATES.md', 'Interface: state versions', 'The API of states in detail'),
       document('docs/RUN-TASKS.md', 'Run tasks', 'Build a receiver that reviews plans'),
+      document('docs/POLICIES.md', 'Policies', 'Check plans with rules'),
+      document('docs/REGISTRY.md', 'The registry', 'Share modules and providers'),
       document(
         'examples/run-task-receiver/README.md',
         'A receiver of run tasks',
