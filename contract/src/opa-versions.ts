@@ -20,6 +20,7 @@ const url = z
 
 const sha = z
   .string()
+  .max(64, 'sha must be the SHA-256 of the binary: 64 hexadecimal digits')
   .transform((text) => text.toLowerCase())
   .refine((text) => /^[0-9a-f]{64}$/.test(text), {
     error: 'sha must be the SHA-256 of the binary: 64 hexadecimal digits',

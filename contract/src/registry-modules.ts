@@ -50,6 +50,7 @@ export function isModuleVersion(text: string) {
 
 export const moduleVersion = z
   .string("Version can't be blank")
+  .max(128, 'at most 128 characters')
   .min(1, { error: "Version can't be blank", abort: true })
   .refine(isModuleVersion, {
     error: ({ input }) => `Version is invalid: ${shown(input)} must have the form x.y.z, such as 1.2.0 or 1.2.0-beta.1`,

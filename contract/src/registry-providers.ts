@@ -24,7 +24,7 @@ export const createRegistryProviderBody = requestBody(
       error: 'Name is invalid: leave out the prefix terraform-provider-, which Terraform rejects in an address',
     }),
     namespace: addressPart('Namespace').describe('for a private provider the name of the organization'),
-    'registry-name': z.string().nullish().describe('`private` or `public`'),
+    'registry-name': z.string().max(100).nullish().describe('`private` or `public`'),
   }),
 )
 export type CreateRegistryProvider = z.infer<typeof createRegistryProviderBody>['data']['attributes']
