@@ -91,6 +91,7 @@ const ACTION_TEXTS: Readonly<Record<string, string>> = {
   cancel: 'Cancel [%]',
   force_cancel: 'Force-cancel [%]',
   force_execute: 'Run next',
+  override_policies: 'Override policies',
   rollback: 'Roll back to [%]',
   read: 'Read [%]',
   callback: 'Receive callback [for %]',

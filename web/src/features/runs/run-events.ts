@@ -8,6 +8,7 @@ export const EVENT_TEXTS: Readonly<Record<string, { text: string; state: StepSta
   discarded: { text: 'discarded the run', state: 'stopped' },
   canceled: { text: 'canceled the run', state: 'stopped' },
   force_canceled: { text: 'force-canceled the run', state: 'stopped' },
+  overrode_policies: { text: 'overrode the failed policies', state: 'done' },
   force_executed: { text: 'moved the run to the front of the queue', state: 'done' },
   commented: { text: 'commented', state: 'comment' },
   errored: { text: 'stopped the run', state: 'failed' },
