@@ -54,7 +54,6 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'workspace-deletion',
     'organization-overviews',
   ],
-  trials: ['policy-trials'],
   registry: ['gpg-keys', 'registry-modules', 'module-documents', 'registry-providers', 'registry-usage'],
   repositories: [
     'vcs-events',
