@@ -194,6 +194,28 @@ test('sets apply by workspace, project, tag and globally, except where they are 
   expect(sets.map(({ name }) => name)).toEqual(['a-workspace', 'b-project', 'c-tag', 'd-any-tag', 'e-global'])
 })
 
+test('a workspace cannot escape a set by overriding a reserved tag of its project', async () => {
+  const { id } = await createWorkspace(app, { organization: organization.name })
+  const project = (await send('GET', `/workspaces/${id}`)).json().data.relationships.project.data.id
+  const binding = (value: string) => [{ type: 'tag-bindings', attributes: { key: 'tier', value } }]
+  await send('PATCH', `/projects/${project}/tag-bindings`, binding('critical'))
+  await send('PATCH', `/workspaces/${id}/tag-bindings`, binding('low'))
+  const policies = { data: [{ type: 'policies', id: await createPolicy() }] }
+  const selectors = [{ 'tag-key': 'tier', 'tag-value': 'critical' }]
+  const set = await createSet({ 'tag-selectors': selectors }, { policies })
+  const applies = async () => {
+    const workspace = { id, organization_id: organization.id, project_id: project }
+    return (await listEffectivePolicySets(app.as(), workspace)).some((one) => one.id === set.id)
+  }
+
+  const overridden = await applies()
+  const reserved = { type: 'reserved-tag-keys', attributes: { key: 'tier', 'disable-overrides': true } }
+  await send('POST', `/organizations/${organization.name}/reserved-tag-keys`, reserved)
+
+  expect(overridden).toBe(false)
+  expect(await applies()).toBe(true)
+})
+
 test('a set that becomes global loses its attachments, and takes no others', async () => {
   const workspace = await createWorkspace(app, { organization: organization.name })
   const data = [{ type: 'workspaces', id: workspace.id }]

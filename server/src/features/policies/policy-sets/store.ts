@@ -171,13 +171,17 @@ export function selectEffectivePolicySets(
   const attached = (table: string, column: string, id: string, isExclusion: boolean) =>
     sql`exists (select from ${sql.table(table)} x where x.policy_set_id = s.id and x.${sql.ref(column)} = ${id}
       and x.is_exclusion = ${sql.lit(isExclusion)})`
-  // The workspace's own tags take precedence over those of its project.
+  const isReserved = sql`exists (select from reserved_tag_keys r where r.organization_id = ${workspace.organization_id}
+    and r.key = b.key and r.disable_overrides)`
+  const has = (column: string, id: string) =>
+    sql`exists (select from tag_bindings other where other.${sql.ref(column)} = ${id} and other.key = b.key)`
+  // As for effective tag bindings: the workspace's own tags take precedence over those of its project, unless the key is reserved.
   const tagged = (isExclusion: boolean) =>
     sql`exists (select from policy_set_tag_selectors t join tag_bindings b on b.key = t.key
       and (t.value is null or b.value = t.value)
       where t.policy_set_id = s.id and t.is_exclusion = ${sql.lit(isExclusion)}
-        and (b.workspace_id = ${workspace.id} or (b.project_id = ${workspace.project_id} and not exists (
-          select from tag_bindings own where own.workspace_id = ${workspace.id} and own.key = b.key))))`
+        and ((b.workspace_id = ${workspace.id} and not (${isReserved} and ${has('project_id', workspace.project_id)}))
+          or (b.project_id = ${workspace.project_id} and (${isReserved} or not ${has('workspace_id', workspace.id)}))))`
   const named = (isExclusion: boolean) =>
     sql.join(
       [

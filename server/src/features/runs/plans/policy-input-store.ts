@@ -1,7 +1,7 @@
-import { sql } from 'kysely'
 import type { Db } from '../../../db/db.ts'
+import { tagNames } from '../../workspaces/workspaces/store.ts'
 
-/** What a run's policies may refer to, with the job of its plan. */
+/** The facts to which a run's policies may refer, with the job of its plan. */
 export async function findPolicyFacts(db: Db, runId: string) {
   return db
     .selectFrom('runs as r')
@@ -18,14 +18,7 @@ export async function findPolicyFacts(db: Db, runId: string) {
     .select(['w.name as workspace_name', 'w.created_at as workspace_created_at', 'w.description', 'w.auto_apply'])
     .select(['w.working_directory', 'w.vcs_branch', 'w.vcs_submodules', 'p.name as project_name'])
     .select(['repo.identifier', 'repo.display_identifier', 'plan.job_id', 'plan.json_deleted_at'])
-    .select(
-      sql<
-        { key: string; value: string }[]
-      >`(select coalesce(jsonb_agg(jsonb_build_object('key', b.key, 'value', b.value)
-          order by b.key), '[]') from tag_bindings b
-        where b.workspace_id = w.id or (b.project_id = w.project_id and not exists (
-          select from tag_bindings x where x.workspace_id = w.id and x.key = b.key)))`.as('tags'),
-    )
+    .select(tagNames.as('tag_names'))
     .where('r.id', '=', runId)
     .executeTakeFirst()
 }

@@ -11,6 +11,7 @@ import { findStarted } from '../../policies/policy-evaluations/store.ts'
 import { evaluatedSets } from '../../policies/policy-evaluations/work.ts'
 import { listEffectivePolicySets } from '../../policies/policy-sets/service.ts'
 import { readRunVariables } from '../../workspaces/variable-sets/effective-variables.ts'
+import { listEffectiveTagBindings } from '../../workspaces/workspace-tags/store.ts'
 import { artifactKey, ifStored } from './artifact.ts'
 import { findPolicyFacts } from './policy-input-store.ts'
 
@@ -29,14 +30,18 @@ export async function policyInput(ctx: Ctx, runId: string): Promise<PolicyInput 
   plan.destroy()
   const scope = { workspaceId: facts.workspace_id, organizationId: facts.organization_id }
   const variables = await (await readRunVariables(ctx, scope))(facts.variables as { key: string; value: string }[])
-  return { planKey, run: runData(facts, variables) }
+  const bindings = await listEffectiveTagBindings(ctx.db, [facts.workspace_id])
+  return { planKey, run: runData(facts, { variables, bindings }) }
 }
 
 type Facts = NonNullable<Awaited<ReturnType<typeof findPolicyFacts>>>
-type Variable = { key: string; category: 'terraform' | 'env'; sensitive: boolean }
+type RunContext = {
+  variables: readonly { key: string; category: 'terraform' | 'env'; sensitive: boolean }[]
+  bindings: readonly { key: string; value: string }[]
+}
 
 /** Names and kinds of variables, not their values. */
-function runData(facts: Facts, variables: readonly Variable[]) {
+function runData(facts: Facts, { variables, bindings }: RunContext) {
   return {
     id: facts.id,
     created_at: facts.created_at.toISOString(),
@@ -64,8 +69,8 @@ function runData(facts: Facts, variables: readonly Variable[]) {
       description: facts.description,
       execution_mode: facts.execution_mode,
       auto_apply: facts.auto_apply,
-      tags: facts.tags.filter(({ value }) => value === '').map(({ key }) => key),
-      tag_bindings: facts.tags,
+      tags: facts.tag_names,
+      tag_bindings: bindings.map(({ key, value }) => ({ key, value })),
       working_directory: facts.working_directory === '' ? null : facts.working_directory,
       vcs_repo: facts.identifier === null ? null : repositoryData(facts),
     },

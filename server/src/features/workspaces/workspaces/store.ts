@@ -20,8 +20,8 @@ export const currentRunStatus = sql<Selectable<Schema['runs']>['status'] | null>
   when w.current_run_final_status is not null or w.current_run_id is null then w.current_run_final_status
   else (select r.status from runs r where r.id = w.current_run_id) end`
 
-/** The keys of tags without a value: `tag-names` lists flat tags only. */
-const tagNames = sql<string[]>`array(
+/** The keys of the tags without a value of the workspace `w`: `tag-names` lists flat tags only. */
+export const tagNames = sql<string[]>`array(
   select b.key from tag_bindings b where b.workspace_id = w.id and b.value = '' order by b.key)`
 
 /** Workspaces with the defaults of their project and organization, and their tag names. */
