@@ -9,7 +9,7 @@ import { reaction } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import type { PolicyWork } from '../policy-requests/policy-request.ts'
 import { policiesReported, queuePolicyRequest } from '../policy-requests/service.ts'
-import { deletePolicyRequest, deleteRequestsOfRun } from '../policy-requests/store.ts'
+import { deletePolicyRequest } from '../policy-requests/store.ts'
 import { type SetOutcome, endOf, outcomesOf } from './outcome.ts'
 import * as store from './store.ts'
 
@@ -35,12 +35,10 @@ export async function createEvaluation(ctx: TransactionCtx, runId: string, stage
   })
 }
 
-/** Starts the evaluation of a stage, after the transaction. Returns false if it has none. */
+/** Starts the evaluation of a stage, after the transaction. */
 export async function startEvaluation(ctx: TransactionCtx, stageId: string) {
   const started = await store.beginEvaluation(ctx.db, stageId, ctx.now())
-  if (!started) return false
-  await ctx.jobs.enqueue(ctx.db, prepareEvaluationJob, { id: started.id })
-  return true
+  if (started) await ctx.jobs.enqueue(ctx.db, prepareEvaluationJob, { id: started.id })
 }
 
 export type StartedEvaluation = NonNullable<Awaited<ReturnType<typeof store.findStarted>>>
@@ -115,7 +113,6 @@ async function endEvaluation(ctx: TransactionCtx, evaluation: Running, { outcome
 
 /** Ends the evaluations of an ended run; agents drop them. */
 export async function cancelEvaluations(ctx: TransactionCtx, runId: string) {
-  await deleteRequestsOfRun(ctx.db, runId)
   await store.cancelEvaluations(ctx.db, runId, ctx.now())
 }
 

@@ -1,10 +1,10 @@
 import type { PolicyEvaluationStatus, PolicyOutcome } from '@groundstate/contract/policies'
-import { type Insertable, type Selectable, sql } from 'kysely'
+import { type InferResult, type Insertable, type Selectable, sql } from 'kysely'
 import { shareAccess } from '../../../auth/access-context.ts'
 import { sharedAccessColumn, workspaceAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
-import { pipeline } from '../../../db/pipeline.ts'
+import { deferWrite, pipeline } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { type NewRow, insertRows } from '../../../db/sql.ts'
 
@@ -46,6 +46,15 @@ export async function listEvaluations(db: Db, stageIds: readonly string[]): Prom
     .where(sql<boolean>`e.task_stage_id = any(${stageIds})`)
     .execute()
 }
+
+/** Query for the effect of a stage's evaluation on the stage. */
+export function selectEvaluationStates(db: Db, stageId: string) {
+  return db
+    .selectFrom('policy_evaluations')
+    .select(['status', 'message', 'is_overridable'])
+    .where('task_stage_id', '=', stageId)
+}
+export type EvaluationState = InferResult<ReturnType<typeof selectEvaluationStates>>[number]
 
 /** An outcome with the access context of its run's workspace. */
 export async function findOutcome(db: Db, actor: Actor, id: string) {
@@ -155,13 +164,17 @@ export async function insertOutcomes(tx: Tx, rows: readonly NewRow<'policy_set_o
   if (rows.length > 0) await insertRows(tx, 'policy_set_outcomes', rows).execute()
 }
 
-/** Cancels running evaluations of a run, and makes pending ones unreachable. */
+/** Cancels running evaluations of a run, and makes pending ones unreachable; agents drop the deleted requests. */
 export async function cancelEvaluations(tx: Tx, runId: string, now: Date) {
-  await sql`update policy_evaluations
-       set status = case status when 'pending' then 'unreachable' else 'canceled' end, updated_at = ${now},
-           status_timestamps = status_timestamps
-             || case status when 'pending' then ${stamp('unreachable', now)} else ${stamp('canceled', now)} end
-     where run_id = ${runId} and status in ('pending', 'running')`.execute(tx)
+  const canceled = sql`with canceled as (
+      update policy_evaluations
+         set status = case status when 'pending' then 'unreachable' else 'canceled' end, updated_at = ${now},
+             status_timestamps = status_timestamps
+               || case status when 'pending' then ${stamp('unreachable', now)} else ${stamp('canceled', now)} end
+       where run_id = ${runId} and status in ('pending', 'running')
+      returning id)
+    delete from policy_requests q using canceled where q.policy_evaluation_id = canceled.id`
+  await deferWrite(tx, canceled)
 }
 
 type Override = { userId: string | null; comment: string | null; now: Date }

@@ -102,9 +102,3 @@ export async function lockUnchanged(tx: Tx, { id, lease_expires_at }: { id: stri
 export async function deletePolicyRequest(tx: Tx, id: string) {
   await tx.deleteFrom('policy_requests').where('id', '=', id).execute()
 }
-
-/** Deletes the requests of a run's evaluations: their agents notice at the next heartbeat. */
-export async function deleteRequestsOfRun(tx: Tx, runId: string) {
-  await sql`delete from policy_requests q using policy_evaluations e
-    where e.id = q.policy_evaluation_id and e.run_id = ${runId}`.execute(tx)
-}

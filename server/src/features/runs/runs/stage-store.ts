@@ -14,12 +14,14 @@ export async function insertStages(db: Db, rows: readonly NewRow<'task_stages'>[
   await insertRows(db, 'task_stages', rows).execute()
 }
 
-/** Starts a pending stage; undefined if it is not pending. */
+/** Starts a pending stage, and returns whether it evaluates policies; undefined if it is not pending. */
 export async function beginStage(tx: Tx, { runId, name, now }: { runId: string; name: string; now: Date }) {
-  const { rows } = await sql<{ id: string }>`update task_stages
+  const { rows } = await sql<{ id: string; has_policies: boolean }>`update task_stages
        set status = 'running', updated_at = ${now}, status_timestamps = status_timestamps || ${stamp('running', now)}
      where run_id = ${runId} and stage = ${name} and status = 'pending'
-    returning id`.execute(tx)
+    returning id, exists (select from policy_evaluations e where e.task_stage_id = task_stages.id) as has_policies`.execute(
+    tx,
+  )
   return rows[0]
 }
 

@@ -1,8 +1,9 @@
 import { STAGES, type Stage } from '@groundstate/contract/run-tasks'
 import type { TaskResultStatus } from '@groundstate/contract/task-results'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
+import { readWithNext } from '../../../db/pipeline.ts'
 import { cancelEvaluations, createEvaluation, startEvaluation } from '../../policies/policy-evaluations/service.ts'
-import { type EvaluationRow, listEvaluations } from '../../policies/policy-evaluations/store.ts'
+import { type EvaluationState, selectEvaluationStates } from '../../policies/policy-evaluations/store.ts'
 import { readEffectivePolicySets } from '../../policies/policy-sets/service.ts'
 import { listEffectiveTasks, readEffectiveTasks } from '../../tasks/run-tasks/service.ts'
 import { type EndedRun, cancelResults, createResults, startResults } from '../../tasks/task-results/service.ts'
@@ -40,7 +41,7 @@ function describeStageResult({ task_name, status, enforcement_level, message }: 
 }
 
 /** The effect of policies on their stage; undefined while they are evaluated. */
-function policyResult(evaluation: EvaluationRow | undefined) {
+function policyResult(evaluation: EvaluationState | undefined) {
   if (!evaluation) return { status: 'passed', message: null } as const
   const { status, message, is_overridable: isOverridable } = evaluation
   if (status === 'pending' || status === 'running') return undefined
@@ -101,8 +102,8 @@ export async function startStage(ctx: TransactionCtx, run: { id: string }, name:
   const stage = await store.beginStage(ctx.db, { runId: run.id, name, now: ctx.now() })
   if (!stage) return undefined
   const hasTasks = await startResults(ctx, stage.id)
-  const hasPolicies = name === POLICY_STAGE && (await startEvaluation(ctx, stage.id))
-  return hasTasks || hasPolicies ? undefined : settleStage(ctx, stage.id)
+  if (stage.has_policies) await startEvaluation(ctx, stage.id)
+  return hasTasks || stage.has_policies ? undefined : settleStage(ctx, stage.id)
 }
 
 export async function readStageStatuses(ctx: TransactionCtx, runId: string): Promise<RunConditions['stages']> {
@@ -112,8 +113,10 @@ export async function readStageStatuses(ctx: TransactionCtx, runId: string): Pro
 
 /** Ends a stage and returns the change of its run; undefined if a result is open or deferred, or it has ended. The workspace is locked. */
 export async function settleStage(ctx: TransactionCtx, stageId: string): Promise<Change | undefined> {
-  const [evaluation] = await listEvaluations(ctx.db, [stageId])
-  const result = combined(stageResult(await listResults(ctx.db, [stageId])), policyResult(evaluation))
+  const readEvaluations = await readWithNext(ctx.db, [selectEvaluationStates(ctx.db, stageId)])
+  const results = await listResults(ctx.db, [stageId])
+  const [[evaluation]] = await readEvaluations()
+  const result = combined(stageResult(results), policyResult(evaluation))
   if (!result) return undefined
   const ended = await store.endStage(ctx.db, stageId, { ...result, now: ctx.now() })
   if (!ended) return undefined
