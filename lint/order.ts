@@ -54,7 +54,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'workspace-deletion',
     'organization-overviews',
   ],
-  registry: ['gpg-keys', 'registry-modules', 'module-documents', 'registry-providers', 'registry-usage'],
+  registry: ['gpg-keys', 'registry-modules', 'module-documents', 'registry-providers'],
   repositories: [
     'vcs-events',
     'connections',

@@ -47,7 +47,6 @@ import { moduleProtocolRoutes } from './registry/registry-modules/protocol-route
 import { registryModuleRoutes } from './registry/registry-modules/routes.ts'
 import { providerProtocolRoutes } from './registry/registry-providers/protocol-routes.ts'
 import * as registryProviders from './registry/registry-providers/routes.ts'
-import { registryUsageRoutes } from './registry/registry-usage/routes.ts'
 import { commitStatusJobs, commitStatusReactions } from './repositories/commit-statuses/jobs.ts'
 import { commitStatusRoutes } from './repositories/commit-statuses/routes.ts'
 import { browserRoutes } from './repositories/connections/browser-routes.ts'
@@ -194,7 +193,6 @@ export const ROUTES: readonly Routes[] = [
   runTriggerRoutes,
   registryModuleRoutes,
   moduleDocumentRoutes,
-  registryUsageRoutes,
   publicationRoutes,
   moduleProtocolRoutes,
   sampleRoutes,

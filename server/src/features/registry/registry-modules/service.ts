@@ -10,7 +10,7 @@ import { audited, recordAudit } from '../../../audit/record.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { deleteBlobs } from '../../../blobs/sweep.ts'
 import { type Page, rejectTakenName, transact } from '../../../db/db.ts'
-import { conflict, invalid, notFound } from '../../../errors.ts'
+import { invalid, notFound } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import { requireOrganization, requireOrganizationById } from '../../organizations/organizations/access.ts'
 import { requireOAuthToken } from '../../vcs/oauth-clients/access.ts'
@@ -28,6 +28,7 @@ import {
   versionAudit,
 } from './access.ts'
 import * as store from './store.ts'
+import { checkUnused } from './use.ts'
 
 const TAKEN = { constraint: 'registry_modules_key', detail: 'Name has already been taken by a module of this provider' }
 const REPO = '/data/attributes/vcs-repo'
@@ -201,7 +202,8 @@ export async function deleteModules(ctx: Ctx, address: ModuleAddress, { force = 
     const deleted: string[] = []
     for (const module of modules) {
       await store.lockModule(ctx.db, module.id)
-      if (!force) await checkUnused(ctx, module, version)
+      if (!force)
+        checkUnused(await store.listUses(ctx.db, ctx.actor, module.id), { what: `module ${module.name}`, version })
       deleted.push(
         ...(version === undefined ? await destroyModule(ctx, module) : await destroyVersion(ctx, module, version)),
       )
@@ -227,21 +229,6 @@ async function destroyVersion(ctx: TransactionCtx, module: RegistryModule, versi
   await store.deleteVersion(ctx.db, row.id)
   await recordAudit(ctx, versionAudit(row, module, 'destroy'))
   return row.blob_key === null ? [] : [row.blob_key]
-}
-
-const NAMED_WORKSPACES = 5
-
-async function checkUnused(ctx: Ctx, module: RegistryModule, version: string | undefined) {
-  const uses = (await store.listUses(ctx.db, ctx.actor, module.id)).filter(
-    (use) => version === undefined || use.version === version,
-  )
-  const workspaces = new Map(uses.map((use) => [use.workspace_id, use.workspace_name]))
-  if (workspaces.size === 0) return
-  const names = [...workspaces.values()].filter((name) => name !== null).slice(0, NAMED_WORKSPACES)
-  const others = workspaces.size - names.length
-  const users = [...names, ...(others > 0 ? [`${others} ${names.length > 0 ? 'more' : 'that you may not see'}`] : [])]
-  const what = version === undefined ? `module ${module.name}` : `version ${version} of module ${module.name}`
-  throw conflict(`${what} is used by workspaces: ${users.join(', ')}; add ?force=true to delete it anyway`)
 }
 
 export async function listModuleUses(ctx: Ctx, id: string) {

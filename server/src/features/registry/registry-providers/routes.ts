@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { registryProviderIncludes } from '@groundstate/contract/includes'
+import { registryUsagesResponse } from '@groundstate/contract/registry-modules'
 import * as contract from '@groundstate/contract/registry-providers'
 import { documentOf, pageOf } from '@groundstate/contract/responses'
 import type { Ctx } from '../../../app.ts'
@@ -10,6 +11,7 @@ import type { Loader } from '../../../http/loaders.ts'
 import { boolean, oneOf, text } from '../../../http/query.ts'
 import { type ApiResponse, binary, bytes, created, ok } from '../../../http/responses.ts'
 import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
+import { listUsages } from '../registry-modules/resource.ts'
 import { requirePlatform, requireProvider, requireProviderById, requireVersion } from './access.ts'
 import { platformResource, providerResource, versionResource } from './resource.ts'
 import * as service from './service.ts'
@@ -123,6 +125,14 @@ export const registryProviderVersionRoutes: Routes = (http) => {
     async (req) => {
       const version = await service.createVersion(req.ctx, req.subject, req.body.data.attributes)
       return created(versionResource(req.ctx, version))
+    },
+  )
+  http.get(
+    '/registry-providers/:id/workspaces',
+    { ...READ, summary: 'List the workspaces that use a provider', responses: { 200: registryUsagesResponse } },
+    async ({ ctx, params }) => {
+      const provider = await requireProviderById(ctx, params.id)
+      return listUsages(await store.listUses(ctx.db, ctx.actor, provider))
     },
   )
   http.get(

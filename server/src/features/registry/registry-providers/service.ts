@@ -8,8 +8,9 @@ import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited } from '../../../audit/record.ts'
 import { deleteBlobs } from '../../../blobs/sweep.ts'
 import { type Page, rejectTakenName } from '../../../db/db.ts'
-import { AppError, conflict, invalid, notFound } from '../../../errors.ts'
+import { AppError, invalid, notFound } from '../../../errors.ts'
 import { type Organization, requireOrganization } from '../../organizations/organizations/access.ts'
+import { checkUnused } from '../registry-modules/use.ts'
 import type { Platform, Provider, Version } from './access.ts'
 import { checkListed, readChecksums } from './checksums.ts'
 import * as store from './store.ts'
@@ -63,7 +64,7 @@ export async function listProviders(ctx: Ctx, organizationName: string, filter: 
 
 /** Deletes a provider with its versions. Throws `conflict` if workspaces use it, unless `force`. */
 export async function deleteProvider(ctx: Ctx, provider: Provider, force: boolean) {
-  await checkUnused(ctx, { provider }, force)
+  if (!force) checkUnused(await store.listUses(ctx.db, ctx.actor, provider), { what: addressOf(provider) })
   const versions = await store.listVersionsOf(ctx.db, [provider])
   const keys = await packageKeys(
     ctx,
@@ -117,26 +118,17 @@ export async function listVersions(ctx: Ctx, provider: Provider, page: Page) {
 
 /** Deletes a version with its files. Throws `conflict` if workspaces use it, unless `force`. */
 export async function deleteVersion(ctx: Ctx, version: Version, force: boolean) {
-  await checkUnused(ctx, version, force)
+  if (!force) {
+    const uses = await store.listUses(ctx.db, ctx.actor, version.provider)
+    checkUnused(uses, { what: addressOf(version.provider), version: version.version })
+  }
   const keys = await packageKeys(ctx, [version.id])
   await audited(ctx, versionAudit(version, 'destroy'), async (ctx) => store.deleteVersion(ctx.db, version.id))
   await deleteBlobs(ctx.blobs, keys)
 }
 
-const NAMED_WORKSPACES = 5
-
-async function checkUnused(ctx: Ctx, used: { provider: store.ProviderRow; version?: string }, force: boolean) {
-  if (force) return
-  const { seen, total } = await store.listUsers(ctx.db, ctx.actor, used)
-  if (total === 0) return
-  const named = seen.slice(0, NAMED_WORKSPACES)
-  const others = total - named.length
-  const hidden = `${others} ${named.length > 0 ? 'other workspaces' : 'workspaces that you may not see'}`
-  const users = others > 0 ? [...named, hidden] : named
-  const { provider, version } = used
-  throw conflict(
-    `${provider.namespace}/${provider.name}${version === undefined ? '' : ` ${version}`} is in use by ${users.join(', ')}; delete it anyway with ?force=true`,
-  )
+function addressOf({ namespace, name }: store.ProviderRow) {
+  return `provider ${namespace}/${name}`
 }
 
 async function packageKeys(ctx: Ctx, versionIds: readonly string[]) {

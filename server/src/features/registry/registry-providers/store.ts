@@ -5,6 +5,7 @@ import { visibleWorkspace } from '../../../auth/visibility.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
+import type { ModuleUse } from '../registry-modules/store.ts'
 
 export type ProviderRow = Omit<Selectable<Schema['registry_providers']>, 'namespace'> & {
   namespace: string
@@ -214,19 +215,13 @@ export async function findPackageKeys(db: Db, keys: readonly string[]) {
   return new Set(rows.flatMap(({ blob_key: key }) => key ?? []))
 }
 
-/** Workspaces whose latest run installed the provider or one version of it: names that the actor may see, and all. */
-export async function listUsers(
-  db: Db,
-  actor: Actor,
-  { provider, version }: { provider: ProviderRow; version?: string },
-) {
-  const { rows } = await sql<{ name: string; is_seen: boolean }>`
-    select distinct w.name, ${visibleWorkspace(actor)} as is_seen
+/** The workspaces whose latest run installed a provider; those that the actor may not see have no name. */
+export async function listUses(db: Db, actor: Actor, provider: ProviderRow): Promise<ModuleUse[]> {
+  const { rows } = await sql<ModuleUse>`
+    select u.workspace_id, case when ${visibleWorkspace(actor)} then w.name end as workspace_name, u.version, u.used_at
       from registry_provider_uses u join workspaces w on w.id = u.workspace_id
-     where u.source = lower(${`${provider.namespace}/${provider.name}`})
-       ${version === undefined ? sql`` : sql`and u.version = ${version}`}
-     order by w.name`.execute(db)
-  return { seen: rows.filter((row) => row.is_seen).map(({ name }) => name), total: rows.length }
+      where u.source = lower(${`${provider.namespace}/${provider.name}`}) order by w.name, u.version`.execute(db)
+  return rows
 }
 
 export async function hasToken(db: Db, id: string) {

@@ -4,7 +4,7 @@ import type { Schema } from '../../../db/schema.gen.ts'
 import { type NewRow, insertRows } from '../../../db/sql.ts'
 import type { HostEvent } from '../../../vcs-hosts/host.ts'
 
-/** What is published: a module of the registry, or a policy set. */
+/** The published thing: a module of the registry, or a policy set. */
 export type Subject = { moduleId: string } | { policySetId: string }
 
 const isOf = (subject: Subject) =>
