@@ -2,17 +2,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hasBrowser } from './browser.ts'
 import type { BootedServer } from './server.ts'
-import {
-  accessFaults,
-  bootWebServer,
-  createMember,
-  DESK,
-  openAdminPage,
-  openPageOf,
-  overflowOf,
-  PHONE,
-  watchFaults,
-} from './web-page.ts'
+import { bootWebServer, createMember, layoutFaults, openAdminPage, openPageOf, watchFaults } from './web-page.ts'
 import { button, openTab, region } from './workspace-page.ts'
 
 let server: BootedServer
@@ -25,15 +15,6 @@ beforeAll(async () => {
   page = await openAdminPage(server, '/app/main')
   faults = watchFaults(page)
 })
-
-/** Violations and overflow of the page as it is. */
-async function layoutFaults(shown = page) {
-  const found = await accessFaults(shown)
-  await shown.setViewportSize(PHONE)
-  if ((await overflowOf(shown)) > 0) found.push('it is wider than a phone')
-  await shown.setViewportSize(DESK)
-  return found
-}
 
 describe.skipIf(!hasBrowser)('the identity of a workspace', () => {
   test('its subject, credentials and trust policies are shown, and a token is previewed', async () => {
@@ -53,14 +34,14 @@ describe.skipIf(!hasBrowser)('the identity of a workspace', () => {
       await page.getByRole('region', { name: 'the subject of plans' }).textContent(),
       await page.getByRole('region', { name: 'the subject of applies' }).textContent(),
     ]
-    const empty = await layoutFaults()
+    const empty = await layoutFaults(page)
 
     await setVariable('TFC_AWS_PROVIDER_AUTH', 'true')
     await page
       .getByText(/will fail: .*TFC_AWS_/)
       .first()
       .waitFor()
-    const broken = await layoutFaults()
+    const broken = await layoutFaults(page)
     await setVariable('TFC_AWS_RUN_ROLE_ARN', 'arn:aws:iam::123456789012:role/terraform')
     const credentials = region(page, 'Credentials')
     await credentials.getByRole('cell', { name: 'aws.workload.identity' }).waitFor()
@@ -74,7 +55,7 @@ describe.skipIf(!hasBrowser)('the identity of a workspace', () => {
     for (const name of await tabs.allTextContents()) {
       await tabs.filter({ hasText: name }).click()
       await page.locator('[aria-current=page]', { hasText: name }).waitFor()
-      layouts.push(...(await layoutFaults()).map((fault) => `${name}: ${fault}`))
+      layouts.push(...(await layoutFaults(page)).map((fault) => `${name}: ${fault}`))
     }
     const shared = new URL(page.url()).search
 
@@ -83,7 +64,7 @@ describe.skipIf(!hasBrowser)('the identity of a workspace', () => {
     await page.getByLabel('Phase').selectOption('apply')
     await button(page, 'Preview token').click()
     const claims = JSON.parse((await page.getByRole('region', { name: 'the claims' }).textContent()) ?? '')
-    const previewed = await layoutFaults()
+    const previewed = await layoutFaults(page)
 
     expect(subjects).toEqual([subject('plan'), subject('apply')])
     expect(policy).toContain('arn:aws:iam::123456789012:oidc-provider/')
@@ -112,7 +93,7 @@ describe.skipIf(!hasBrowser)('identity keys', () => {
     const rows = page.getByRole('table', { name: 'Identity keys' }).getByRole('row')
     await page.getByText('served by this server').waitFor()
     const [before] = (await server.api('GET', '/admin/identity-keys')).data
-    const single = await layoutFaults()
+    const single = await layoutFaults(page)
 
     await button(page, 'Rotate').click()
     await button(page, 'Rotate keys').click()
@@ -122,7 +103,7 @@ describe.skipIf(!hasBrowser)('identity keys', () => {
       await button(page, 'Rotate').getAttribute('data-tooltip'),
       await button(page, 'Activate').getAttribute('data-tooltip'),
     ]
-    const rotated = await layoutFaults()
+    const rotated = await layoutFaults(page)
 
     const keys = (await server.api('GET', '/admin/identity-keys')).data
     expect(keys.map(({ attributes }: { attributes: { state: string } }) => attributes.state)).toEqual([

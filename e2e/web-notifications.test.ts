@@ -6,17 +6,7 @@ import { hmac, startReceiver, type TestReceiver } from '../server/src/testing/re
 import { hasBrowser } from './browser.ts'
 import { remoteWorkspace, type RemoteWorkspace, startRun } from './remote-workspaces.ts'
 import type { BootedServer } from './server.ts'
-import {
-  accessFaults,
-  bootWebServer,
-  createMember,
-  DESK,
-  openAdminPage,
-  openPageOf,
-  overflowOf,
-  PHONE,
-  watchFaults,
-} from './web-page.ts'
+import { bootWebServer, createMember, layoutFaults, openAdminPage, openPageOf, watchFaults } from './web-page.ts'
 import { button, openTab, region } from './workspace-page.ts'
 
 let server: BootedServer
@@ -36,15 +26,6 @@ beforeAll(async () => {
   faults = watchFaults(page, ['422 POST', '400 POST'])
 })
 
-/** Violations and overflow of the page as it is. */
-async function layoutFaults(shown = page) {
-  const found = await accessFaults(shown)
-  await shown.setViewportSize(PHONE)
-  if ((await overflowOf(shown)) > 0) found.push('it is wider than a phone')
-  await shown.setViewportSize(DESK)
-  return found
-}
-
 type Resource = { id: string; attributes: any; relationships: any }
 
 async function configurationsOf(owner: string): Promise<Resource[]> {
@@ -56,7 +37,7 @@ describe.skipIf(!hasBrowser)('notifications', () => {
     await openTab(page, server, 'web', '/settings')
     await page.getByRole('link', { name: 'Notifications', exact: true }).click()
     await page.getByRole('heading', { name: 'No notifications yet' }).waitFor()
-    const empty = await layoutFaults()
+    const empty = await layoutFaults(page)
     await button(page, 'New notification').click()
     const dialog = page.getByRole('dialog')
     const create = dialog.getByRole('button', { name: 'Create notification' })
@@ -67,7 +48,7 @@ describe.skipIf(!hasBrowser)('notifications', () => {
     await dialog.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:1/nobody')
     await create.click()
     await dialog.getByText('nothing is listening there').waitFor()
-    const form = await layoutFaults()
+    const form = await layoutFaults(page)
     await dialog.getByLabel('URL', { exact: true }).fill(receiver.url)
     await dialog.getByLabel('Token (optional)').fill('secret')
     await dialog.getByRole('checkbox', { name: 'Completed' }).check()
@@ -88,7 +69,7 @@ describe.skipIf(!hasBrowser)('notifications', () => {
     expect(verification?.headers['x-tfe-notification-signature']).toBe(hmac(verification?.body ?? '', 'secret'))
     expect(new URL(page.url()).searchParams.get('notification')).toBe(configuration?.id)
     expect(await page.title()).toBe('web · notifications · Groundstate')
-    expect([...empty, ...form, ...(await layoutFaults())]).toEqual([])
+    expect([...empty, ...form, ...(await layoutFaults(page))]).toEqual([])
     expect(faults).toEqual([])
   })
 
@@ -106,7 +87,7 @@ describe.skipIf(!hasBrowser)('notifications', () => {
 
     expect(refused).toBe(0)
     expect(await page.getByRole('region', { name: 'Response to the test' }).textContent()).toContain('queued')
-    expect(await layoutFaults()).toEqual([])
+    expect(await layoutFaults(page)).toEqual([])
     expect(faults).toEqual([])
   })
 
@@ -135,14 +116,14 @@ describe.skipIf(!hasBrowser)('notifications', () => {
     await dialog.getByLabel('Addresses (optional)').fill('stranger@example.org')
     await dialog.getByRole('button', { name: 'Create notification' }).click()
     const refusal = await dialog.getByText('stranger@example.org belongs to no member').textContent()
-    const mailForm = await layoutFaults()
+    const mailForm = await layoutFaults(page)
     await dialog.getByLabel('Addresses (optional)').fill('')
     await dialog.getByRole('button', { name: 'Create notification' }).click()
     await region(page, 'on-call').getByText('admin', { exact: true }).waitFor()
-    const mail = await layoutFaults()
+    const mail = await layoutFaults(page)
     await page.getByRole('link', { name: 'All notifications' }).click()
     await table.getByRole('link', { name: 'on-call' }).waitFor()
-    const list = await layoutFaults()
+    const list = await layoutFaults(page)
 
     const [, created] = await configurationsOf(`/workspaces/${web.id}`)
     expect(disabled?.attributes).toMatchObject({
@@ -183,7 +164,7 @@ describe.skipIf(!hasBrowser)('notifications', () => {
       .getByRole('region', { name: /^Response to attempt \d+$/ })
       .first()
       .waitFor()
-    const failed = await layoutFaults()
+    const failed = await layoutFaults(page)
     isDown.current = false
     await button(page, 'Send now').click()
     await page.getByRole('button', { name: 'delivered Completed' }).waitFor()
@@ -197,7 +178,7 @@ describe.skipIf(!hasBrowser)('notifications', () => {
     await page.goto(shared)
     await button(page, 'Redeliver').click()
     await receiver.received(sent + 1)
-    const opened = await layoutFaults()
+    const opened = await layoutFaults(page)
     receiver.onRequest = undefined
     await page.getByRole('link', { name: 'All notifications' }).click()
     await page.getByRole('cell', { name: /^Delivered\s*Completed/ }).waitFor()
@@ -219,11 +200,11 @@ describe.skipIf(!hasBrowser)('notifications', () => {
     await dialog.getByRole('button', { name: 'Create notification' }).click()
     await region(page, '#deployments').waitFor()
     const slack = receiver.requests.at(-1)
-    const ofProject = await layoutFaults()
+    const ofProject = await layoutFaults(page)
 
     await page.goto(`${server.url}/app/main/teams/${teamId}?tab=notifications`)
     await page.getByText('which this server does not have yet').waitFor()
-    const emptyTeam = await layoutFaults()
+    const emptyTeam = await layoutFaults(page)
     await button(page, 'New notification').click()
     await dialog.getByRole('radio', { name: 'Microsoft Teams' }).check()
     const offered = await dialog.getByRole('group', { name: 'Events' }).getByRole('checkbox').count()
@@ -257,7 +238,7 @@ describe.skipIf(!hasBrowser)('mails', () => {
     await page.getByRole('checkbox', { name: 'Notifications sent to you' }).uncheck()
     await button(page, 'Save').click()
     await page.getByText('Notifications saved').waitFor()
-    const found = await layoutFaults()
+    const found = await layoutFaults(page)
     const { data } = await server.api('GET', '/account/notification-settings')
     await page.getByRole('table', { name: 'Notifications sent to you' }).getByRole('link', { name: 'on-call' }).click()
     await region(page, 'on-call').waitFor()

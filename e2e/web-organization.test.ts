@@ -8,10 +8,9 @@ import {
   accessFaults,
   bootWebServer,
   createMember,
+  layoutFaults,
   openAdminPage,
   openPageOf,
-  overflowOf,
-  PHONE,
   watchFaults,
 } from './web-page.ts'
 import { button, region } from './workspace-page.ts'
@@ -49,14 +48,6 @@ async function saved(section: string) {
   await region(page, section).getByRole('button', { name: 'Discard changes' }).waitFor({ state: 'detached' })
 }
 
-async function layoutFaults() {
-  const found = await accessFaults(page)
-  await page.setViewportSize(PHONE)
-  const overflow = await overflowOf(page)
-  await page.setViewportSize({ width: 1440, height: 900 })
-  return [...found, ...(overflow > 0 ? [`overflow of ${overflow} px`] : [])]
-}
-
 describe.skipIf(!hasBrowser)('an organization', () => {
   test('its settings are changed, and each section says what a change affects', async () => {
     const layout: string[] = []
@@ -64,13 +55,13 @@ describe.skipIf(!hasBrowser)('an organization', () => {
     await open('/app/main/settings', 'General')
     await region(page, 'Contact').getByLabel('Email').fill('owners@example.com')
     await saved('Contact')
-    layout.push(...(await layoutFaults()))
+    layout.push(...(await layoutFaults(page)))
     await open('/app/main/settings/defaults', 'Defaults')
     await region(page, 'Execution').getByLabel('Local').check()
     await saved('Execution')
     await region(page, 'Workspace deletion').getByRole('checkbox').check()
     await saved('Workspace deletion')
-    layout.push(...(await layoutFaults()))
+    layout.push(...(await layoutFaults(page)))
     await open('/app/main/settings/sign-in', 'Sign-in')
     const ownLock = await region(page, 'Two-factor authentication').getByText('lock yourself out').isVisible()
     await region(page, 'Sessions').getByLabel('Idle timeout').fill('45')
@@ -78,13 +69,13 @@ describe.skipIf(!hasBrowser)('an organization', () => {
     await region(page, 'Members’ API tokens').getByRole('checkbox').uncheck()
     await page.getByText('stop working here').waitFor()
     await button(region(page, 'Members’ API tokens'), 'Discard changes').click()
-    layout.push(...(await layoutFaults()))
+    layout.push(...(await layoutFaults(page)))
     await open('/app/main/settings/retention', 'Retention')
     await page.getByLabel('Delete after a number of days').check()
     await page.getByLabel('Days', { exact: true }).fill('90')
     await page.getByText('older than 90 days').waitFor()
     await saved('Data retention')
-    layout.push(...(await layoutFaults()))
+    layout.push(...(await layoutFaults(page)))
 
     expect(ownLock).toBe(true)
     expect(await organization()).toMatchObject({
@@ -135,7 +126,7 @@ describe.skipIf(!hasBrowser)('an organization', () => {
     expect(await page.getByRole('link', { name: 'Change plan' }).getAttribute('href')).toBe(
       '/app/admin/organizations/main',
     )
-    expect(await layoutFaults()).toEqual([])
+    expect(await layoutFaults(page)).toEqual([])
   })
 
   test('tokens of the organization and its teams are created, replaced and revoked', async () => {
@@ -155,7 +146,7 @@ describe.skipIf(!hasBrowser)('an organization', () => {
       server.api('GET', '/organizations/main', undefined, { token, expect: expect_ })
 
     await open('/app/main/settings/tokens', 'Tokens')
-    const none = await layoutFaults()
+    const none = await layoutFaults(page)
     await button(page, 'Create token: organization token').click()
     await region(page, 'Organization token').getByLabel('Expires after').selectOption('30 days')
     await region(page, 'Organization token').getByRole('button', { name: 'Create token', exact: true }).click()
@@ -181,7 +172,7 @@ describe.skipIf(!hasBrowser)('an organization', () => {
     expect(left.meta.pagination['total-count']).toBe(19)
     await page.getByLabel('Search team tokens').fill('')
     await page.getByRole('row', { name: /pipeline 19/ }).waitFor()
-    expect([...none, ...(await layoutFaults())]).toEqual([])
+    expect([...none, ...(await layoutFaults(page))]).toEqual([])
     expect(faults).toEqual([])
   })
 
@@ -235,7 +226,7 @@ describe.skipIf(!hasBrowser)('an organization', () => {
     expect(file.suggestedFilename()).toMatch(/^audit-trail-main-.*\.csv$/)
     expect(lines).toHaveLength(2)
     expect(lines[1]).toContain(`update,workspace,${workspaceId}`)
-    expect([...access, ...(await layoutFaults())]).toEqual([])
+    expect([...access, ...(await layoutFaults(page))]).toEqual([])
     expect(faults).toEqual([])
   })
 
@@ -252,7 +243,7 @@ describe.skipIf(!hasBrowser)('an organization', () => {
     expect(new URL(page.url()).searchParams.get('since')).toMatch(/^"?\d{4}-/)
     await page.getByLabel('Search events').fill('nothing has this text')
     await page.getByText('No events match').waitFor()
-    expect(await layoutFaults()).toEqual([])
+    expect(await layoutFaults(page)).toEqual([])
     expect(faults).toEqual([])
   })
 
@@ -279,7 +270,7 @@ describe.skipIf(!hasBrowser)('an organization', () => {
     await page.waitForURL('**/app/pilot/settings')
     await server.api('GET', '/organizations/trial', undefined, { expect: 404 })
     await open('/app/pilot/settings/delete', 'Delete organization')
-    const layout = await layoutFaults()
+    const layout = await layoutFaults(page)
     await button(page, 'Delete organization').click()
     const confirm = page.getByRole('group').getByRole('button', { name: 'Delete organization' })
     await confirm.click({ force: true })

@@ -142,3 +142,13 @@ export async function overflowOf(page: Page) {
     .catch(() => undefined)
   return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
 }
+
+/** Violations of the page as it is, and whether it is wider than a phone; afterwards it has the size of a desktop. */
+export async function layoutFaults(page: Page) {
+  const found = await accessFaults(page)
+  await page.setViewportSize(PHONE)
+  const overflow = await overflowOf(page)
+  if (overflow > 0) found.push(`it is ${overflow} px wider than a phone`)
+  await page.setViewportSize(DESK)
+  return found
+}

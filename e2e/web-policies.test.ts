@@ -6,16 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { EXAMPLE_CODE, EXAMPLE_DEFINITION } from '../web/src/features/policies/example.ts'
 import { hasBrowser } from './browser.ts'
 import type { BootedServer } from './server.ts'
-import {
-  accessFaults,
-  bootWebServer,
-  createMember,
-  openAdminPage,
-  openPageOf,
-  overflowOf,
-  PHONE,
-  watchFaults,
-} from './web-page.ts'
+import { bootWebServer, createMember, layoutFaults, openAdminPage, openPageOf, watchFaults } from './web-page.ts'
 import { button } from './workspace-page.ts'
 
 let server: BootedServer
@@ -29,15 +20,6 @@ beforeAll(async () => {
   faults = watchFaults(page, ['422 '])
 })
 
-/** Violations and overflow of the page as it is. */
-async function layoutFaults() {
-  const found = await accessFaults(page)
-  await page.setViewportSize(PHONE)
-  if ((await overflowOf(page)) > 0) found.push('it is wider than a phone')
-  await page.setViewportSize({ width: 1440, height: 900 })
-  return found
-}
-
 const heading = async (name: string, level?: number) =>
   page.getByRole('heading', { name, ...(level !== undefined && { level }) }).waitFor()
 const tab = async (name: string) =>
@@ -46,7 +28,7 @@ const tab = async (name: string) =>
 describe.skipIf(!hasBrowser)('policies of an organization', () => {
   test('the first set is created from the empty page, and a version uploaded', async () => {
     await heading('No policy sets yet')
-    const empty = await layoutFaults()
+    const empty = await layoutFaults(page)
     await button(page, 'New policy set').first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('security')
@@ -66,14 +48,14 @@ describe.skipIf(!hasBrowser)('policies of an organization', () => {
     await button(page, 'Upload version').click()
     await heading('Version in use')
     await rm(directory, { recursive: true })
-    const versions = await layoutFaults()
+    const versions = await layoutFaults(page)
     await tab('Policies')
     await page.getByRole('cell', { name: /no-public-buckets/ }).waitFor()
 
     expect(empty).toEqual([])
     expect(refusal).toMatch(/rego/i)
     expect(versions).toEqual([])
-    expect(await layoutFaults()).toEqual([])
+    expect(await layoutFaults(page)).toEqual([])
     expect(faults).toEqual([])
   })
 
@@ -84,12 +66,12 @@ describe.skipIf(!hasBrowser)('policies of an organization', () => {
     await page.getByLabel('Value').fill('5')
     await button(page, 'Save parameter').click()
     await page.getByRole('cell', { name: 'limit', exact: true }).waitFor()
-    const parameters = await layoutFaults()
+    const parameters = await layoutFaults(page)
     await tab('Scope')
     await page.getByRole('textbox', { name: 'Tag', exact: true }).fill('env')
     await button(page, 'Add tag').click()
     await page.getByRole('list', { name: 'Tags' }).getByText('env').waitFor()
-    const scope = await layoutFaults()
+    const scope = await layoutFaults(page)
     await tab('Settings')
     await page.getByLabel('Description').fill('Rules of the security team')
     await button(page, 'Save').click()
@@ -101,7 +83,7 @@ describe.skipIf(!hasBrowser)('policies of an organization', () => {
       global: true,
       'tag-selectors': [{ 'tag-key': 'env', 'tag-value': null, 'is-exclude': true }],
     })
-    expect([...parameters, ...scope, ...(await layoutFaults())]).toEqual([])
+    expect([...parameters, ...scope, ...(await layoutFaults(page))]).toEqual([])
     expect(faults).toEqual([])
   })
 
@@ -115,7 +97,7 @@ describe.skipIf(!hasBrowser)('policies of an organization', () => {
     await page.getByRole('textbox', { name: 'Code (Rego)' }).fill(`# changed\n${EXAMPLE_CODE}`)
     await page.getByRole('region', { name: 'Code' }).getByRole('button', { name: 'Save' }).click()
     await page.getByText('Code saved').first().waitFor()
-    const open = await layoutFaults()
+    const open = await layoutFaults(page)
     await button(page, 'Delete policy').click()
     await button(page, 'Delete buckets').click()
     await heading('No single policies yet')

@@ -6,17 +6,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hasBrowser } from './browser.ts'
 import type { BootedServer } from './server.ts'
-import {
-  accessFaults,
-  bootWebServer,
-  createMember,
-  DESK,
-  openAdminPage,
-  openPageOf,
-  overflowOf,
-  PHONE,
-  watchFaults,
-} from './web-page.ts'
+import { bootWebServer, createMember, layoutFaults, openAdminPage, openPageOf, watchFaults } from './web-page.ts'
 import { button } from './workspace-page.ts'
 
 let server: BootedServer
@@ -24,8 +14,6 @@ let page: Page
 let faults: string[]
 
 const MODULE = '/app/main/registry/modules/network/aws'
-/** A directory for pictures of the pages, for people. */
-const SHOTS = process.env['GROUNDSTATE_SHOTS']
 
 beforeAll(async () => {
   if (!hasBrowser) return
@@ -33,17 +21,6 @@ beforeAll(async () => {
   page = await openAdminPage(server, '/app/main/registry')
   faults = watchFaults(page, ['422 PUT', '422 POST'])
 })
-
-/** Violations and overflow of the page as it is. */
-async function layoutFaults(name: string) {
-  if (SHOTS !== undefined) await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true })
-  const found = await accessFaults(page)
-  await page.setViewportSize(PHONE)
-  if ((await overflowOf(page)) > 0) found.push(`${name} is wider than a phone`)
-  if (SHOTS !== undefined) await page.screenshot({ path: join(SHOTS, `${name}-phone.png`), fullPage: true })
-  await page.setViewportSize(DESK)
-  return found
-}
 
 function directoryOf(files: Record<string, string>) {
   const directory = join(mkdtempSync(join(tmpdir(), 'groundstate-module-')), 'network')
@@ -95,21 +72,21 @@ async function publish(files: Record<string, string>, fields: Record<string, str
 describe.skipIf(!hasBrowser)('the registry', () => {
   test('a module is published by an upload, and its page describes it', async () => {
     await page.getByRole('heading', { name: 'No modules yet' }).waitFor()
-    const empty = await layoutFaults('empty')
+    const empty = await layoutFaults(page)
     await button(page, 'Publish module').first().click()
     await page.getByRole('dialog').waitFor()
-    const form = await layoutFaults('publish')
+    const form = await layoutFaults(page)
     await publish(FILES, { Name: 'net work', Provider: 'aws', Version: '1.0.0' })
     await page.getByText('may only have up to 64 letters').waitFor()
     await publish(FILES, { Name: 'network', Version: '1.0.0' })
     await page.waitForURL(`**${MODULE}*`)
     await page.getByText('A network with').waitFor()
-    const readme = await layoutFaults('readme')
+    const readme = await layoutFaults(page)
     const block = await page.getByRole('region', { name: 'the module block' }).textContent()
     const scripts = await page.locator('main script').count()
     await page.getByRole('link', { name: /^Inputs/ }).click()
     await page.getByRole('table', { name: 'Inputs' }).getByText('The address range.').waitFor()
-    const inputs = await layoutFaults('inputs')
+    const inputs = await layoutFaults(page)
     await page.getByRole('link', { name: /^Dependencies/ }).click()
     await page.getByRole('table', { name: 'Dependencies' }).getByText('hashicorp/aws').waitFor()
     await page.getByLabel('Module', { exact: true }).selectOption('modules/peering')
@@ -129,7 +106,7 @@ describe.skipIf(!hasBrowser)('the registry', () => {
     await publish({ 'main.tf': CONFIGURATION, 'broken.tf': 'variable "x" {\n  type =\n}\n' }, {})
     await page.waitForURL('**version=1.1.0*')
     await page.getByText('broken.tf:2').waitFor()
-    const broken = await layoutFaults('broken')
+    const broken = await layoutFaults(page)
     await page.getByRole('link', { name: /^Versions/ }).click()
     const versions = await page.getByRole('table', { name: 'Versions of network' }).getByRole('row').count()
 
@@ -142,13 +119,13 @@ describe.skipIf(!hasBrowser)('the registry', () => {
   test('the list is searched, and a version and the module are deleted after a confirmation', async () => {
     await page.goto(`${server.url}/app/main/registry`)
     await page.getByRole('table', { name: 'Modules of main' }).getByText('1.1.0').waitFor()
-    const list = await layoutFaults('list')
+    const list = await layoutFaults(page)
     await page.getByLabel('Search modules').fill('nothing')
     await page.getByRole('heading', { name: 'No modules match' }).waitFor()
     await page.goto(`${server.url}${MODULE}?tab=versions`)
     const row = page.getByRole('row', { name: /^1\.1\.0/ })
     await row.getByRole('button', { name: 'Delete' }).click()
-    const confirmation = await layoutFaults('delete')
+    const confirmation = await layoutFaults(page)
     await page.getByRole('button', { name: 'Delete 1.1.0' }).click()
     await row.waitFor({ state: 'detached' })
     await button(page, 'Delete module').click()
@@ -164,7 +141,7 @@ describe.skipIf(!hasBrowser)('the registry', () => {
     const { publicKey } = await generateKey({ userIDs: [{ name: 'Releases', email: 'releases@example.com' }] })
     await page.goto(`${server.url}/app/main/settings/gpg-keys`)
     await page.getByRole('heading', { name: 'No GPG keys yet' }).waitFor()
-    const empty = await layoutFaults('keys-empty')
+    const empty = await layoutFaults(page)
     await button(page, 'Add GPG key').first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Public key').fill('not a key')
@@ -174,7 +151,7 @@ describe.skipIf(!hasBrowser)('the registry', () => {
     await dialog.getByRole('button', { name: 'Add GPG key' }).click()
     const row = page.getByRole('row', { name: /Releases/ })
     await row.waitFor()
-    const listed = await layoutFaults('keys')
+    const listed = await layoutFaults(page)
     await row.getByRole('button', { name: /^Actions for/ }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
     await page.getByRole('button', { name: 'Delete key' }).click()
@@ -205,7 +182,7 @@ describe.skipIf(!hasBrowser)('the registry', () => {
     await page.goto(`${server.url}/app/main/registry?tab=providers`)
     await page.getByRole('link', { name: 'cloud' }).click()
     await page.getByText('Not available: SHA256SUMS is missing').waitFor()
-    const shown = await layoutFaults('provider')
+    const shown = await layoutFaults(page)
     await button(page, 'Delete provider').click()
     await page.getByLabel('Type cloud to confirm').fill('cloud')
     await page.getByRole('button', { name: 'Delete cloud' }).click()

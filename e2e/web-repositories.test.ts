@@ -15,10 +15,9 @@ import {
   accessFaults,
   bootWebServer,
   createMember,
+  layoutFaults,
   openAdminPage,
   openPageOf,
-  overflowOf,
-  PHONE,
   watchFaults,
 } from './web-page.ts'
 import { button, openTab, region } from './workspace-page.ts'
@@ -39,15 +38,6 @@ async function open(path: string, title: string) {
   await page.getByRole('heading', { name: title, level: 1 }).waitFor()
 }
 
-/** Violations and overflow of the page as it is. */
-async function layoutFaults(shown = page) {
-  const found = await accessFaults(shown)
-  await shown.setViewportSize(PHONE)
-  if ((await overflowOf(shown)) > 0) found.push('it is wider than a phone')
-  await shown.setViewportSize({ width: 1440, height: 900 })
-  return found
-}
-
 async function createWorkspace(name: string): Promise<string> {
   const { data } = await server.api('POST', '/organizations/main/workspaces', {
     data: { type: 'workspaces', attributes: { name } },
@@ -60,20 +50,20 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     const host = await startFakeGitea()
     await createWorkspace('network')
     await page.getByRole('heading', { name: 'No connections yet' }).waitFor()
-    const empty = await layoutFaults()
+    const empty = await layoutFaults(page)
 
     await page.getByRole('link', { name: 'New connection' }).first().click()
     await page.getByRole('radio', { name: 'Gitea and Forgejo' }).check()
     await button(page, 'Connect Gitea and Forgejo').click()
     await page.getByText('it is the address of Gitea').waitFor()
-    const form = await layoutFaults()
+    const form = await layoutFaults(page)
     await page.getByLabel('Address').fill(host.url)
     await page.getByLabel('Token', { exact: true }).fill('gta_secret')
     await button(page, 'Connect Gitea and Forgejo').click()
     await page.getByText('mona').waitFor()
     await button(page, 'Test').click()
     await page.getByText('The host accepts the token of mona.').waitFor()
-    const connected = await layoutFaults()
+    const connected = await layoutFaults(page)
     const connection = new URL(page.url()).pathname.split('/').at(-1)
 
     await openTab(page, server, 'network', '/settings/repository')
@@ -86,15 +76,15 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await page.getByRole('textbox', { name: 'Branch' }).fill('stable')
     await page.getByLabel('Only when files in directories change').check()
     await page.getByRole('textbox', { name: 'Directories' }).fill('modules')
-    const settings = await layoutFaults()
+    const settings = await layoutFaults(page)
     await region(page, 'Repository').getByRole('button', { name: 'Save' }).click()
     await page.getByRole('link', { name: 'acme/network' }).waitFor()
     await expect.poll(() => host.asked()).toContain('POST /api/v1/repos/acme/network/hooks')
     await page.getByText('webhook created').waitFor()
-    const inUse = await layoutFaults()
+    const inUse = await layoutFaults(page)
     await page.goto(`${server.url}/app/main/workspaces/network`)
     await page.getByText('The workspace follows acme/network, branch stable.').waitFor()
-    const beforeFirstRun = await layoutFaults()
+    const beforeFirstRun = await layoutFaults(page)
     await button(page, 'Start first run').click()
     await page.getByText('The configuration is fetched from acme/network, branch stable.').waitFor()
     const status = await host.deliver(push())
@@ -102,11 +92,11 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await openTab(page, server, 'network', '/deliveries')
     await page.getByText('the workspace follows the branch stable').waitFor()
     await page.getByText(SHA.pushed.slice(0, 8)).first().waitFor()
-    const explained = await layoutFaults()
+    const explained = await layoutFaults(page)
     await page.getByRole('link', { name: 'push to main' }).click()
     await page.getByRole('button', { name: 'push to main' }).waitFor()
     await page.getByText('the workspace follows the branch stable').waitFor()
-    const opened = await layoutFaults()
+    const opened = await layoutFaults(page)
     await server.api('PATCH', `/workspaces/${await idOf('network')}`, {
       data: {
         type: 'workspaces',
@@ -128,7 +118,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     const statuses = region(page, 'Commit statuses')
     await statuses.getByRole('button', { name: 'response 404' }).first().click()
     await statuses.getByText(`/statuses/${SHA.pushed}`).waitFor()
-    const reported = await layoutFaults()
+    const reported = await layoutFaults(page)
     await statuses.getByRole('button', { name: 'Send again' }).click()
     await page.getByText('The status is sent again').waitFor()
     await expect.poll(() => statuses.getByRole('listitem').count()).toBeGreaterThan(1)
@@ -136,7 +126,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await page.getByRole('heading', { name: 'Add a subnet for the database' }).waitFor()
     await page.getByText(SHA.pushed.slice(0, 8)).first().waitFor()
     await page.getByText('via push to main').waitFor()
-    const shownRun = await layoutFaults()
+    const shownRun = await layoutFaults(page)
 
     expect(status).toBe(202)
     expect([empty, form, connected, settings, inUse, beforeFirstRun].flat()).toEqual([])
@@ -157,7 +147,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await page.getByLabel('Name (optional)').fill('Work')
     await region(page, 'General').getByRole('button', { name: 'Save' }).click()
     await page.getByRole('heading', { name: 'Work', level: 1 }).waitFor()
-    const found = await layoutFaults()
+    const found = await layoutFaults(page)
     await button(page, 'Delete connection').click()
     await page.getByText('1 workspace loses its repository').waitFor()
     await page.getByLabel('Type Work to confirm').fill('Work')
@@ -199,7 +189,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await page.getByRole('menuitem', { name: 'New webhook secret' }).click()
     await button(page, 'Replace secret').click()
     const secret = (await region(page, 'the secret').textContent())?.trim() ?? ''
-    const found = await layoutFaults()
+    const found = await layoutFaults(page)
     const body = JSON.stringify({ ref: 'refs/heads/main', before: '0'.repeat(40), after: 'a'.repeat(40) })
     const response = await fetch(url?.trim() ?? '', {
       method: 'POST',
@@ -263,10 +253,10 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await page.getByRole('dialog', { name: 'missing was created' }).waitFor()
     await dialog.getByText('errored').waitFor()
     await dialog.getByRole('link', { name: 'Settings › Repository' }).waitFor()
-    const created = await layoutFaults()
+    const created = await layoutFaults(page)
     await dialog.getByRole('link', { name: 'Open missing' }).click()
     await page.getByRole('link', { name: 'Settings › Repository' }).waitFor()
-    const overview = await layoutFaults()
+    const overview = await layoutFaults(page)
     await openTab(page, server, 'missing', '/deliveries')
     await page.getByRole('heading', { name: 'No deliveries yet' }).waitFor()
     const hints = await page.getByText('Push a commit').count()
@@ -281,7 +271,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
   test('an SSH key is added, renamed, selected in a workspace and deleted', async () => {
     await open('/settings/ssh-keys', 'SSH keys')
     await page.getByRole('heading', { name: 'No SSH keys yet' }).waitFor()
-    const empty = await layoutFaults()
+    const empty = await layoutFaults(page)
     await button(page, 'New SSH key').first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('modules')
@@ -296,7 +286,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     await dialog.getByLabel('Name').fill('shared modules')
     await dialog.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('cell', { name: 'shared modules', exact: true }).waitFor()
-    const listed = await layoutFaults()
+    const listed = await layoutFaults(page)
 
     await openTab(page, server, 'network', '/settings/repository')
     await page.getByRole('combobox', { name: 'SSH key' }).selectOption({ label: 'shared modules' })
@@ -359,7 +349,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
       await dialog.locator('option[value=modules]').waitFor({ state: 'attached' })
       await page.keyboard.press('Escape')
       await dialog.getByText(IDENTIFIER, { exact: true }).waitFor()
-      const form = await layoutFaults()
+      const form = await layoutFaults(page)
       await dialog.getByLabel('Name', { exact: true }).fill('reviewed')
       await dialog.getByRole('button', { name: 'Create workspace' }).click()
       await dialog.getByText(`It follows ${IDENTIFIER}. Its first run was started`).waitFor()
@@ -391,14 +381,14 @@ describe.skipIf(!hasBrowser)('repositories', () => {
       await page.getByRole('heading', { name: 'Add a subnet for the database', level: 1 }).waitFor()
       await page.getByText('via pull request #7').waitFor()
       await page.getByRole('link', { name: '#7 Add a subnet for the database' }).waitFor()
-      const planned = await layoutFaults()
+      const planned = await layoutFaults(page)
       await page.goto(`${server.url}/app/main/workspaces/reviewed/runs/${run.id}`)
       await page.getByText('As reviewed').waitFor()
       await page.getByRole('link', { name: 'Reviewed run' }).waitFor()
-      const reviewed = await layoutFaults()
+      const reviewed = await layoutFaults(page)
       await openTab(page, server, 'reviewed', '/runs')
       await page.getByText('push to main').first().waitFor()
-      const listed = await layoutFaults()
+      const listed = await layoutFaults(page)
 
       expect([form, planned, reviewed, listed].flat()).toEqual([])
       expect(faults).toEqual([])

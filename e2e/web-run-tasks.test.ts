@@ -4,16 +4,7 @@ import { hmac, startReceiver, type TestReceiver } from '../server/src/testing/re
 import { hasBrowser } from './browser.ts'
 import { remoteWorkspace, startRun } from './remote-workspaces.ts'
 import type { BootedServer } from './server.ts'
-import {
-  accessFaults,
-  bootWebServer,
-  createMember,
-  openAdminPage,
-  openPageOf,
-  overflowOf,
-  PHONE,
-  watchFaults,
-} from './web-page.ts'
+import { bootWebServer, createMember, layoutFaults, openAdminPage, openPageOf, watchFaults } from './web-page.ts'
 import { button, region } from './workspace-page.ts'
 
 let server: BootedServer
@@ -68,20 +59,11 @@ async function attachments(workspaceId: string) {
   return data.map(({ attributes }: Attachment) => [...attributes.stages, attributes['enforcement-level']].join(' '))
 }
 
-/** Violations and overflow of the page as it is. */
-async function layoutFaults() {
-  const found = await accessFaults(page)
-  await page.setViewportSize(PHONE)
-  if ((await overflowOf(page)) > 0) found.push('it is wider than a phone')
-  await page.setViewportSize({ width: 1440, height: 900 })
-  return found
-}
-
 describe.skipIf(!hasBrowser)('run tasks of an organization', () => {
   test('the first one is created from the empty page, after its receiver was verified', async () => {
     await open('/run-tasks', 'Run tasks')
     await page.getByRole('heading', { name: 'No run tasks yet' }).waitFor()
-    const empty = await layoutFaults()
+    const empty = await layoutFaults(page)
     await button(page, 'New run task').first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('policy check')
@@ -101,7 +83,7 @@ describe.skipIf(!hasBrowser)('run tasks of an organization', () => {
     expect(task.attributes).toMatchObject({ name: 'policy-check', 'has-hmac-key': true, enabled: true })
     expect(receiver.tests).toHaveLength(1)
     expect(await page.title()).toBe('policy-check · attachments · Groundstate')
-    expect(await layoutFaults()).toEqual([])
+    expect(await layoutFaults(page)).toEqual([])
     expect(faults).toEqual([])
   })
 
@@ -132,7 +114,7 @@ describe.skipIf(!hasBrowser)('run tasks of an organization', () => {
       ['pre_plan mandatory'],
     ])
     expect(await attachments(web.id)).toEqual(['pre_plan post_plan mandatory'])
-    expect(await layoutFaults()).toEqual([])
+    expect(await layoutFaults(page)).toEqual([])
     expect(faults).toEqual([])
   })
 
@@ -150,7 +132,7 @@ describe.skipIf(!hasBrowser)('run tasks of an organization', () => {
     await page.getByRole('button', { name: 'Failed' }).click()
     await page.getByRole('button', { name: 'response 200' }).click()
     const request = await region(page, 'Request of attempt 2').textContent()
-    const open = await layoutFaults()
+    const open = await layoutFaults(page)
     await button(page, 'Redeliver').click()
     const again = await receiver.received(3)
     await page.getByRole('button', { name: 'response 200 , attempt #3' }).waitFor()
@@ -196,7 +178,7 @@ describe.skipIf(!hasBrowser)('run tasks of an organization', () => {
     await page.getByLabel('HMAC key').fill('secret')
     await page.getByText('The header matches').waitFor()
     const signature = await region(page, 'the signature').textContent()
-    const faultsOfTest = await layoutFaults()
+    const faultsOfTest = await layoutFaults(page)
     await page.getByRole('textbox', { name: 'Body' }).fill('ä')
 
     expect(signature).toContain(hmac(sent?.body ?? '', 'secret'))
@@ -216,7 +198,7 @@ describe.skipIf(!hasBrowser)('run tasks of an organization', () => {
     await region(page, 'All workspaces').getByRole('button', { name: 'Save' }).click()
     await page.getByText('every workspace', { exact: true }).waitFor()
     const { attributes } = (await server.api('GET', `/tasks/${id}`)).data
-    const found = await layoutFaults()
+    const found = await layoutFaults(page)
     const reason = await button(page, 'Delete run task').getAttribute('data-tooltip')
     const [attachment] = (await server.api('GET', `/workspaces/${web.id}/tasks`)).data
     await server.api('DELETE', `/workspaces/${web.id}/tasks/${attachment.id}`)
@@ -238,7 +220,7 @@ describe.skipIf(!hasBrowser)('run tasks of an organization', () => {
     for (let index = 1; index <= 21; index++) await createTask(`task-${String(index).padStart(2, '0')}`)
     await open('/run-tasks', 'Run tasks')
     await page.getByText('1 to 20 of 21').waitFor()
-    const found = await layoutFaults()
+    const found = await layoutFaults(page)
     await button(page, 'Next').click()
     await page.getByRole('link', { name: 'task-21' }).waitFor()
     await page.getByLabel('Search run tasks').fill('k-07')
@@ -261,7 +243,7 @@ describe.skipIf(!hasBrowser)('run tasks of an organization', () => {
       await attach(await createWorkspace(name), id, { 'enforcement-level': 'advisory', stages: ['pre_apply'] })
     await open(`/run-tasks/${id}`, 'task-01')
     await page.getByText('1 to 20 of 22').waitFor()
-    const found = await layoutFaults()
+    const found = await layoutFaults(page)
     await page.getByLabel('Search workspaces').fill('alp')
     await page.getByRole('link', { name: 'beta' }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'alpha, Pre-apply: Advisory. Change' }).click()
@@ -285,7 +267,7 @@ describe.skipIf(!hasBrowser)('run triggers of an organization', () => {
     await createWorkspace('network')
     await open('/run-triggers', 'Run triggers')
     await page.getByRole('heading', { name: 'No run triggers yet' }).waitFor()
-    const empty = await layoutFaults()
+    const empty = await layoutFaults(page)
     await button(page, 'New run trigger').first().click()
     for (const [name, workspace] of [
       ['Select source', 'network'],
@@ -303,7 +285,7 @@ describe.skipIf(!hasBrowser)('run triggers of an organization', () => {
     expect(await page.title()).toContain('Run triggers · graph')
     expect(await count()).toBe(1)
     expect(empty).toEqual([])
-    expect(await layoutFaults()).toEqual([])
+    expect(await layoutFaults(page)).toEqual([])
     expect(faults).toEqual([])
   })
 
@@ -315,12 +297,12 @@ describe.skipIf(!hasBrowser)('run triggers of an organization', () => {
 
     await page.getByText('Cycle 1: layer-1, layer-2, layer-3').waitFor()
     await page.getByText('22 workspaces, 21 triggers').waitFor()
-    const found = await layoutFaults()
+    const found = await layoutFaults(page)
     await page.getByLabel('Search workspaces').fill('layer-12')
     await page.getByText('3 workspaces, 2 triggers').waitFor()
     await page.locator('.react-flow__edge').first().click({ force: true })
     await region(page, 'Selected trigger').getByText('Never fired').waitFor()
-    const selected = await layoutFaults()
+    const selected = await layoutFaults(page)
     await region(page, 'Selected trigger').getByRole('button', { name: 'Remove' }).click()
     await button(page, 'Remove trigger').click()
     await page.getByText('2 workspaces, 1 trigger', { exact: true }).waitFor()
@@ -336,7 +318,7 @@ describe.skipIf(!hasBrowser)('run triggers of an organization', () => {
   test('the list has the same triggers, sorted, searched and removed', async () => {
     await open('/run-triggers?view=list', 'Run triggers')
     await page.getByRole('cell', { name: 'never' }).first().waitFor()
-    const found = await layoutFaults()
+    const found = await layoutFaults(page)
     await button(page, 'Destination').click()
     await button(page, 'Destination').click()
     await page.getByRole('row').nth(1).getByRole('link', { name: 'web' }).waitFor()
