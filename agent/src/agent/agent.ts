@@ -133,7 +133,6 @@ export async function runAgent(options: AgentOptions): Promise<void> {
           workDir,
           agent,
           opa: options.opa ?? {},
-          isOnlyWork: accepts.length === 1,
           during: work.during,
         }),
       )

@@ -8,7 +8,6 @@ import { messageOf } from '../process/errors.ts'
 import { Stopped } from '../process/process.ts'
 import type { AgentContext } from '../run/context.ts'
 import { claimPolicies, getForPolicies, renewPolicyRequest, reportPolicies } from '../server/client.ts'
-import { RequestRejectedError } from '../server/connection.ts'
 import { type RequestClaims, serveClaims } from './task-requests.ts'
 
 /** Maximum number of concurrent evaluations. */
@@ -19,8 +18,6 @@ type PolicyClaims = RequestClaims & {
   workDir: string
   agent: AgentContext
   opa: OpaSource
-  /** The agent accepts nothing else. */
-  isOnlyWork: boolean
   /** Counts an evaluation as work of the agent. */
   during: (work: () => Promise<void>) => Promise<void>
 }
@@ -31,17 +28,7 @@ export async function servePolicyRequests(claims: PolicyClaims): Promise<void> {
   await serveClaims(claims, {
     what: 'policy request',
     limit: LIMIT,
-    claim: async (agentId) => {
-      try {
-        return await claimPolicies(connection, token, agentId, { waitMs, signal: deregistered })
-      } catch (error) {
-        const isMissing = error instanceof RequestRejectedError && error.status === 404
-        if (!isMissing || claims.isOnlyWork) throw error
-        // An earlier server has no policies. If it does not know the agent, the claims of other work learn of that.
-        await delay(waitMs, undefined, { signal: deregistered }).catch(() => {})
-        return undefined
-      }
-    },
+    claim: (agentId) => claimPolicies(connection, token, agentId, { waitMs, signal: deregistered }),
     handle: (request) => claims.during(() => handle(request, claims)),
   })
 }

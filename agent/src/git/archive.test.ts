@@ -81,7 +81,7 @@ describe('archives', () => {
 
   test('a link that leads out of the directory is refused', async () => {
     const { repository, open } = await servedRepository()
-    const tree = repository.commit({ 'shared/main.tf': '', 'modules/vpc/link': '-> ../../shared/main.tf' })
+    const tree = repository.commit({ 'common/main.tf': '', 'modules/vpc/link': '-> ../../common/main.tf' })
 
     await using opened = await open()
     await fetchCommit(opened, tree)
