@@ -28,7 +28,7 @@ export class SourceError extends Error {
   override name = 'SourceError'
 }
 
-/** What an upload is, and thus the files that it must have. */
+/** The kind of an upload, which decides what files it must have. */
 export type SourceKind = 'configuration' | 'policies'
 
 /** Checks selected files and applies `.terraformignore`. Throws `SourceError`. */

@@ -78,7 +78,7 @@ function VersionPolicies({ set, version: { id, attributes } }: { set: string; ve
   )
 }
 
-/** Where a version comes from: its commit, or an upload. */
+/** The source of a version: its commit, or an upload. */
 export function Source({ version }: { version: PolicySetVersion['attributes'] }) {
   const commit = version['ingress-attributes']
   if (!commit) return <>(uploaded)</>

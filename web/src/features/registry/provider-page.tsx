@@ -115,7 +115,7 @@ function Versions({ provider, versions }: VersionsProps) {
   )
 }
 
-/** What a version lacks before it can be installed. */
+/** The parts that a version lacks before it can be installed. */
 function missingOf({ attributes }: ProviderVersion) {
   if (!attributes['shasums-uploaded']) return 'Not available: SHA256SUMS is missing'
   if (!attributes['shasums-sig-uploaded']) return 'Not available: the signature of SHA256SUMS is missing'

@@ -75,7 +75,7 @@ function UploadForm({ organization, id, module, onPending, onPublished }: Upload
   const [step, setStep] = useState<UploadStep>()
   const [error, setError] = useState<Error | null>(null)
   const controller = useRef<AbortController>(undefined)
-  /** What an earlier attempt created; it is not created again. */
+  /** The module or version of an earlier attempt; it is not created again. */
   const made = useRef({ module: '', version: '', url: '' })
   useEffect(() => () => controller.current?.abort(), [])
 

@@ -64,7 +64,7 @@ function Evaluation({ stage, evaluation }: { stage: TaskStage; evaluation: Polic
   )
 }
 
-/** Who let the run continue, and why. */
+/** The user who let the run continue, and the comment. */
 function Overridden({ evaluation: { attributes, overriddenBy } }: { evaluation: PolicyEvaluation }) {
   if (attributes.status !== 'overridden') return null
   const comment = attributes['override-comment']
