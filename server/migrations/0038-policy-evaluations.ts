@@ -29,6 +29,7 @@ create table policy_evaluations (
   updated_at timestamptz not null
 );
 create index policy_evaluations_run_idx on policy_evaluations (run_id);
+create index policy_evaluations_running_idx on policy_evaluations (updated_at) where status = 'running';
 create index policy_evaluations_overridden_idx on policy_evaluations (overridden_by_user_id)
   where overridden_by_user_id is not null;
 

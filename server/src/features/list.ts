@@ -32,7 +32,7 @@ import { teamLoaders, teamRoutes } from './organizations/teams/routes.ts'
 import { opaVersionRoutes } from './policies/opa-versions/routes.ts'
 import { policyLoaders, policyRoutes } from './policies/policies/routes.ts'
 import { policyEvaluationLoaders, policyEvaluationRoutes } from './policies/policy-evaluations/routes.ts'
-import { policyEvaluationReactions } from './policies/policy-evaluations/service.ts'
+import { policyEvaluationJobs, policyEvaluationReactions } from './policies/policy-evaluations/service.ts'
 import { policyRequestRoutes } from './policies/policy-requests/routes.ts'
 import { policyRequestJobs, policyRequestReactions } from './policies/policy-requests/service.ts'
 import { policySetParameterRoutes } from './policies/policy-set-parameters/routes.ts'
@@ -307,6 +307,7 @@ export const JOBS: readonly JobHandler[] = [
   ...passwordResetJobs,
   ...planJobs,
   ...policySetVersionJobs,
+  ...policyEvaluationJobs,
   ...policyInputJobs,
   ...policyRequestJobs,
   ...pollingJobs,

@@ -5,10 +5,10 @@ import { actorUserId } from '../../../auth/actor.ts'
 import { announce, runNotice } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
 import { domainEvent, raise } from '../../../events.ts'
-import { reaction } from '../../../handlers.ts'
+import { reaction, scheduledJob } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import type { PolicyWork } from '../policy-requests/policy-request.ts'
-import { policiesReported, queuePolicyRequest } from '../policy-requests/service.ts'
+import { checkPolicyRequestLater, policiesReported, queuePolicyRequest } from '../policy-requests/service.ts'
 import { deletePolicyRequest } from '../policy-requests/store.ts'
 import { type SetOutcome, endOf, outcomesOf } from './outcome.ts'
 import * as store from './store.ts'
@@ -121,6 +121,22 @@ export async function overrideEvaluation(ctx: TransactionCtx, stageId: string, c
   const override = { userId: actorUserId(ctx.actor), comment: comment ?? null, now: ctx.now() }
   await store.overrideEvaluation(ctx.db, stageId, override)
 }
+
+/** Age at which a running evaluation has had time for all attempts of its jobs, in ms. */
+const STALLED_MS = 3_600_000
+
+/** Continues evaluations whose job is gone, for instance because its retries ended: their runs wait. */
+export async function resumeEvaluations(ctx: Ctx) {
+  const stalled = await store.listRunningSince(ctx.db, new Date(ctx.now().getTime() - STALLED_MS))
+  await transact(ctx, async (ctx) => {
+    for (const { id, request_id: requestId } of stalled) {
+      if (requestId === null) await ctx.jobs.enqueue(ctx.db, prepareEvaluationJob, { id })
+      else await checkPolicyRequestLater(ctx, requestId)
+    }
+  })
+}
+
+export const policyEvaluationJobs = [scheduledJob('policy-evaluations.resume', '47 * * * *', resumeEvaluations)]
 
 export const policyEvaluationReactions = [
   reaction(policiesReported, async (ctx, { evaluationId, ...reported }) => {

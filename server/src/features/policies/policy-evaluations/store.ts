@@ -121,6 +121,21 @@ export async function findStarted(db: Db, id: string) {
     .executeTakeFirst()
 }
 
+const MAX_RESUMED = 1000
+
+/** Evaluations that have been running since a time, and their requests; null for those that were never queued. */
+export async function listRunningSince(db: Db, before: Date) {
+  return db
+    .selectFrom('policy_evaluations as e')
+    .leftJoin('policy_requests as q', 'q.policy_evaluation_id', 'e.id')
+    .select(['e.id', 'q.id as request_id'])
+    .where('e.status', '=', sql.lit('running' as const))
+    .where('e.updated_at', '<', before)
+    .orderBy('e.updated_at')
+    .limit(MAX_RESUMED)
+    .execute()
+}
+
 /** Locks the workspace of an evaluation's run, and returns the evaluation if it is running. */
 export async function lockRunning(tx: Tx, id: string) {
   await sql`select from workspaces where id = (

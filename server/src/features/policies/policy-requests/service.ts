@@ -58,8 +58,14 @@ export async function queuePolicyRequest(ctx: TransactionCtx, { poolId, evaluati
   })
   if (!inserted) return undefined
   ctx.signals.publishToOne(ctx.db, policyTopic(poolId))
-  await ctx.jobs.enqueue(ctx.db, checkJob, { id }, { startAfter: new Date(now.getTime() + CHECK_MS) })
+  await checkPolicyRequestLater(ctx, id)
   return id
+}
+
+/** Has a request checked for lost agents in a minute, and every minute after. */
+export async function checkPolicyRequestLater(ctx: TransactionCtx, id: string) {
+  const startAfter = new Date(ctx.now().getTime() + CHECK_MS)
+  await ctx.jobs.enqueue(ctx.db, checkJob, { id }, { startAfter })
 }
 
 type Claim = { agent: store.ClaimingAgent }
@@ -143,8 +149,7 @@ async function checkRequest(ctx: Ctx, id: string) {
   const now = ctx.now().getTime()
   const error = failureOf(request, now)
   await transact(ctx, async (ctx) => {
-    if (error === undefined || !(await store.lockUnchanged(ctx.db, request)))
-      return ctx.jobs.enqueue(ctx.db, checkJob, { id }, { startAfter: new Date(now + CHECK_MS) })
+    if (error === undefined || !(await store.lockUnchanged(ctx.db, request))) return checkPolicyRequestLater(ctx, id)
     const { policy_evaluation_id: evaluationId } = request
     await raise(ctx, policiesReported, { requestId: id, evaluationId, work: openWork(ctx, request), report: { error } })
   })

@@ -1,8 +1,10 @@
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
-import { createEvaluatedRun, createPolicySet, reportPolicies } from '../../../testing/policies.ts'
+import { claimPoliciesOf, createEvaluatedRun, createPolicySet, reportPolicies } from '../../../testing/policies.ts'
 import { actOnRun, createRun, readRun } from '../../../testing/runs.ts'
-import { createTaskSetting, passDeferral, readStages } from '../../../testing/task-runs.ts'
+import { createTaskSetting, finishNextJob, passDeferral, readStages } from '../../../testing/task-runs.ts'
+import { resumeEvaluations } from '../../policies/policy-evaluations/service.ts'
 
 const app = await createTestApp()
 
@@ -266,6 +268,24 @@ describe('an agent', () => {
       status: 'errored',
       message: expect.stringContaining('evaluated the policies within 10 minutes'),
     })
+  })
+
+  test('gets policies whose preparation failed too often, after an hour', async () => {
+    const setting = await createTaskSetting(app)
+    await createPolicySet(app, setting, { policies: [{}] })
+    const run = await createRun(app, setting)
+    await finishNextJob(setting.agent, run)
+    await sql`delete from pgboss.job where name = 'policy-evaluations.prepare'`.execute(app.db)
+
+    await resumeEvaluations(app.as())
+    await app.runJobs()
+    const tooEarly = await evaluationOf(setting, run)
+    app.clock.advance(3_600_001)
+    await resumeEvaluations(app.as())
+    await reportPolicies(await claimPoliciesOf(app, setting.agent, run))
+
+    expect(tooEarly.evaluation.attributes.status).toBe('running')
+    expect((await readRun(app, setting, run)).attributes.status).toBe('post_plan_completed')
   })
 
   test('that evaluates without end is not waited for longer than the limit', async () => {
