@@ -91,7 +91,7 @@ describe.skipIf(!hasTerraform || SYSTEM_NODE === undefined)('the installed agent
     expect(applied.all).toContain('Apply complete! Resources: 1 added')
     expect(shown.attributes).toMatchObject({
       name: 'rack',
-      accepts: ['plan', 'apply', 'task', 'repository'],
+      accepts: ['plan', 'apply', 'task', 'repository', 'policy'],
       engines: expect.arrayContaining([expect.objectContaining({ product: 'terraform' })]),
     })
     expect(await exit).toBe(0)
