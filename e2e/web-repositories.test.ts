@@ -216,7 +216,8 @@ describe.skipIf(!hasBrowser)('repositories', () => {
       'oauth-token-string': 'gta_secret',
     })
 
-    await open('/workspaces?new=true', 'Workspaces')
+    // The dialog hides the heading of the page, maybe before it is seen.
+    await page.goto(`${server.url}/app/main/workspaces?new=true`)
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Connection').selectOption({ label: 'Slow Gitea' })
     await button(page, 'Select repository').click()
