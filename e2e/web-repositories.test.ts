@@ -38,6 +38,12 @@ async function open(path: string, title: string) {
   await page.getByRole('heading', { name: title, level: 1 }).waitFor()
 }
 
+/** Opens the dialog, which hides the heading of the page. */
+async function openNewWorkspace() {
+  await page.goto(`${server.url}/app/main/workspaces?new=true`)
+  return page.getByRole('dialog')
+}
+
 async function createWorkspace(name: string): Promise<string> {
   const { data } = await server.api('POST', '/organizations/main/workspaces', {
     data: { type: 'workspaces', attributes: { name } },
@@ -216,9 +222,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
       'oauth-token-string': 'gta_secret',
     })
 
-    // The dialog hides the heading of the page, maybe before it is seen.
-    await page.goto(`${server.url}/app/main/workspaces?new=true`)
-    const dialog = page.getByRole('dialog')
+    const dialog = await openNewWorkspace()
     await dialog.getByLabel('Connection').selectOption({ label: 'Slow Gitea' })
     await button(page, 'Select repository').click()
     await page.getByText(`${new URL(host.url).host} has not answered yet`).waitFor()
@@ -246,8 +250,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
     const host = await startFakeHost()
     await createConnection({ name: 'Empty host', 'service-provider': 'git', 'http-url': host.url })
 
-    await open('/workspaces?new=true', 'Workspaces')
-    const dialog = page.getByRole('dialog')
+    const dialog = await openNewWorkspace()
     await dialog.getByLabel('Connection').selectOption({ label: 'Empty host' })
     await dialog.getByRole('textbox', { name: 'Repository' }).fill('acme/missing.git')
     await dialog.getByRole('button', { name: 'Create workspace' }).click()
@@ -340,8 +343,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
         'oauth-token-string': USER.password,
       })
 
-      await open('/workspaces?new=true', 'Workspaces')
-      const dialog = page.getByRole('dialog')
+      const dialog = await openNewWorkspace()
       await dialog.getByLabel('Connection').selectOption({ label: 'Team Gitea' })
       await dialog.getByRole('button', { name: 'Select repository' }).click()
       await page.getByPlaceholder('acme/network').fill(IDENTIFIER)
