@@ -230,6 +230,19 @@ const count = z.int32().min(0)
 export const resourceCounts = z.object({ additions: count, changes: count, destructions: count, imports: count })
 export type ResourceCounts = z.infer<typeof resourceCounts>
 
+/** At most this many modules and as many providers are reported. */
+export const MAX_INSTALLED = 200
+
+/** A module or provider of the server's registry, without its host and without the directory of a submodule. */
+const installedPart = z.object({ address: z.string().max(300), version: z.string().max(128) })
+const installedParts = z.object({
+  /** By addresses of the form `organization/name/provider`. */
+  modules: boundedList(installedPart, MAX_INSTALLED),
+  /** By addresses of the form `organization/type`. */
+  providers: boundedList(installedPart, MAX_INSTALLED),
+})
+export type InstalledParts = z.infer<typeof installedParts>
+
 export const finishBody = z.object({
   /** `canceled` when the engine stopped on request. */
   status: z.enum(['finished', 'errored', 'canceled']),
@@ -242,6 +255,8 @@ export const finishBody = z.object({
   generatedConfiguration: z.boolean().optional(),
   engineVersion: z.string().max(100).optional().catch(undefined),
   owesDocuments: z.boolean().optional(),
+  /** For a plan: the parts that init has installed from the server's registry. Absent if they are unknown, and from earlier versions. */
+  installed: installedParts.optional().catch(undefined),
 })
 export type FinishJob = z.infer<typeof finishBody>
 

@@ -11,7 +11,7 @@ import { type Journal, createJournal, dropJournal } from '../results/journal.ts'
 import { holdLease } from '../results/lease.ts'
 import { openLogStream } from '../results/log-stream.ts'
 import { prepareColdApply, runApply } from '../run/apply.ts'
-import type { AgentContext, EngineContext, JobContext, Outbox } from '../run/context.ts'
+import type { AgentContext, EngineContext, Findings, JobContext, Outbox } from '../run/context.ts'
 import { type PlanSchemas, deliverDocuments } from '../run/documents.ts'
 import { withIdentity } from '../run/identity.ts'
 import { invalidateInitCache } from '../run/init-cache.ts'
@@ -95,6 +95,7 @@ export async function runJob(
   const writeLog = (text: string) => logStream.write(text)
   const gatewayJob = agent.gateway.addJob(job, client, { signal: alive, writeLog, previous: next?.responses })
   const outbox: Outbox | undefined = job.takesResults ? { files: [] } : undefined
+  const findings: Findings = {}
   let directory: RunDirectory | undefined
   // The engine that creates the documents of a plan may continue.
   stack.defer(() => void (directory?.documents ?? Promise.resolve()).finally(gatewayJob.close))
@@ -132,7 +133,7 @@ export async function runJob(
       logStream.write(`The environment variable ${key} is ignored: it would redirect the engine to another server.\n`)
     const work = async (identified: EngineContext) => runPhase(identified, isWarm)
     const planned = await withIdentity(context, { work, agentLog: log })
-    outcome = { ...planned.outcome, engineVersion: engine.version }
+    outcome = { ...planned.outcome, ...findings, engineVersion: engine.version }
     if (planned.pending !== undefined) {
       reported = Promise.withResolvers()
       await deliverLater(context, planned.pending, reported.promise)
@@ -140,7 +141,7 @@ export async function runJob(
     keep = job.kind === 'plan' && job.mayApply && outcome.status === 'finished' && outcome.hasChanges === true
     if (keep) await directories.keep(context.directory, job, engine.version)
   } catch (error) {
-    outcome = failedOutcome(error)
+    outcome = { ...failedOutcome(error), ...findings }
     if (!(error instanceof EngineFailed || error instanceof Stopped || error instanceof LeaseLost)) {
       // An expected failure needs only its message; a bug also needs its stack.
       if (!isExpected(error)) log.error({ jobId: job.id, runId: job.runId, error }, 'job failed')
@@ -200,6 +201,7 @@ export async function runJob(
       engineApiUrl,
       engine,
       outbox,
+      findings,
     }
     const plan = { jobId: job.planJobId, engineVersion: engine.version }
     const warm = job.kind === 'apply' ? await directories.take(job.runId, plan) : undefined

@@ -1,4 +1,4 @@
-import type { AgentJob, ArtifactKind } from '@groundstate/contract/agent'
+import type { AgentJob, ArtifactKind, FinishJob } from '@groundstate/contract/agent'
 import type { Engine } from '../engine/engine.ts'
 import type { EngineEnvironment } from '../engine/environment.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -32,6 +32,9 @@ export type AgentContext = {
 /** Files to send with the next report of a job. */
 export type Outbox = { files: { kind: ArtifactKind; bytes: Uint8Array }[] }
 
+/** Facts about a plan that its report has whether or not it succeeds. */
+export type Findings = Pick<FinishJob, 'installed'>
+
 export type JobContext = {
   agent: AgentContext
   job: AgentJob
@@ -43,6 +46,7 @@ export type JobContext = {
   journal: Journal
   /** Undefined for a server that expects files in separate requests. */
   outbox: Outbox | undefined
+  findings: Findings
   /** Aborts when nothing more of this job can be reported. */
   alive: AbortSignal
 }

@@ -102,11 +102,14 @@ function providersOf({ stateProviders }: AgentJob): string[] | undefined {
   return providers.filter((provider) => provider !== 'terraform.io/builtin/terraform')
 }
 
+/** The engine's list of installed modules, in `.terraform`. */
+export const MODULE_LIST = 'modules/modules.json'
+
 const moduleList = z.object({ Modules: z.array(z.object({ Key: z.string(), Source: z.string(), Dir: z.string() })) })
 
 /** Whether all modules are directories of the archive; others would have to be copied, and their source may change. */
 async function hasLocalModules(data: string, { directory, job }: EngineContext) {
-  const text = await readConfined(join(data, MODULES), directory)
+  const text = await readConfined(join(data, MODULE_LIST), directory)
   if (text === undefined) return true
   const list = moduleList.safeParse(parseJson(text.toString()))
   return list.data?.Modules.every(({ Key, Source, Dir }) => {
@@ -115,8 +118,7 @@ async function hasLocalModules(data: string, { directory, job }: EngineContext) 
   })
 }
 
-const MODULES = 'modules/modules.json'
-const FILES = ['terraform.tfstate', 'environment', MODULES]
+const FILES = ['terraform.tfstate', 'environment', MODULE_LIST]
 
 /** Undefined if there is anything but small known files and links to providers. */
 async function readEntries(data: string, { directory }: EngineContext): Promise<Entries | undefined> {

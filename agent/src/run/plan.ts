@@ -4,6 +4,7 @@ import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
 import { uploadResult } from './artifacts.ts'
 import type { EngineContext } from './context.ts'
 import { type PlanSchemas, createDocuments, planSchemas } from './documents.ts'
+import { readInstalled } from './installed.ts'
 import { EngineFailed, lockFile, runEngine, runHook } from './run-engine.ts'
 import { readSummary } from './summaries.ts'
 import { readDeclaredVariables, writeVariables } from './variables.ts'
@@ -23,6 +24,7 @@ export async function runPlan(context: EngineContext): Promise<Planned> {
   const declared = await readDeclaredVariables(workingDirectory, directory)
   const variables = writeVariables(directory, { variables: job.variables, own: context.ownVariables }, declared)
   await runInit(context)
+  context.findings.installed = await readInstalled(context)
   const generated = unusedName(workingDirectory)
   const schemas = await planSchemas(context)
 

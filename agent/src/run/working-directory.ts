@@ -65,7 +65,7 @@ const ENGINE_HOST = 'groundstate.internal'
  * of the server. Data sources use the server directly, the engine's own workspace is at `engineApiUrl`.
  */
 function writeCliConfig(path: string, { agent: { apiUrl }, job }: JobContext, engineApiUrl: string) {
-  const names = [...new Set([ENGINE_HOST, new URL(apiUrl).host, ...job.hostNames])]
+  const names = serverNames(apiUrl, job)
   const services = servicesAt(apiUrl)
   const config = {
     disable_checkpoint: true,
@@ -76,6 +76,11 @@ function writeCliConfig(path: string, { agent: { apiUrl }, job }: JobContext, en
     credentials: Object.fromEntries(names.map((name) => [name, { token: job.engineToken }])),
   }
   writeFileSync(path, JSON.stringify(config), { mode: 0o600 })
+}
+
+/** The hosts by which a configuration may refer to the server. */
+export function serverNames(apiUrl: string, { hostNames }: Pick<JobContext['job'], 'hostNames'>): string[] {
+  return [...new Set([ENGINE_HOST, new URL(apiUrl).host, ...hostNames])]
 }
 
 function servicesAt(apiUrl: string) {
