@@ -24,17 +24,39 @@ export async function readPublicKey(armor: string, now: Date) {
     throw invalid(`ASCII armor is invalid: it has ${keys.length} keys; it must have one`, POINTER)
   if (key.isPrivate()) throw invalid('ASCII armor is invalid: it is a private key; add the public one', POINTER)
   const keyId = keyIdOf(key)
+  checkDsa(key)
   const expiry = await key.getExpirationTime(undefined, CONFIG).catch(() => null)
   if (expiry === null) throw invalid(`the key ${keyId} has no valid signature of its owner, or it is revoked`, POINTER)
   const expiresAt = expiry instanceof Date ? expiry : null
   if (expiresAt && expiresAt <= now)
     throw invalid(`the key ${keyId} expired at ${expiresAt.toISOString()}: extend it, and export it again`, POINTER)
-  return { keyId, fingerprint: key.getFingerprint().toUpperCase(), userIds: key.getUserIDs(), expiresAt }
+  // The database stores no null bytes.
+  const userIds = key.getUserIDs().map((id) => id.toWellFormed().replaceAll('\0', '\u{FFFD}'))
+  return { keyId, fingerprint: key.getFingerprint().toUpperCase(), userIds, expiresAt }
+}
+
+/** Limits of a DSA key, since OpenPGP.js verifies its signatures on the event loop: sizes of its numbers in bits (FIPS 186-4), and its packets. */
+const MAX_DSA = { p: 3072, q: 256, packets: 40 }
+
+function checkDsa(key: Key) {
+  for (const { keyPacket } of [key, ...key.getSubkeys()]) {
+    if (keyPacket.algorithm !== enums.publicKey.dsa) continue
+    const { p, q } = keyPacket.publicParams as { p: Uint8Array; q: Uint8Array }
+    const packets = key.toPacketList().length
+    if (p.length * 8 > MAX_DSA.p || q.length * 8 > MAX_DSA.q || packets > MAX_DSA.packets)
+      throw invalid(
+        `ASCII armor is invalid: a DSA key may have up to ${MAX_DSA.p} bits and ${MAX_DSA.packets} packets; use RSA, or gpg --export-options export-minimal`,
+        POINTER,
+      )
+  }
 }
 
 function keyIdOf(key: Key) {
   return key.getKeyID().toHex().toUpperCase()
 }
+
+/** Maximum number of signatures of a file: verification takes up to 30 ms each. */
+const MAX_SIGNATURES = 10
 
 type Signed = { armor: string; content: Buffer; signature: Buffer; now: Date }
 
@@ -54,6 +76,8 @@ export async function checkSignature({ armor, content, signature, now }: Signed)
     throw invalid(
       `SHA256SUMS is signed with the key ${issuers.join(', ') || 'of no id'}; it must be signed with ${keyIdOf(key)}, the key of the version`,
     )
+  if (parsed.packets.length > MAX_SIGNATURES)
+    throw invalid(`the signature has ${parsed.packets.length} signatures; it may have up to ${MAX_SIGNATURES}`)
   const message = await createMessage({ binary: content })
   // One valid signature is sufficient, as for Terraform.
   const { signatures } = await verify({

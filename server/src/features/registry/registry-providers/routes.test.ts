@@ -264,3 +264,15 @@ test('members install providers but publish none, and strangers see nothing', as
   expect(statuses).toEqual([200, 403, 404, 404])
   expect(shown.json().data.attributes.permissions).toEqual({ 'can-delete': false, 'can-upload-asset': false })
 })
+
+test('a file of very many signatures is rejected', async () => {
+  const version = await createVersion()
+  const content = sums(version.filename)
+  await put(app, version.links['shasums-upload'], content)
+  const one = await signature(content, key)
+
+  const refused = await put(app, version.links['shasums-sig-upload'], Buffer.concat(Array(11).fill(one)))
+
+  expect(refused.status).toBe(422)
+  expect(refused.json().errors[0].detail).toContain('has 11 signatures; it may have up to 10')
+})
