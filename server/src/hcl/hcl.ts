@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
+import { concurrencyLimit } from '../concurrency-limit.ts'
 import { codeOf } from '../error-code.ts'
 
 const ENTRY = import.meta.url.endsWith('.ts') ? './hcl-worker.ts' : './hcl-worker.js'
@@ -21,15 +22,24 @@ export type ParsedHcl = { path: string } & (
   | { problem: string; body?: undefined }
 )
 
+/** The files as far as they could be parsed; after a failure of the parser it cannot be used again. */
+export type Parsed = { files: ParsedHcl[]; isBroken: boolean }
+
 export type HclParser = ReturnType<typeof createHclParser>
 
 /** Parses HCL in a thread, which starts with the first call. Files come from users: time and size are bounded. */
 export function createHclParser() {
-  let pool: Piscina<readonly HclFile[], ParsedHcl[]> | undefined
+  let pool: Piscina<readonly HclFile[], Parsed> | undefined
+  // Not the pool's queue: calls in it would be lost with a thread that ends.
+  const oneByOne = concurrencyLimit(1)
 
   async function parse(files: readonly HclFile[]): Promise<ParsedHcl[]> {
     const size = files.reduce((sum, { text }) => sum + text.length, 0)
     if (size > HCL_MAX) return files.map(({ path }) => ({ path, problem: `the files have more than ${HCL_MAX} bytes` }))
+    return oneByOne(async () => run(files))
+  }
+
+  async function run(files: readonly HclFile[]): Promise<ParsedHcl[]> {
     pool ??= new Piscina({
       filename: fileURLToPath(new URL(ENTRY, import.meta.url)),
       minThreads: 0,
@@ -40,9 +50,13 @@ export function createHclParser() {
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 256 },
     })
-    const signal = AbortSignal.timeout(TIMEOUT_MS + queueTime(pool))
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
     try {
-      return await pool.run(files, { signal })
+      const { files: parsed, isBroken } = await pool.run(files, { signal })
+      if (isBroken) await end()
+      const rest = files.slice(parsed.length)
+      const problem = `the parser failed at ${rest[0]?.path}: its expressions are nested too deep`
+      return [...parsed, ...rest.map(({ path }) => ({ path, problem }))]
     } catch (error) {
       // The thread was ended: it ran too long, or into the limit of its memory.
       if (!signal.aborted && codeOf(error) !== 'ERR_WORKER_OUT_OF_MEMORY') throw error
@@ -50,10 +64,10 @@ export function createHclParser() {
     }
   }
 
-  return { parse, [Symbol.asyncDispose]: async () => pool?.destroy() }
-}
+  async function end() {
+    await pool?.destroy()
+    pool = undefined
+  }
 
-/** Calls wait for those before them. */
-function queueTime({ queueSize }: { queueSize: number }) {
-  return queueSize * TIMEOUT_MS
+  return { parse, [Symbol.asyncDispose]: end }
 }
