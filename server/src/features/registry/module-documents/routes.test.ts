@@ -205,3 +205,32 @@ test('outsiders may not see them', async () => {
 
   expect(response.status).toBe(404)
 })
+
+test.each([
+  ['a null byte', { 'main.tf': 'variable "a" {\n  description = "x\\u0000y"\n}\n' }, 'x\u{FFFD}y'],
+  ['half a character', { 'main.tf.json': '{"variable":{"a":{"description":"x\\ud800y"}}}' }, 'x\u{FFFD}y'],
+  [
+    'a character at the limit of texts',
+    { 'main.tf': `variable "a" {\n  description = "${'a'.repeat(9999)}😀"\n}\n` },
+    `${'a'.repeat(9999)}\u{FFFD}…`,
+  ],
+])('%s does not keep a module from being documented', async (_, files, description) => {
+  const id = await publish(files)
+
+  await app.runJobs()
+
+  expect(await documentsOf(id)).toMatchObject({ status: 'ready', modules: [{ inputs: [{ name: 'a', description }] }] })
+})
+
+test('JSON that is nested too deep is a problem of its file', async () => {
+  const value = '['.repeat(100_000) + ']'.repeat(100_000)
+  const id = await publish({ 'a.tf.json': `{"variable":{"a":{"default":${value}}}}`, 'b.tf': 'output "b" {}' })
+
+  await app.runJobs()
+
+  expect(await documentsOf(id)).toMatchObject({
+    status: 'ready',
+    problems: [{ path: 'a.tf.json', message: 'it is nested too deep' }],
+    modules: [{ outputs: [{ name: 'b' }] }],
+  })
+})

@@ -27,8 +27,12 @@ export async function documentVersion(ctx: Ctx, versionId: string) {
 
 function parseJson({ path, text }: ModuleFile): ParsedHcl {
   try {
-    return { path, body: z.record(z.string(), z.unknown()).parse(JSON.parse(text)) }
+    const body = z.record(z.string(), z.unknown()).parse(JSON.parse(text))
+    // Default values are printed.
+    JSON.stringify(body)
+    return { path, body }
   } catch (error) {
+    if (error instanceof RangeError) return { path, problem: 'it is nested too deep' }
     return { path, problem: error instanceof z.ZodError ? 'it is not a JSON object' : messageOf(error) }
   }
 }
