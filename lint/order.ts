@@ -47,6 +47,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'task-stages',
     'run-deciders',
     'plans',
+    'policy-trials',
     'run-triggers',
     'identity-keys',
     'workload-identity',

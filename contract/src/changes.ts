@@ -20,6 +20,8 @@ export const CHANGE_TYPES = [
   'policies',
   /** A policy set, its versions, parameters and scope. */
   'policy-sets',
+  /** Progress and results of the evaluation of a set against past runs. */
+  'policy-trials',
   /** Registration, exit and load. An agent that stops responding is not announced. */
   'agents',
   'agent-pools',

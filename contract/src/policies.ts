@@ -42,7 +42,7 @@ export const POLICY_EVALUATION_STATUS = [
 ] as const
 export type PolicyEvaluationStatus = (typeof POLICY_EVALUATION_STATUS)[number]
 
-const resultCount = z.strictObject({
+export const resultCount = z.strictObject({
   'advisory-failed': z.int(),
   'mandatory-failed': z.int(),
   passed: z.int(),

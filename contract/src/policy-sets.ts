@@ -25,7 +25,7 @@ const text = (noun: string, max: number) =>
     .refine((value) => !value.includes('\0'), { error: `${noun} must not contain null bytes` })
 
 /** A directory in the archive, without slashes at its ends; empty for the root. */
-const policiesPath = text('policies-path', 1000)
+export const policiesPath = text('policies-path', 1000)
   .transform((path) => path.replaceAll(/^(?:\.?\/)+|\/+$/g, '').replace(/^\.$/, ''))
   .refine((path) => !path.split('/').includes('..') && !path.includes('\\'), {
     error: ({ input }) => `policies-path is ${JSON.stringify(input)}; it must be a directory in the archive`,

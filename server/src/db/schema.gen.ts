@@ -545,6 +545,7 @@ export type Schema = {
     leased_at: Timestamp | null
     leases: Generated<number>
     policy_evaluation_id: string | null
+    policy_trial_run_id: string | null
     request: Buffer
     seq: Generated<number>
     time_limit_ms: number
@@ -655,6 +656,40 @@ export type Schema = {
   policy_sources: {
     code: string
     policy_id: string
+  }
+  policy_trial_runs: {
+    advisory_failed: Generated<number>
+    error: string | null
+    errored: Generated<number>
+    id: string
+    mandatory_failed: Generated<number>
+    outcomes: OptionalJson
+    overridable: Generated<boolean>
+    passed: Generated<number>
+    policy_trial_id: string
+    position: number
+    run_id: string
+    status: Generated<'pending' | 'passed' | 'warned' | 'stopped' | 'errored'>
+    tool_version: string | null
+  }
+  policy_trials: {
+    blob_key: string | null
+    created_at: Timestamp
+    created_by_user_id: string | null
+    error_message: string | null
+    id: string
+    older_runs: Generated<number>
+    organization_id: string
+    planless_runs: Generated<number>
+    policies_path: Generated<string>
+    policy_set_id: string | null
+    policy_tool_version: string
+    rules: Buffer | null
+    seq: Generated<number>
+    source: 'upload' | 'policy-set'
+    status: 'pending' | 'running' | 'finished' | 'errored' | 'canceled'
+    unreadable_runs: Generated<number>
+    updated_at: Timestamp
   }
   projects: {
     auto_destroy_activity_duration: string | null

@@ -77,6 +77,9 @@ import { organizationOverviewRoutes } from './runs/organization-overviews/routes
 import { planJobs } from './runs/plans/jobs.ts'
 import { policyInputJobs } from './runs/plans/policy-input.ts'
 import { applyRoutes, phaseLoaders, planRoutes } from './runs/plans/routes.ts'
+import { policyTrialReactions } from './runs/policy-trials/evaluate.ts'
+import { policyTrialJobs } from './runs/policy-trials/jobs.ts'
+import { policyTrialRoutes } from './runs/policy-trials/routes.ts'
 import { runDeciderRoutes } from './runs/run-deciders/routes.ts'
 import { runEventLoaders, runEventRoutes } from './runs/run-events/routes.ts'
 import { runTriggerJobs, runTriggerReactions } from './runs/run-triggers/fire.ts'
@@ -180,6 +183,7 @@ export const ROUTES: readonly Routes[] = [
   policySetVersionRoutes,
   policyEvaluationRoutes,
   policyRequestRoutes,
+  policyTrialRoutes,
   projects.projectRoutes,
   projects.projectTagBindingRoutes,
   reservedTagKeyRoutes,
@@ -247,6 +251,7 @@ export const REACTIONS: readonly Reaction[] = [
   ...policyRequestReactions,
   ...stateVersionReactions,
   ...runReactions,
+  ...policyTrialReactions,
   ...runTriggerReactions,
   ...agentJobReactions,
   ...moduleDocumentReactions,
@@ -310,6 +315,7 @@ export const JOBS: readonly JobHandler[] = [
   ...policyEvaluationJobs,
   ...policyInputJobs,
   ...policyRequestJobs,
+  ...policyTrialJobs,
   ...pollingJobs,
   ...reviewedPlanJobs,
   ...publicationJobs,

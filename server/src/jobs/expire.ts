@@ -14,6 +14,7 @@ export type Expiring =
   | 'connection events'
   | 'commits'
   | 'publications'
+  | 'policy trials'
   | 'agents'
 
 /** `next` is the key after which the next batch continues; undefined after the last one. */

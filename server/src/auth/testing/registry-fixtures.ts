@@ -65,18 +65,20 @@ export async function createModule(app: TestApp, { make, organization }: Connect
   }
 }
 
-/** A policy that a set has, a set with a version that awaits its archive, and a parameter. */
-export async function createPolicies(app: TestApp, { make, organization }: Connecting) {
+/** A policy that a set has, a set with a version that awaits its archive, a parameter, and a trial that awaits its archive. */
+export async function createPolicies(app: TestApp, { make, organization }: Connecting, run: string) {
   const inside = `/organizations/${organization.name}`
   const policy = await make(`${inside}/policies`, 'policies', { name: 'tags', kind: 'opa', query: 'data.tags.deny' })
   await app.db.insertInto('policy_sources').values({ policy_id: policy, code: 'package tags' }).execute()
   const set = await make(`${inside}/policy-sets`, 'policy-sets', { name: 'tags', kind: 'opa' })
   const parameter = { key: 'owner', value: 'ops', category: 'policy-set' }
+  const runs = { data: [{ type: 'runs', id: run }] }
   return {
     policies: policy,
     'policy-sets': set,
     'policy-set-versions': await make(`/policy-sets/${set}/versions`, 'policy-set-versions', {}),
     parameters: await make(`/policy-sets/${set}/parameters`, 'vars', parameter),
+    'policy-trials': await make(`${inside}/policy-trials`, 'policy-trials', {}, { runs }),
     'opa-versions': await createOpaVersion(app),
   }
 }

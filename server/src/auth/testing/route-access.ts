@@ -136,6 +136,7 @@ const EXCEPTIONS: Record<string, string> = {
   'POST /organizations/:organization/github-app-installations/:installationId/link-account': 'owner org | member+ run',
   'POST /organizations/:organization/policies': 'owner org | member+ run',
   'POST /organizations/:organization/policy-sets': 'owner org | member+ run',
+  'POST /organizations/:organization/policy-trials': 'owner org | member+ run',
   'POST /organizations/:organization/tasks': 'owner org | member+ run',
   'POST /organizations/:organization/varsets': 'owner org | member+ run',
   // Members read the variables of sets that apply to what they see.

@@ -25,6 +25,7 @@ export const RESOURCE_TYPES = {
   policy_set: 'Policy set',
   policy_set_version: 'Policy set version',
   policy_set_parameter: 'Policy set parameter',
+  policy_trial: 'Policy trial',
   opa_version: 'OPA version',
   registry_module: 'Module',
   registry_module_version: 'Module version',

@@ -30,7 +30,7 @@ export function policyEvaluationResource(row: EvaluationRow): contract.PolicyEva
 
 type Counts = Pick<EvaluationRow, 'passed' | 'advisory_failed' | 'mandatory_failed' | 'errored'>
 
-function resultCount({ passed, advisory_failed, mandatory_failed, errored }: Counts) {
+export function resultCount({ passed, advisory_failed, mandatory_failed, errored }: Counts) {
   return { passed, 'advisory-failed': advisory_failed, 'mandatory-failed': mandatory_failed, errored }
 }
 

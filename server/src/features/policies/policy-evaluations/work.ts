@@ -2,7 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import { AppError } from '../../../errors.ts'
 import { findToolVersion, newestFirst } from '../opa-versions/service.ts'
 import type { PolicyWork, WorkSet } from '../policy-requests/policy-request.ts'
-import { type OpenParameter, openParameters } from '../policy-set-parameters/service.ts'
+import { type OpenParameter, evaluationParameters, openParameters } from '../policy-set-parameters/service.ts'
 import { requireEvaluationBundle } from '../policy-set-versions/bundle.ts'
 import type { EffectivePolicySet } from '../policy-sets/store.ts'
 
@@ -43,13 +43,16 @@ async function evaluatedSet(
     digest: bundle.digest,
     commit: bundle.commit,
     policiesPath: bundle.policiesPath,
-    parameters: Object.fromEntries(parameters.map(({ key, value }) => [key, value])),
-    sensitiveParameters: parameters.filter(({ sensitive }) => sensitive).map(({ key }) => key),
+    ...evaluationParameters(parameters),
     policies: bundle.policies.map(({ enforcement_level: level, ...policy }) => ({ ...policy, level })),
   }
 }
 
-async function toolOf(ctx: Ctx, sets: readonly EvaluatedSet[]): Promise<PolicyWork['opa']> {
+/** The version of OPA that evaluates sets, and its binaries. */
+export async function toolOf(
+  ctx: Pick<Ctx, 'db'>,
+  sets: readonly Pick<EvaluatedSet, 'policy_tool_version'>[],
+): Promise<PolicyWork['opa']> {
   const wanted = [...new Set(sets.map((set) => set.policy_tool_version))]
   const versions = await Promise.all(wanted.map(async (version) => findToolVersion(ctx, version)))
   const [newest] = versions.flatMap((row) => row ?? []).toSorted((a, b) => newestFirst(a.version, b.version))

@@ -10,6 +10,8 @@ type RequestedSet = PolicyRequest['sets'][number]
 export type WorkSet = Omit<RequestedSet, 'policies'> & {
   /** SHA-256 of the rules, in hex: with `versionId` null, of attached policies. */
   digest: string
+  /** The archive of a set that has not been published; otherwise it follows from `versionId` and `digest`. */
+  archiveKey?: string
   name: string
   description: string
   overridable: boolean

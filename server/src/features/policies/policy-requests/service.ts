@@ -29,6 +29,9 @@ const TIME_LIMIT_MS = 5 * 60_000
 const MARGIN_MS = 5 * 60_000
 /** Maximum time in the queue, in ms. */
 const QUEUE_MS = 10 * 60_000
+/** Maximum time in the queue for trials, in ms: of a pool without an agent, and of one whose agents are busy with runs. */
+const UNATTENDED_TRIAL_MS = 2 * 60_000
+const TRIAL_QUEUE_MS = 60 * 60_000
 /** Interval of checks for lost agents, in ms. */
 const CHECK_MS = 60_000
 
@@ -36,22 +39,27 @@ const CHECK_MS = 60_000
 export const policiesReported = domainEvent<{
   requestId: string
   evaluationId: string | null
+  /** The run of a trial that the request evaluates. */
+  trialRunId: string | null
   work: PolicyWork
   report: ReportPolicies
+  /** The pool of which no agent took the request. */
+  untakenIn?: string | undefined
 }>('policies.reported')
 
 const checkJob = jobKind('policy-requests.check', z.object({ id: z.string() }), { concurrency: 2 })
 
-type NewRequest = { poolId: string; evaluationId: string | null; work: PolicyWork }
+type NewRequest = { poolId: string; work: PolicyWork; evaluationId?: string; trialRunId?: string }
 
-/** Queues policies for the agents of a pool, with the transaction; nothing if the evaluation is queued already. */
-export async function queuePolicyRequest(ctx: TransactionCtx, { poolId, evaluationId, work }: NewRequest) {
+/** Queues policies for the agents of a pool, with the transaction; nothing if the evaluation, or the run of the trial, is queued already. */
+export async function queuePolicyRequest(ctx: TransactionCtx, { poolId, work, evaluationId, trialRunId }: NewRequest) {
   const id = ctx.newId('polreq')
   const now = ctx.now()
   const inserted = await store.insertPolicyRequest(ctx.db, {
     id,
     agent_pool_id: poolId,
-    policy_evaluation_id: evaluationId,
+    policy_evaluation_id: evaluationId ?? null,
+    policy_trial_run_id: trialRunId ?? null,
     request: sealWork(ctx, id, work),
     time_limit_ms: TIME_LIMIT_MS,
     created_at: now,
@@ -132,14 +140,17 @@ export async function openSetArchive(ctx: Ctx, id: string, { setId, ...credentia
   const { work } = await requireTakenRequest(ctx, id, credentials)
   const set = work.sets.find((candidate) => candidate.id === setId)
   if (!set) throw notFound('policy set')
+  if (set.archiveKey !== undefined) return ctx.blobs.open(set.archiveKey)
   if (set.versionId === null) return openBundle(ctx, set.id, set.digest)
   return (await requireVersionBundle(ctx, set.versionId)).open()
 }
 
 /** Records the result of an agent. Throws `unauthorized` as `requireTakenRequest` does, also for a repeated report. */
 export async function recordReport(ctx: Ctx, id: string, { token, report }: Credentials & { report: ReportPolicies }) {
-  const { policy_evaluation_id: evaluationId, work } = await requireTakenRequest(ctx, id, { token })
-  await transact(ctx, async (ctx) => raise(ctx, policiesReported, { requestId: id, evaluationId, work, report }))
+  const request = await requireTakenRequest(ctx, id, { token })
+  const { policy_evaluation_id: evaluationId, policy_trial_run_id: trialRunId, work } = request
+  const reported = { requestId: id, evaluationId, trialRunId, work, report }
+  await transact(ctx, async (ctx) => raise(ctx, policiesReported, reported))
 }
 
 /** Fails a request that no agent takes, or with which several were lost; otherwise checks again later. */
@@ -150,8 +161,15 @@ async function checkRequest(ctx: Ctx, id: string) {
   const error = failureOf(request, now)
   await transact(ctx, async (ctx) => {
     if (error === undefined || !(await store.lockUnchanged(ctx.db, request))) return checkPolicyRequestLater(ctx, id)
-    const { policy_evaluation_id: evaluationId } = request
-    await raise(ctx, policiesReported, { requestId: id, evaluationId, work: openWork(ctx, request), report: { error } })
+    const { policy_evaluation_id: evaluationId, policy_trial_run_id: trialRunId } = request
+    await raise(ctx, policiesReported, {
+      requestId: id,
+      evaluationId,
+      trialRunId,
+      work: openWork(ctx, request),
+      report: { error },
+      untakenIn: request.leases < store.MAX_LEASES ? request.agent_pool_id : undefined,
+    })
   })
 }
 
@@ -162,9 +180,19 @@ function failureOf({ lease_expires_at: expiry, leases, created_at, ...request }:
   const agent = `the agent ${request.agent_name} of the pool ${request.pool_name}`
   if (leases >= store.MAX_LEASES)
     return `${agent} was lost during the evaluation of the policies, as were those before it`
-  if (now - (expiry ?? created_at).getTime() < QUEUE_MS) return undefined
+  const limitMs = queueLimit(request)
+  if (now - (expiry ?? created_at).getTime() < limitMs) return undefined
   const reason = request.has_agent ? 'they are busy' : 'none that evaluates policies is online'
-  return `no agent of the pool ${request.pool_name} evaluated the policies within ${QUEUE_MS / 60_000} minutes: ${reason}`
+  return `no agent of the pool ${request.pool_name} evaluated the policies within ${limitMs / 60_000} minutes: ${reason}`
+}
+
+/** Trials wait longer for busy agents, since runs precede them, and shorter for none, since someone waits for the result. */
+function queueLimit({
+  policy_trial_run_id: trialRunId,
+  has_agent: hasAgent,
+}: Pick<Request, 'policy_trial_run_id' | 'has_agent'>) {
+  if (trialRunId === null) return QUEUE_MS
+  return hasAgent ? TRIAL_QUEUE_MS : UNATTENDED_TRIAL_MS
 }
 
 export const policyRequestJobs = [

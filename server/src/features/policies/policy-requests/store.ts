@@ -8,12 +8,12 @@ export const MAX_LEASES = 3
 
 export type ClaimingAgent = { id: string; name: string; agent_pool_id: string }
 
-/** Inserts a request; undefined if its evaluation has one already. */
+/** Inserts a request; undefined if its evaluation, or the run of its trial, has one already. */
 export async function insertPolicyRequest(tx: Tx, row: Insertable<Schema['policy_requests']>) {
   return tx
     .insertInto('policy_requests')
     .values(row)
-    .onConflict((conflict) => conflict.column('policy_evaluation_id').doNothing())
+    .onConflict((conflict) => conflict.doNothing())
     .returning('id')
     .executeTakeFirst()
 }
@@ -30,13 +30,16 @@ export function poolsWithRequests(poolIds: readonly string[], now: Date) {
 type Lease = { agent: ClaimingAgent; tokenHash: Buffer; now: Date; expiresAt: Date }
 type Leased = { id: string; request: Buffer; time_limit_ms: number; agent_os: string; agent_arch: string }
 
-/** Leases the oldest request of the pool, or one whose agent was lost; undefined for none, `exited` for an agent that has exited. */
+/**
+ * Leases the oldest request of the pool, or one whose agent was lost; undefined for none, `exited` for an agent that has exited. Requests of
+ * trials come last.
+ */
 export async function leaseNextRequest(db: Db, { agent, tokenHash, now, expiresAt }: Lease) {
   const hasAgent = sql`exists (select from agents a where a.id = ${agent.id} and a.exited_at is null)`
   const { rows } = await sql<{ has_agent: boolean } & (Leased | { id: null })>`with next as (
       select id from policy_requests q
        where q.agent_pool_id = ${agent.agent_pool_id} and ${isFree(now)} and ${hasAgent}
-       order by seq limit 1 for update skip locked),
+       order by policy_trial_run_id is not null, seq limit 1 for update skip locked),
     leased as (
       update policy_requests q
          set agent_name = ${agent.name}, token_hash = ${tokenHash}, leased_at = ${now}, lease_expires_at = ${expiresAt},
@@ -72,7 +75,7 @@ export async function renewLease(db: Db, { id, hash, now, expiresAt, marginMs }:
 export const findTakenRequest = lookup(['id', 'hash'], (db, { id, hash }) =>
   db
     .selectFrom('policy_requests')
-    .select(['id', 'request', 'policy_evaluation_id'])
+    .select(['id', 'request', 'policy_evaluation_id', 'policy_trial_run_id'])
     .where('id', '=', id)
     .where('token_hash', '=', sql<Buffer>`decode(${hash}, 'hex')`),
 )
@@ -83,7 +86,7 @@ export async function findRequest(db: Db, { id, pingedAfter }: { id: string; pin
     .selectFrom('policy_requests as q')
     .innerJoin('agent_pools as p', 'p.id', 'q.agent_pool_id')
     .select(['q.id', 'q.request', 'q.policy_evaluation_id', 'q.agent_name', 'q.lease_expires_at', 'q.leases'])
-    .select(['q.created_at', 'p.name as pool_name'])
+    .select(['q.created_at', 'q.policy_trial_run_id', 'q.agent_pool_id', 'p.name as pool_name'])
     .select(
       sql<boolean>`exists (select from agents a where a.agent_pool_id = q.agent_pool_id and a.exited_at is null
           and a.last_ping_at > ${pingedAfter} and 'policy' = any(a.accepts))`.as('has_agent'),
@@ -101,4 +104,10 @@ export async function lockUnchanged(tx: Tx, { id, lease_expires_at }: { id: stri
 
 export async function deletePolicyRequest(tx: Tx, id: string) {
   await tx.deleteFrom('policy_requests').where('id', '=', id).execute()
+}
+
+/** Deletes the requests of a trial; agents drop them. */
+export async function deleteTrialRequests(tx: Tx, trialId: string) {
+  await sql`delete from policy_requests q using policy_trial_runs r
+     where r.id = q.policy_trial_run_id and r.policy_trial_id = ${trialId}`.execute(tx)
 }

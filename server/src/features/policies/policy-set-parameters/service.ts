@@ -65,6 +65,19 @@ export async function openParameters(ctx: Pick<Ctx, 'db' | 'secrets'>, setIds: r
   return Map.groupBy<string, OpenParameter & { setId: string }>(parameters, ({ setId }) => setId)
 }
 
+/** The parameters of a set as the work of an evaluation has them; none without a set. */
+export async function parametersOf(ctx: Pick<Ctx, 'db' | 'secrets'>, setId: string | null) {
+  const parameters = setId === null ? [] : ((await openParameters(ctx, [setId])).get(setId) ?? [])
+  return evaluationParameters(parameters)
+}
+
+export function evaluationParameters(parameters: readonly OpenParameter[]) {
+  return {
+    parameters: Object.fromEntries(parameters.map(({ key, value }) => [key, value])),
+    sensitiveParameters: parameters.filter(({ sensitive }) => sensitive).map(({ key }) => key),
+  }
+}
+
 type Key = { setId: string; id: string }
 
 export async function updateParameter(ctx: Ctx, { setId, id }: Key, input: UpdatePolicySetParameter) {

@@ -1,4 +1,4 @@
-import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
+import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
 import { type Db, type Page, type Tx } from '../../../db/db.ts'
@@ -160,20 +160,20 @@ export type EffectivePolicySet = {
   policies_path: string
 }
 
+/** A value, or an expression of the outer query. */
+type Text = string | RawBuilder<string>
+
 /**
  * Query for the sets that apply to a workspace's runs: global ones, and those attached to the workspace, to its project or by a tag, unless an
  * exclusion names the workspace, its project or a tag. Sets without policies are left out.
  */
-export function selectEffectivePolicySets(
-  db: Db,
-  workspace: { id: string; organization_id: string; project_id: string },
-) {
-  const attached = (table: string, column: string, id: string, isExclusion: boolean) =>
+export function selectEffectivePolicySets(db: Db, workspace: { id: Text; organization_id: Text; project_id: Text }) {
+  const attached = (table: string, column: string, id: Text, isExclusion: boolean) =>
     sql`exists (select from ${sql.table(table)} x where x.policy_set_id = s.id and x.${sql.ref(column)} = ${id}
       and x.is_exclusion = ${sql.lit(isExclusion)})`
   const isReserved = sql`exists (select from reserved_tag_keys r where r.organization_id = ${workspace.organization_id}
     and r.key = b.key and r.disable_overrides)`
-  const has = (column: string, id: string) =>
+  const has = (column: string, id: Text) =>
     sql`exists (select from tag_bindings other where other.${sql.ref(column)} = ${id} and other.key = b.key)`
   // As for effective tag bindings: the workspace's own tags take precedence over those of its project, unless the key is reserved.
   const tagged = (isExclusion: boolean) =>

@@ -32,6 +32,7 @@ const TYPES: Partial<Record<string, ChangeType[]>> = {
   policy_set: ['policy-sets'],
   policy_set_parameter: ['policy-sets'],
   policy_set_version: ['policy-sets'],
+  policy_trial: ['policy-trials'],
   project: ['projects'],
   registry_module: ['registry-modules'],
   registry_module_version: ['registry-modules'],

@@ -27,6 +27,7 @@ const READERS = {
   tasks: { organization: ['run-tasks:read'] },
   policies: { organization: ['policies:read'] },
   'policy-sets': { organization: ['policies:read'] },
+  'policy-trials': { organization: ['policies:manage'] },
   agents: { organization: ['agent-pools:read'] },
   'agent-pools': { organization: ['agent-pools:read'] },
   'oauth-clients': { organization: ['vcs-settings:read'] },

@@ -1,6 +1,7 @@
 import { archiveOf } from '../../../../testing/archives.ts'
 import { createFakeAgent } from '../../../../testing/fake-agent.ts'
 import { claimPoliciesOf, reportPolicies } from '../../../../testing/policies.ts'
+import { put } from '../../../../testing/runs.ts'
 import { type AuditFixtures, SECRET, data, type MakeChange, many } from './audit-fixtures.ts'
 
 const newPolicy = (w: AuditFixtures) => data('policies', { name: w.name('policy'), kind: 'opa', query: 'data.a.deny' })
@@ -40,6 +41,22 @@ const SCOPE = Object.entries(LISTS).flatMap(([name, items]) =>
 )
 
 const selectors = { data: [{ 'tag-key': 'env', 'tag-value': 'prod', 'is-exclude': true }] }
+
+const newTrial = (run: string) => ({ data: { type: 'policy-trials', relationships: { runs: many('runs', run) } } })
+
+/** A trial of a run that has no plan yet. */
+async function trial(w: AuditFixtures) {
+  const { workspaceId } = await w.configured()
+  return w.ofOrganization('policy-trials', newTrial(await w.run(workspaceId)))
+}
+
+/** A set with a version. */
+async function publishedSet(w: AuditFixtures) {
+  const set = await policySet(w)
+  const { links } = await w.send('POST', `/policy-sets/${set}/versions`)
+  await put(w.app, links.upload, POLICIES)
+  return set
+}
 
 /** A stage that awaits an override. */
 async function failedStage(w: AuditFixtures) {
@@ -110,6 +127,17 @@ export const POLICY_CHANGES: Record<string, MakeChange> = {
   }),
   'DELETE /policy-sets/:setId/parameters/:id': async (w) => ({ ids: await parameter(w) }),
   'POST /policy-sets/:id/versions': async (w) => ({ ids: [await policySet(w)] }),
+  'POST /organizations/:organization/policy-trials': async (w) => {
+    const { workspaceId } = await w.configured()
+    return { ids: [w.organization.name], body: newTrial(await w.run(workspaceId)) }
+  },
+  'POST /policy-sets/:id/policy-trials': async (w) => ({ ids: [await publishedSet(w)] }),
+  'POST /policy-trials/:id/actions/cancel': async (w) => ({ ids: [await trial(w)] }),
+  'PUT /_objects/policy-trials/:token': async (w) => {
+    const { links } = await w.send('GET', `/policy-trials/${await trial(w)}`)
+    const by = { id: w.admin.id, tokenId: null }
+    return { token: undefined, by, url: new URL(links.upload).pathname, body: POLICIES }
+  },
   'PUT /_objects/policy-sets/:token': async (w) => {
     const created = await w.send('POST', `/policy-sets/${await policySet(w)}/versions`)
     const by = { id: w.admin.id, tokenId: null }
