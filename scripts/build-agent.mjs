@@ -56,7 +56,7 @@ async function bundle() {
       'groundstate-agent': join(AGENT, 'src/main.ts'),
       'launcher-process': join(AGENT, 'src/process/launcher-process.ts'),
       'plan-worker': join(AGENT, 'src/run/plan-worker.ts'),
-      'outcome-worker': join(AGENT, 'src/policy/outcome-worker.ts'),
+      'outcome-process': join(AGENT, 'src/policy/outcome-process.ts'),
       'old-node': join(AGENT, 'src/old-node.ts'),
     },
     platform: 'node',

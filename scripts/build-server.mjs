@@ -31,7 +31,7 @@ function isProgram(name) {
     !name.includes('-') ||
     name === 'launcher-process.js' ||
     name === 'plan-worker.js' ||
-    name === 'outcome-worker.js' ||
+    name === 'outcome-process.js' ||
     name === 'hcl-worker.js'
   )
 }
@@ -54,7 +54,7 @@ async function bundle() {
       'hcl-worker': join(ROOT, 'server/src/hcl/hcl-worker.ts'),
       'launcher-process': join(ROOT, 'agent/src/process/launcher-process.ts'),
       'plan-worker': join(ROOT, 'agent/src/run/plan-worker.ts'),
-      'outcome-worker': join(ROOT, 'agent/src/policy/outcome-worker.ts'),
+      'outcome-process': join(ROOT, 'agent/src/policy/outcome-process.ts'),
     },
     platform: 'node',
     transform: { target: 'node24' },

@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process'
+import { execFile, fork } from 'node:child_process'
 import { createWriteStream } from 'node:fs'
 import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
-import { Worker } from 'node:worker_threads'
 import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
 import type { PolicyRequest, ReportedPolicy } from '@groundstate/contract/policy-requests'
 import { behind } from '../isolation/confinement.ts'
@@ -16,15 +15,22 @@ import type { AgentContext } from '../run/context.ts'
 import { unpackArchive } from '../run/unpack.ts'
 import { parseJson } from '../server/connection.ts'
 import type { Opa } from './opa.ts'
-import type { RawOutcome } from './outcome.ts'
+import type { RawOutcome, SetOutcomes } from './outcome.ts'
 
-/** Limits of one start of OPA, in bytes and ms. */
-export type OpaLimits = { memory: number; output: number; timeMs: number }
+const MEBIBYTE = 1024 ** 2
 
-export const OPA_LIMITS: OpaLimits = { memory: 1024 ** 3, output: 4 * 1024 * 1024, timeMs: 60_000 }
+/** Limits of the input document and of one start of OPA, in bytes and ms. The memory is that for policies, in addition to that for the input. */
+export type OpaLimits = { input: number; memory: number; output: number; timeMs: number }
 
-/** Maximum size of the input document, in bytes: the plan's JSON. */
-const MAX_INPUT_BYTES = 256 * 1024 * 1024
+export const OPA_LIMITS: OpaLimits = {
+  input: 256 * MEBIBYTE,
+  memory: 1024 * MEBIBYTE,
+  output: 4 * MEBIBYTE,
+  timeMs: 60_000,
+}
+
+/** OPA needs about 15 bytes of memory for each byte of the input. */
+const MEMORY_PER_INPUT = 16
 const MAX_ERROR_BYTES = 64 * 1024
 
 /** Functions with which a policy could reach the network or read the environment. */
@@ -35,6 +41,8 @@ export type Evaluation = {
   opa: Opa
   agent: AgentContext
   directory: RunDirectory
+  /** The size of the input document, in bytes. */
+  inputSize: number
   limits: OpaLimits
   signal: AbortSignal
 }
@@ -43,14 +51,25 @@ type Ended = { code: number | null; output: string; errors: string; problem?: st
 const inputFile = ({ variables }: RunDirectory) => join(variables, 'input.json')
 const capabilitiesFile = ({ variables }: RunDirectory) => join(variables, 'capabilities.json')
 
-/** Stores the input document where OPA reads it. */
-export async function storeInput(body: Readable, directory: RunDirectory) {
+/** Stores the input document where OPA reads it, and returns its size in bytes. Throws as soon as it exceeds the limit. */
+export async function storeInput(body: Readable, directory: RunDirectory, { input: limit }: OpaLimits) {
   const file = inputFile(directory)
-  await pipeline(body, createWriteStream(file, { mode: 0o400 }))
-  const { size } = await stat(file)
-  if (size > MAX_INPUT_BYTES)
-    throw new Error(`the plan has ${size} bytes, more than the ${MAX_INPUT_BYTES} for policies`)
+  let size = 0
+  const bounded = async function* (chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      size += chunk.length
+      if (size > limit)
+        throw new Error(`the JSON of the plan is larger than the ${inMebibytes(limit)} that policies can evaluate`)
+      yield chunk
+    }
+  }
+  await pipeline(body, bounded, createWriteStream(file, { mode: 0o400 }))
   chownToRun(file, directory)
+  return size
+}
+
+function inMebibytes(bytes: number) {
+  return `${Number((bytes / MEBIBYTE).toFixed(2))} MiB`
 }
 
 /** Restricts what policies may call. The list comes from OPA itself, as each version has other functions. */
@@ -65,8 +84,13 @@ export async function storeCapabilities({ opa, directory, signal }: Evaluation) 
   chownToRun(file, directory)
 }
 
-/** Evaluates a set whose archive `receive` brings. Rejects only if the signal aborts. */
-export async function evaluateSet(set: Set, index: number, evaluation: Evaluation, receive: Receive) {
+/** Evaluates a set whose archive `receive` brings. Rejects only if the signal aborts. The outcomes may contain sensitive values. */
+export async function evaluateSet(
+  set: Set,
+  index: number,
+  evaluation: Evaluation,
+  receive: Receive,
+): Promise<SetOutcomes> {
   const outcomes: RawOutcome[] = []
   try {
     const site = await prepareSet(set, index, evaluation, receive)
@@ -76,7 +100,7 @@ export async function evaluateSet(set: Set, index: number, evaluation: Evaluatio
     for (const { name } of set.policies.slice(outcomes.length)) outcomes.push({ name, message: messageOf(error) })
   }
   const secrets = set.sensitiveParameters.flatMap((key) => set.parameters[key] ?? [])
-  return redacted(outcomes, secrets, evaluation)
+  return { id: set.id, secrets, outcomes }
 }
 
 export type Receive = (path: string, consume: (body: Readable) => Promise<unknown>) => Promise<unknown>
@@ -115,7 +139,8 @@ async function evaluate(query: string, site: SetSite, evaluation: Evaluation) {
 }
 
 async function runOpa(query: string, site: SetSite, evaluation: Evaluation, flags: string[]): Promise<Ended> {
-  const { opa, directory, limits } = evaluation
+  const { opa, directory, inputSize } = evaluation
+  const limits = { ...evaluation.limits, memory: evaluation.limits.memory + MEMORY_PER_INPUT * inputSize }
   const policies = ['--capabilities', capabilitiesFile(directory), '--data', '.', '--data', site.parametersFile]
   const args = ['eval', '--format=json', ...flags, ...policies, '--input', inputFile(directory), '--', query]
   return runOffline(opa.path, args, site, evaluation, limits)
@@ -140,7 +165,7 @@ async function runOffline(
     sizes[stream] += bytes.length
     if (sizes[stream] <= (stream === 'stdout' ? limits.output : MAX_ERROR_BYTES)) streams[stream].push(bytes)
     else if (stream === 'stdout') {
-      problem ??= `the policy returned more than ${limits.output} bytes`
+      problem ??= `the policy returned more than the ${inMebibytes(limits.output)} of a policy`
       kill.abort(new Stopped('force-canceled', problem))
     }
   }
@@ -149,7 +174,8 @@ async function runOffline(
   try {
     const wrapper = await offlineWrapper(agent, site)
     const confined = confinement.confine(spec, site, { wrapper })
-    const limited = behind(['prlimit', `--data=${limits.memory}`, '--core=0'], confined)
+    const script = `ulimit -c 0; ulimit -d ${Math.ceil(limits.memory / 1024)}; exec "$@"`
+    const limited = behind(['/bin/sh', '-c', script, 'sh'], confined)
     const stop = { interrupt: new AbortController().signal, kill: stopped, graceMs: () => 0 }
     const exit = confinement.exitOf(await runProcess(process.platform === 'linux' ? limited : confined, stop, agent))
     signal.throwIfAborted()
@@ -157,8 +183,9 @@ async function runOffline(
     if (problem === undefined && kill.signal.aborted)
       problem = `the policy was stopped after ${limits.timeMs / 1000} s, the time limit of a policy`
     if (exit.outOfMemory === true || /out of memory|cannot allocate memory/i.test(errors))
-      problem ??= `the policy needs more memory than the ${limits.memory / 1024 ** 2} MiB of a policy`
-    if (problem === undefined && exit.signal !== null) problem = `OPA was ended by the signal ${exit.signal}`
+      problem ??= `the policy needs more memory than the ${inMebibytes(limits.memory)} of a policy with this plan`
+    if (exit.signal !== null)
+      problem ??= `OPA was ended by the signal ${exit.signal}${exit.signal === 'SIGKILL' ? ', perhaps for lack of memory' : ''}`
     return { code: exit.code, output: Buffer.concat(streams.stdout).toString(), errors, ...(problem && { problem }) }
   } finally {
     clearTimeout(timer)
@@ -183,19 +210,22 @@ async function probe(agent: AgentContext, site: RunSite): Promise<readonly strin
   const env = { PATH: '/usr/bin:/bin' }
   const spec = agent.confinement.confine({ file: 'true', args: [], env, onOutput: () => {} }, site, { wrapper })
   const never = new AbortController().signal
-  const exit = await runProcess(spec, { interrupt: never, kill: AbortSignal.timeout(10_000), graceMs: () => 0 }, agent)
-  return exit.code === 0 ? wrapper : []
+  const stop = { interrupt: never, kill: AbortSignal.timeout(10_000), graceMs: () => 0 }
+  // The machine may lack the program.
+  const exit = await runProcess(spec, stop, agent).catch(() => undefined)
+  return exit?.code === 0 ? wrapper : []
 }
 
-async function redacted(outcomes: RawOutcome[], secrets: string[], { directory, signal }: Evaluation) {
-  // A package has the bundled worker next to this file.
-  const script = import.meta.url.endsWith('.ts') ? './outcome-worker.ts' : './outcome-worker.js'
-  const workerData = { inputFile: inputFile(directory), secrets, outcomes }
-  const worker = new Worker(new URL(script, import.meta.url), { workerData })
-  const done = new Promise<ReportedPolicy[]>((resolve, reject) => {
-    worker.once('message', resolve)
-    worker.once('error', reject)
-    worker.once('exit', (code) => reject(new Error(`the worker for the outcomes exited with code ${code}`)))
+/** Removes sensitive values from outcomes, in a process that ends with the evaluation. */
+export async function redactedSets(sets: readonly SetOutcomes[], { directory, signal }: Evaluation) {
+  // A package has the bundled program next to this file.
+  const script = import.meta.url.endsWith('.ts') ? './outcome-process.ts' : './outcome-process.js'
+  const child = fork(new URL(script, import.meta.url), { env: {}, execArgv: [], serialization: 'advanced' })
+  const done = new Promise<{ id: string; policies: ReportedPolicy[] }[]>((resolve, reject) => {
+    child.once('message', (message) => resolve(message as { id: string; policies: ReportedPolicy[] }[]))
+    child.once('error', reject)
+    child.once('exit', (code) => reject(new Error(`the process for the outcomes exited with code ${code}`)))
   })
-  return untilAborted(done, signal).finally(() => void worker.terminate())
+  child.send({ inputFile: inputFile(directory), sets })
+  return untilAborted(done, signal).finally(() => child.kill('SIGKILL'))
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { isObject, parseExact, printExact } from '@groundstate/contract/exact-json'
 import {
   MAX_POLICY_OUTPUTS,
@@ -10,8 +11,8 @@ import { redactor, sensitiveValues } from './redaction.ts'
 /** The output of `opa eval --format=json` for a policy, or why there is none. */
 export type RawOutcome = { name: string; output: string } | { name: string; message: string }
 
-/** `input` is the text of the input document, `secrets` are other texts that no outcome may contain. */
-export type RawOutcomes = { input: string; secrets: readonly string[]; outcomes: readonly RawOutcome[] }
+/** `secrets` are texts, besides those of the plan, that no outcome of the set may contain. */
+export type SetOutcomes = { id: string; secrets: readonly string[]; outcomes: readonly RawOutcome[] }
 
 const location = z.object({ file: z.string().optional(), row: z.int().optional() })
 const opaError = z.object({ message: z.string(), location: location.optional() })
@@ -20,9 +21,21 @@ const opaOutput = z.object({
   errors: z.array(opaError).default([]),
 })
 
-/** Turns outputs of OPA into reports without sensitive values. */
-export function reportedPolicies({ input, secrets, outcomes }: RawOutcomes): ReportedPolicy[] {
-  const redact = redactor([...sensitiveValues(parseExact(input)), ...secrets])
+/** Turns outputs of OPA into reports without sensitive values. Reads the input document only for outcomes with texts: it may be large. */
+export function reportedSets(sets: readonly SetOutcomes[], inputFile: string) {
+  let ofPlan: string[] | undefined
+  return sets.map(({ id, secrets, outcomes }) => {
+    let redact: ReturnType<typeof redactor> | undefined
+    const redacted = (text: string) => {
+      ofPlan ??= [...sensitiveValues(parseExact(readFileSync(inputFile, 'utf8')))]
+      redact ??= redactor([...ofPlan, ...secrets])
+      return redact(text)
+    }
+    return { id, policies: reportedPolicies(outcomes, redacted) }
+  })
+}
+
+function reportedPolicies(outcomes: readonly RawOutcome[], redact: (text: string) => string): ReportedPolicy[] {
   const shortened = (text: string) => {
     const redacted = redact(text)
     const end = MAX_POLICY_OUTPUT_CHARACTERS - 1

@@ -2,6 +2,7 @@ import type { WorkKind } from '@groundstate/contract/agent'
 import type { DownloadSettings } from '../engine/engine-download.ts'
 import type { ConfinementOptions } from '../isolation/confinement.ts'
 import type { AgentLog } from '../log.ts'
+import type { OpaLimits } from '../policy/evaluation.ts'
 import type { OpaSource } from '../policy/opa.ts'
 
 export type AgentOptions = ConfinementOptions & {
@@ -32,6 +33,7 @@ export type AgentOptions = ConfinementOptions & {
   engineDownloads?: DownloadSettings | undefined
   /** A binary of OPA or a directory of them, in addition to PATH, and the source of downloads; without one there are none. */
   opa?: OpaSource
+  policyLimits?: OpaLimits
   logLimitBytes?: number
   /** Maximum disk space of directories that wait for their apply, in bytes. */
   planDirectoryLimit?: number
