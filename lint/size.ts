@@ -17,7 +17,7 @@ const LIMITS = {
 } as const
 
 const WORDING =
-  /\/\*\* (?:What|Whoever|Who|Where|Of|So (?:many|much|long)) |[Ww]hoever|\btold\b|\bstands?\b|MOST_|[Dd]esk\b|[Ss]tanding|\banew\b|\ba look\b|of its own|can not|\bbeside\b/
+  /\/\*\* (?:What|Whoever|Who|Where|Of|So (?:many|much|long)) |[Ww]hoever|\btold\b|\bstands?\b(?!-in)|MOST_|[Dd]esk\b|[Ss]tanding|\banew\b|\ba look\b|of its own|can not|\bbeside\b/
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const tracked = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {

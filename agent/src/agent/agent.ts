@@ -133,6 +133,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
           workDir,
           agent,
           opa: options.opa ?? {},
+          limits: options.policyLimits,
           during: work.during,
         }),
       )

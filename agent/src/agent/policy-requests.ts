@@ -2,7 +2,15 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { PolicyRequest, ReportPolicies } from '@groundstate/contract/policy-requests'
-import { type Evaluation, OPA_LIMITS, evaluateSet, storeCapabilities, storeInput } from '../policy/evaluation.ts'
+import {
+  type Evaluation,
+  OPA_LIMITS,
+  type OpaLimits,
+  evaluateSet,
+  redactedSets,
+  storeCapabilities,
+  storeInput,
+} from '../policy/evaluation.ts'
 import { type OpaSource, findOpa } from '../policy/opa.ts'
 import { messageOf } from '../process/errors.ts'
 import { Stopped } from '../process/process.ts'
@@ -18,6 +26,7 @@ type PolicyClaims = RequestClaims & {
   workDir: string
   agent: AgentContext
   opa: OpaSource
+  limits?: OpaLimits | undefined
   /** Counts an evaluation as work of the agent. */
   during: (work: () => Promise<void>) => Promise<void>
 }
@@ -66,7 +75,7 @@ async function handle(request: PolicyRequest, claims: PolicyClaims) {
 }
 
 async function evaluate(request: PolicyRequest, claims: PolicyClaims, signal: AbortSignal): Promise<ReportPolicies> {
-  const { agent, connection } = claims
+  const { agent, connection, limits = OPA_LIMITS } = claims
   const started = performance.now()
   const opa = await findOpa(request.opa, claims.opa, join(claims.workDir, 'opa'))
   const { directories, confinement } = agent
@@ -77,13 +86,14 @@ async function evaluate(request: PolicyRequest, claims: PolicyClaims, signal: Ab
     await confinement.prepare(directory)
     const receive: Parameters<typeof evaluateSet>[3] = (path, consume) =>
       getForPolicies(connection, request, { path, signal, consume })
-    await receive('input', (body) => storeInput(body, directory))
-    const evaluation: Evaluation = { opa, agent, directory, limits: OPA_LIMITS, signal }
+    let inputSize = 0
+    await receive('input', async (body) => (inputSize = await storeInput(body, directory, limits)))
+    const evaluation: Evaluation = { opa, agent, directory, inputSize, limits, signal }
     await storeCapabilities(evaluation)
     const sets = []
-    for (const [index, set] of request.sets.entries())
-      sets.push({ id: set.id, policies: await evaluateSet(set, index, evaluation, receive) })
-    return { opaVersion: opa.version, durationMs: Math.round(performance.now() - started), sets }
+    for (const [index, set] of request.sets.entries()) sets.push(await evaluateSet(set, index, evaluation, receive))
+    const reported = await redactedSets(sets, evaluation)
+    return { opaVersion: opa.version, durationMs: Math.round(performance.now() - started), sets: reported }
   } finally {
     await directories.remove(directory)
   }
