@@ -201,6 +201,8 @@ export const registryProviderIncludes: IncludeTable = { registry_provider_versio
 
 export const policyIncludes: IncludeTable = { policy_sets: policySetSchema }
 
+export const policySetVersionIncludes: IncludeTable = { created_by: userSchema }
+
 export const policySetIncludes: IncludeTable = {
   organization: organizationSchema,
   policies: policySchema,

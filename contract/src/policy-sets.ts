@@ -117,6 +117,30 @@ export const policySetSchema = linkedResource('policy-sets', {
 })
 export type PolicySetResource = Written<typeof policySetSchema>
 
+/** Why a set applies to a workspace, or is excluded from it. */
+const scopeReason = z.strictObject({
+  scope: z.enum(['organization', 'project', 'workspace', 'tag']).describe('`organization` for a global set'),
+  'tag-key': nullable.string.describe('that of the matching tag selector; null for other scopes'),
+  'tag-value': nullable.string.describe('that of the selector; null for any'),
+})
+
+export const appliedPolicySetSchema = resource('applied-policy-sets', {
+  attributes: {
+    name: z.string(),
+    description: z.string(),
+    status: z
+      .enum(['applied', 'excluded', 'empty'])
+      .describe('`empty` has no policies yet. Only the policies of `applied` ones are evaluated'),
+    overridable: z.boolean(),
+    'mandatory-count': z.int().describe('number of policies that stop a run'),
+    'advisory-count': z.int(),
+    reasons: z.array(scopeReason).describe('all that select the workspace'),
+    exclusions: z.array(scopeReason).describe('all that exclude it; they take precedence'),
+  },
+  relationships: { 'policy-set': hasOne('policy-sets') },
+})
+export type AppliedPolicySetResource = Written<typeof appliedPolicySetSchema>
+
 const versionPolicy = z.strictObject({
   name: z.string(),
   query: z.string(),
@@ -139,7 +163,10 @@ export const policySetVersionSchema = resource('policy-set-versions', {
     'updated-at': timestamp,
     policies: z.array(versionPolicy).describe('our own: as in `policies.hcl`; empty until the version is ready'),
   },
-  relationships: { 'policy-set': hasOne('policy-sets') },
+  relationships: {
+    'policy-set': hasOne('policy-sets'),
+    'created-by': hasOne('users').describe('our own: null for a version from a repository'),
+  },
   links: {
     self: z.string(),
     upload: z

@@ -4,7 +4,7 @@ import { findToolVersion, newestFirst } from '../opa-versions/service.ts'
 import type { PolicyWork, WorkSet } from '../policy-requests/policy-request.ts'
 import { type OpenParameter, evaluationParameters, openParameters } from '../policy-set-parameters/service.ts'
 import { requireEvaluationBundle } from '../policy-set-versions/bundle.ts'
-import type { EffectivePolicySet } from '../policy-sets/store.ts'
+import type { EffectivePolicySet } from '../policy-sets/scope-store.ts'
 
 type EvaluatedSet = Pick<EffectivePolicySet, 'id' | 'name' | 'description' | 'overridable' | 'policy_tool_version'>
 

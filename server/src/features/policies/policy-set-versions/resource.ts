@@ -30,7 +30,12 @@ export function policySetVersionResource(version: VersionRow, upload?: string): 
         description: policy.description,
       })),
     },
-    relationships: { 'policy-set': { data: { id: version.policy_set_id, type: 'policy-sets' } } },
+    relationships: {
+      'policy-set': { data: { id: version.policy_set_id, type: 'policy-sets' } },
+      'created-by': {
+        data: version.created_by_user_id === null ? null : { id: version.created_by_user_id, type: 'users' },
+      },
+    },
     links: { self: `/api/v2/policy-set-versions/${version.id}`, ...(upload !== undefined && { upload }) },
   }
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
+import { policySetVersionIncludes } from '@groundstate/contract/includes'
 import { policySetVersionSchema } from '@groundstate/contract/policy-sets'
-import { documentOf } from '@groundstate/contract/responses'
+import { documentOf, pageOf } from '@groundstate/contract/responses'
 import type { Ctx } from '../../../app.ts'
 import { MAX_ARCHIVE_BYTES } from '../../../blobs/archive.ts'
 import type { Routes } from '../../../http/http.ts'
@@ -9,7 +10,7 @@ import { created, ok } from '../../../http/responses.ts'
 import { type PolicySetVersion, listReadableVersions, requirePolicySetVersion } from './access.ts'
 import { uploadPolicySetVersion } from './publish.ts'
 import { policySetVersionResource } from './resource.ts'
-import { createPolicySetVersion } from './service.ts'
+import { createPolicySetVersion, listPolicySetVersions } from './service.ts'
 import { uploadUrl } from './urls.ts'
 
 export const policySetVersionRoutes: Routes = (http) => {
@@ -27,10 +28,24 @@ export const policySetVersionRoutes: Routes = (http) => {
     },
   )
   http.get(
+    '/policy-sets/:id/versions',
+    {
+      summary: 'List the versions of a policy set, the newest first',
+      access: { organization: 'policies:read' },
+      include: policySetVersionIncludes,
+      responses: { 200: pageOf(policySetVersionSchema) },
+    },
+    async (req) =>
+      req.list(await listPolicySetVersions(req.ctx, req.params.id, req.page()), (version) =>
+        policySetVersionResource(version, awaitedUpload(req.ctx, version)),
+      ),
+  )
+  http.get(
     '/policy-set-versions/:id',
     {
       summary: 'Show a version of a policy set',
       access: { organization: 'policies:read' },
+      include: policySetVersionIncludes,
       responses: { 200: documentOf(policySetVersionSchema) },
     },
     async (req) => {

@@ -1,11 +1,11 @@
 import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { actorUserId } from '../../../auth/actor.ts'
-import { transact } from '../../../db/db.ts'
+import { type Page, transact } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
 import { requirePolicySet } from '../policy-sets/access.ts'
 import { lockPolicySet } from '../policy-sets/store.ts'
-import { requirePolicySetVersion, versionAudit } from './access.ts'
+import { type PolicySetVersion, requirePolicySetVersion, versionAudit } from './access.ts'
 import * as store from './store.ts'
 
 /** Creates a version, which awaits its archive. */
@@ -37,4 +37,11 @@ export async function createPolicySetVersion(ctx: Ctx, setId: string) {
     await recordAudit(ctx, versionAudit(row, 'create'))
   })
   return requirePolicySetVersion(ctx, row.id)
+}
+
+export async function listPolicySetVersions(ctx: Ctx, setId: string, page: Page) {
+  const set = await requirePolicySet(ctx, setId, 'policies:read')
+  const { rows, total } = await store.listVersions(ctx.db, setId, page)
+  const canUpload = set.can.has('policies:manage')
+  return { total, rows: rows.map((row): PolicySetVersion => ({ ...row, canUpload })) }
 }

@@ -1,5 +1,6 @@
 import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
-import { type Db, type Tx } from '../../../db/db.ts'
+import { type Db, type Page, type Tx } from '../../../db/db.ts'
+import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { insertRows } from '../../../db/sql.ts'
 
@@ -28,6 +29,12 @@ export async function findVersions(db: Db, ids: readonly string[]): Promise<Vers
     .where(sql<boolean>`v.id = any(${ids})`)
     .orderBy('v.id')
     .execute()
+}
+
+/** The versions of a set, the newest first. */
+export async function listVersions(db: Db, setId: string, page: Page) {
+  const list = selectVersions(db).where('v.policy_set_id', '=', setId).orderBy('v.seq', 'desc')
+  return readPaged(page, list, db.selectFrom('policy_set_versions as v').where('v.policy_set_id', '=', setId))
 }
 
 export async function insertVersion(db: Db, row: Insertable<Schema['policy_set_versions']>) {

@@ -1,5 +1,6 @@
-import type { PolicySetResource } from '@groundstate/contract/policy-sets'
+import type { AppliedPolicySetResource, PolicySetResource } from '@groundstate/contract/policy-sets'
 import type { PolicySet } from './access.ts'
+import type { AppliedPolicySetRow, MatchingSelector } from './scope-store.ts'
 
 export function policySetResource(set: PolicySet): PolicySetResource {
   const all = <const Type extends string>(ids: readonly string[], type: Type) => ({
@@ -64,5 +65,41 @@ function repositoryAttribute({ repository, ...set }: PolicySet): PolicySetResour
     tags: false,
     'tags-regex': null,
     'webhook-url': null,
+  }
+}
+
+type Reason = AppliedPolicySetResource['attributes']['reasons'][number]
+
+export function appliedPolicySetResource(row: AppliedPolicySetRow): AppliedPolicySetResource {
+  const reasons = (
+    is: Record<Exclude<Reason['scope'], 'tag'>, boolean>,
+    tags: readonly MatchingSelector[],
+  ): Reason[] => [
+    ...(['organization', 'project', 'workspace'] as const)
+      .filter((scope) => is[scope])
+      .map((scope) => ({ scope, 'tag-key': null, 'tag-value': null })),
+    ...tags.map(({ key, value }) => ({ scope: 'tag' as const, 'tag-key': key, 'tag-value': value })),
+  ]
+  const exclusions = reasons(
+    { organization: false, project: row.excluded_by_project, workspace: row.excluded_by_workspace },
+    row.excluded_by_tags,
+  )
+  return {
+    id: row.id,
+    type: 'applied-policy-sets',
+    attributes: {
+      name: row.name,
+      description: row.description,
+      status: exclusions.length > 0 ? 'excluded' : row.has_policies ? 'applied' : 'empty',
+      overridable: row.overridable,
+      'mandatory-count': row.mandatory,
+      'advisory-count': row.advisory,
+      reasons: reasons(
+        { organization: row.is_global, project: row.by_project, workspace: row.by_workspace },
+        row.by_tags,
+      ),
+      exclusions,
+    },
+    relationships: { 'policy-set': { data: { id: row.id, type: 'policy-sets' } } },
   }
 }

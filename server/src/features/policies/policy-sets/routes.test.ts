@@ -1,3 +1,4 @@
+import type { AppliedPolicySetResource } from '@groundstate/contract/policy-sets'
 import { beforeAll, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { archiveOf } from '../../../testing/archives.ts'
@@ -117,6 +118,21 @@ test.each([
   expect(shown.relationships['newest-version'].data.id).toBe(version.id)
 })
 
+test('the versions of a set are listed with their creators, the newest first', async () => {
+  const set = await createSet()
+  const { version: first } = await upload(set.id, archiveOf(GOOD))
+  const { version: second } = await upload(set.id, archiveOf({ 'a.rego': 'package a' }))
+
+  const listed = (await send('GET', `/policy-sets/${set.id}/versions?include=created_by`)).json()
+  const page = (await send('GET', `/policy-sets/${set.id}/versions?page[size]=1&page[number]=2`)).json()
+
+  expect(listed.data).toEqual([second, first])
+  expect(listed.data[0].relationships['created-by'].data.id).toBe(user.id)
+  expect(listed.included.map(({ id }: { id: string }) => id)).toEqual([user.id])
+  expect(page.data).toEqual([first])
+  expect(page.meta.pagination['total-count']).toBe(2)
+})
+
 test('policies are read from the directory of the set', async () => {
   const set = await createSet({ 'policies-path': '/policies/opa/' })
 
@@ -192,6 +208,33 @@ test('sets apply by workspace, project, tag and globally, except where they are 
   const sets = await listEffectivePolicySets(app.as(), { id, organization_id: organization.id, project_id: project })
 
   expect(sets.map(({ name }) => name)).toEqual(['a-workspace', 'b-project', 'c-tag', 'd-any-tag', 'e-global'])
+  const listed = (await send('GET', `/workspaces/${id}/applied-policy-sets`)).json()
+  const rows: { attributes: AppliedPolicySetResource['attributes'] }[] = listed.data
+  const text = (reason: AppliedPolicySetResource['attributes']['reasons'][number]) =>
+    reason.scope === 'tag' ? `${reason['tag-key']}=${reason['tag-value'] ?? '*'}` : reason.scope
+  expect(rows.map(({ attributes: { name, status } }) => `${name} ${status}`)).toEqual([
+    'a-workspace applied',
+    'b-project applied',
+    'c-tag applied',
+    'd-any-tag applied',
+    'e-global applied',
+    'h-excluded excluded',
+    'i-excluded-project excluded',
+    'j-excluded-tag excluded',
+    'k-empty empty',
+  ])
+  expect(rows.map(({ attributes }) => [attributes.reasons.map(text), attributes.exclusions.map(text)])).toEqual([
+    [['workspace'], []],
+    [['project'], []],
+    [['env=prod'], []],
+    [['env=*'], []],
+    [['organization'], []],
+    [['organization'], ['workspace']],
+    [['workspace'], ['project']],
+    [['organization'], ['env=prod']],
+    [['organization'], []],
+  ])
+  expect(rows[0]?.attributes).toMatchObject({ 'mandatory-count': 0, 'advisory-count': 1 })
 })
 
 test('a workspace cannot escape a set by overriding a reserved tag of its project', async () => {

@@ -1,6 +1,7 @@
 import { policySetIncludes } from '@groundstate/contract/includes'
 import { identifiersBody } from '@groundstate/contract/json-api'
 import {
+  appliedPolicySetSchema,
   createPolicySetBody,
   policySetSchema,
   tagSelectorsBody,
@@ -12,7 +13,7 @@ import type { Loader } from '../../../http/loaders.ts'
 import { text } from '../../../http/query.ts'
 import { created, ok } from '../../../http/responses.ts'
 import { listReadablePolicySets, requirePolicySet } from './access.ts'
-import { policySetResource } from './resource.ts'
+import { appliedPolicySetResource, policySetResource } from './resource.ts'
 import { SET_LISTS, changeSetList, changeTagSelectors } from './scope.ts'
 import * as service from './service.ts'
 import type { ListName } from './store.ts'
@@ -52,6 +53,19 @@ export const policySetRoutes: Routes = (http) => {
     },
     async (req) =>
       created(policySetResource(await service.createPolicySet(req.ctx, req.params.organization, req.body.data))),
+  )
+  http.get(
+    '/workspaces/:workspaceId/applied-policy-sets',
+    {
+      summary: 'List the policy sets that select a workspace, and why they apply or do not',
+      access: { workspace: 'workspace:read', ...READ },
+      responses: { 200: pageOf(appliedPolicySetSchema) },
+    },
+    async (req) =>
+      req.list(
+        await service.listAppliedPolicySets(req.ctx, req.params.workspaceId, req.page()),
+        appliedPolicySetResource,
+      ),
   )
   http.get('/policy-sets/:id', { ...ONE, summary: 'Show a policy set', access: READ }, async (req) =>
     ok(policySetResource(await requirePolicySet(req.ctx, req.params.id, 'policies:read'))),

@@ -9,6 +9,7 @@ import { raise } from '../../../events.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
 import { putRepository } from '../../vcs/repositories/service.ts'
 import { triggerPattern } from '../../vcs/repositories/trigger-pattern.ts'
+import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { checkToolVersion } from '../opa-versions/service.ts'
 import {
   type PolicySet,
@@ -17,6 +18,7 @@ import {
   policySetDisconnected,
   requirePolicySet,
 } from './access.ts'
+import * as scopeStore from './scope-store.ts'
 import { clearAttachments, replaceSetLists, replaceTagSelectors } from './scope.ts'
 import * as store from './store.ts'
 
@@ -96,17 +98,22 @@ export async function listPolicySets(ctx: Ctx, organizationName: string, query: 
   return { total, rows: rows.map((row): PolicySet => ({ ...row, can: organization.can })) }
 }
 
-type InProject = { id: string; organization_id: string; project_id: string }
-
 /** The sets that apply to the runs of a workspace, which the caller has authorised. */
-export async function listEffectivePolicySets({ db }: Pick<Ctx, 'db'>, workspace: InProject) {
-  return store.selectEffectivePolicySets(db, workspace).execute()
+export async function listEffectivePolicySets({ db }: Pick<Ctx, 'db'>, workspace: scopeStore.InProject) {
+  return scopeStore.selectEffectivePolicySets(db, workspace).execute()
 }
 
 /** As `listEffectivePolicySets`, pipelined with the transaction's next statement. Call the returned function after that statement. */
-export async function readEffectivePolicySets({ db }: Pick<Ctx, 'db'>, workspace: InProject) {
-  const read = await readWithNext(db, [store.selectEffectivePolicySets(db, workspace)])
-  return async (): Promise<store.EffectivePolicySet[]> => (await read())[0]
+export async function readEffectivePolicySets({ db }: Pick<Ctx, 'db'>, workspace: scopeStore.InProject) {
+  const read = await readWithNext(db, [scopeStore.selectEffectivePolicySets(db, workspace)])
+  return async (): Promise<scopeStore.EffectivePolicySet[]> => (await read())[0]
+}
+
+/** The sets that select a workspace, and why they apply or do not. */
+export async function listAppliedPolicySets(ctx: Ctx, workspaceId: string, page: Page) {
+  const workspace = await requireWorkspace(ctx, workspaceId, 'workspace:read')
+  await requireOrganization(ctx, workspace.organization_name, 'policies:read')
+  return scopeStore.listAppliedPolicySets(ctx.db, workspace, page)
 }
 
 export async function updatePolicySet(ctx: Ctx, id: string, { attributes, relationships }: UpdatePolicySet) {

@@ -1,4 +1,4 @@
-import { type Insertable, type RawBuilder, type Selectable, type Updateable, sql } from 'kysely'
+import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleProject, visibleWorkspace } from '../../../auth/visibility.ts'
 import { type Db, type Page, type Tx } from '../../../db/db.ts'
@@ -147,61 +147,4 @@ export async function countTagSelectors(db: Db, id: string) {
   const { rows } = await sql<{ count: number }>`
     select count(*) from policy_set_tag_selectors where policy_set_id = ${id}`.execute(db)
   return rows[0]?.count ?? 0
-}
-
-export type EffectivePolicySet = {
-  id: string
-  name: string
-  description: string
-  overridable: boolean
-  policy_tool_version: string
-  is_versioned: boolean
-  current_version_id: string | null
-  policies_path: string
-}
-
-/** A value, or an expression of the outer query. */
-type Text = string | RawBuilder<string>
-
-/**
- * Query for the sets that apply to a workspace's runs: global ones, and those attached to the workspace, to its project or by a tag, unless an
- * exclusion names the workspace, its project or a tag. Sets without policies are left out.
- */
-export function selectEffectivePolicySets(db: Db, workspace: { id: Text; organization_id: Text; project_id: Text }) {
-  const attached = (table: string, column: string, id: Text, isExclusion: boolean) =>
-    sql`exists (select from ${sql.table(table)} x where x.policy_set_id = s.id and x.${sql.ref(column)} = ${id}
-      and x.is_exclusion = ${sql.lit(isExclusion)})`
-  const isReserved = sql`exists (select from reserved_tag_keys r where r.organization_id = ${workspace.organization_id}
-    and r.key = b.key and r.disable_overrides)`
-  const has = (column: string, id: Text) =>
-    sql`exists (select from tag_bindings other where other.${sql.ref(column)} = ${id} and other.key = b.key)`
-  // As for effective tag bindings: the workspace's own tags take precedence over those of its project, unless the key is reserved.
-  const tagged = (isExclusion: boolean) =>
-    sql`exists (select from policy_set_tag_selectors t join tag_bindings b on b.key = t.key
-      and (t.value is null or b.value = t.value)
-      where t.policy_set_id = s.id and t.is_exclusion = ${sql.lit(isExclusion)}
-        and ((b.workspace_id = ${workspace.id} and not (${isReserved} and ${has('project_id', workspace.project_id)}))
-          or (b.project_id = ${workspace.project_id} and (${isReserved} or not ${has('workspace_id', workspace.id)}))))`
-  const named = (isExclusion: boolean) =>
-    sql.join(
-      [
-        attached('policy_set_workspaces', 'workspace_id', workspace.id, isExclusion),
-        attached('policy_set_projects', 'project_id', workspace.project_id, isExclusion),
-        tagged(isExclusion),
-      ],
-      sql` or `,
-    )
-  return db
-    .selectFrom('policy_sets as s')
-    .select(['s.id', 's.name', 's.description', 's.overridable', 's.policy_tool_version', 's.is_versioned'])
-    .select(['s.current_version_id', 's.policies_path'])
-    .where('s.organization_id', '=', workspace.organization_id)
-    .where(
-      sql<boolean>`(case when s.is_versioned then s.current_version_id is not null
-        else exists (select from policy_set_policies x where x.policy_set_id = s.id) end)`,
-    )
-    .where(sql<boolean>`(s.is_global or ${named(false)})`)
-    .where(sql<boolean>`not (${named(true)})`)
-    .orderBy('s.name')
-    .orderBy('s.id')
 }
