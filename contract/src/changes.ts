@@ -31,6 +31,9 @@ export const CHANGE_TYPES = [
   'ssh-keys',
   /** A module of the registry, its settings and versions. */
   'registry-modules',
+  /** A provider of the registry, its versions and platforms. */
+  'registry-providers',
+  'gpg-keys',
   /** Settings, verification and deliveries of a notification configuration. */
   'notification-configurations',
   /** A host's report about a repository, and the decisions. */

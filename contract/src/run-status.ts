@@ -15,6 +15,8 @@ type Row<Status extends string> = {
   next: readonly Status[]
   phase?: 'plan' | 'apply'
   stage?: Stage
+  /** Whether policies are evaluated, or their failure waits for an override. */
+  policies?: true
   /** The event that the run waits for: its turn in the workspace queue, its configuration, an agent, the agent's result, or a user's decision. */
   awaits?: 'queue' | 'configuration' | 'agent' | 'result' | 'decision'
   /** Sentence about a run that has ended. */
@@ -89,6 +91,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
     label: 'post-plan tasks',
     phase: 'apply',
     stage: 'post_plan',
+    policies: true,
     next: ['post_plan_completed', 'post_plan_awaiting_decision', 'discarded', 'canceled', 'force_canceled', 'errored'],
   },
   post_plan_awaiting_decision: {
@@ -96,6 +99,7 @@ export const RUN_STATUS_TABLE = declareStatuses({
     label: 'needs a decision',
     notifies: 'needs_attention',
     phase: 'apply',
+    policies: true,
     awaits: 'decision',
     next: ['post_plan_completed', 'discarded', 'canceled', 'errored'],
   },
@@ -203,7 +207,7 @@ type RunStatusRow = Row<RunStatus>
 
 export const RUN_STATUS = Object.keys(RUN_STATUS_TABLE) as RunStatus[]
 
-/** Statuses of the public API that no run has here: policies are not evaluated and costs not estimated. Filters accept them. */
+/** Statuses of the public API that no run has here: policies are evaluated in a task stage, and costs not estimated. Filters accept them. */
 export const UNUSED_STATUSES = [
   'cost_estimating',
   'cost_estimated',

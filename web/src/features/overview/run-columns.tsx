@@ -4,6 +4,7 @@ import { failureOf } from '../../api/queries.ts'
 import { buttonClass } from '../../components/button.tsx'
 import { ErrorNote, Skeleton } from '../../components/feedback.tsx'
 import { ListLink } from '../../components/links.tsx'
+import { capitalized } from '../../components/numbers.ts'
 import { PlanCounts } from '../../components/plan-counts.tsx'
 import { Badge, TONE_TEXT, type Tone } from '../../components/status.tsx'
 import { Elapsed, RelativeTime, withLocalTimes } from '../../components/time.tsx'
@@ -188,8 +189,8 @@ function RunToApprove({ run }: { run: ListedRun }) {
         )
       }
     >
-      {attributes.status === 'post_plan_awaiting_decision' && (
-        <p className="text-warn">A mandatory task failed. It can be overridden.</p>
+      {attributes['waiting-reason'] !== null && (
+        <p className="line-clamp-2 text-warn">{capitalized(attributes['waiting-reason'])}</p>
       )}
     </RunRow>
   )

@@ -50,6 +50,7 @@ export async function queueEvaluation(ctx: Ctx, { id, agent_pool_id: poolId }: S
     if (!evaluation) return
     if (work.sets.length === 0) return endEvaluation(ctx, evaluation, { outcomes: [], toolVersion: null })
     await queuePolicyRequest(ctx, { poolId, evaluationId: id, work })
+    announce(ctx, noticeOf(evaluation))
   })
 }
 
@@ -104,11 +105,12 @@ async function endEvaluation(ctx: TransactionCtx, evaluation: Running, { outcome
   await store.insertOutcomes(ctx.db, rows)
   const end = endOf(outcomes, { planOnly: evaluation.plan_only, toolVersion })
   await store.endEvaluation(ctx.db, id, { end, now: ctx.now() })
-  announce(
-    ctx,
-    runNotice({ id: runId, workspace_id: evaluation.workspace_id, organization_id: evaluation.organization_id }),
-  )
+  announce(ctx, noticeOf(evaluation))
   await raise(ctx, evaluationEnded, { runId, stageId })
+}
+
+function noticeOf({ run_id: id, ...run }: Running) {
+  return runNotice({ ...run, id })
 }
 
 /** Ends the evaluations of an ended run; agents drop them. */

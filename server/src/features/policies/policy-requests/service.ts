@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { newTokenText, tokenHash } from '../../../auth/tokens.ts'
+import { announce, runNotice } from '../../../changes/announce.ts'
 import { createClaims } from '../../../claims/claims.ts'
 import { transact } from '../../../db/db.ts'
 import { notFound, unauthorized } from '../../../errors.ts'
@@ -83,7 +84,9 @@ async function claimPolicyRequest(ctx: Ctx, { agent }: Claim): Promise<PolicyReq
   const now = ctx.now()
   const expiresAt = new Date(now.getTime() + POLICY_LEASE_MS)
   const row = await store.leaseNextRequest(ctx.db, { agent, tokenHash: tokenHash(token), now, expiresAt })
-  return row === undefined || row === 'exited' ? row : policyRequestDocument(ctx, row, token)
+  if (row === undefined || row === 'exited') return row
+  if (row.run) announce(ctx, runNotice(row.run))
+  return policyRequestDocument(ctx, row, token)
 }
 
 const claims = createClaims<Claim, PolicyRequest>({

@@ -28,7 +28,15 @@ export function poolsWithRequests(poolIds: readonly string[], now: Date) {
 }
 
 type Lease = { agent: ClaimingAgent; tokenHash: Buffer; now: Date; expiresAt: Date }
-type Leased = { id: string; request: Buffer; time_limit_ms: number; agent_os: string; agent_arch: string }
+type Leased = {
+  id: string
+  request: Buffer
+  time_limit_ms: number
+  agent_os: string
+  agent_arch: string
+  /** The run whose policies they are. */
+  run: { id: string; workspace_id: string; organization_id: string } | null
+}
 
 /**
  * Leases the oldest request of the pool, or one whose agent was lost; undefined for none, `exited` for an agent that has exited. Requests of
@@ -45,7 +53,9 @@ export async function leaseNextRequest(db: Db, { agent, tokenHash, now, expiresA
          set agent_name = ${agent.name}, token_hash = ${tokenHash}, leased_at = ${now}, lease_expires_at = ${expiresAt},
              leases = q.leases + 1
         from next where q.id = next.id
-      returning q.id, q.request, q.time_limit_ms)
+      returning q.id, q.request, q.time_limit_ms, (
+        select jsonb_build_object('id', r.id, 'workspace_id', r.workspace_id, 'organization_id', r.organization_id)
+          from policy_evaluations e join runs r on r.id = e.run_id where e.id = q.policy_evaluation_id) as run)
     select ${hasAgent} as has_agent, a.os as agent_os, a.arch as agent_arch, leased.*
       from (select) one left join leased on true left join agents a on a.id = ${agent.id}`.execute(db)
   const [row] = rows

@@ -99,5 +99,11 @@ async function unlessTaken<T>(keyId: string, namespace: string, attribute: strin
 type AuditedKey = Pick<store.GpgKeyRow, 'id' | 'organization_id' | 'key_id'>
 
 function gpgKeyAudit({ id, organization_id: organizationId, key_id: keyId }: AuditedKey, action: string): AuditEvent {
-  return { organizationId, action, resource: { type: 'gpg_key', id }, meta: { key_id: keyId }, notices: [] }
+  return {
+    organizationId,
+    action,
+    resource: { type: 'gpg_key', id },
+    meta: { key_id: keyId },
+    notices: [{ type: 'gpg-keys', id }],
+  }
 }

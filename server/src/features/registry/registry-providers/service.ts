@@ -186,7 +186,13 @@ type AuditedProvider = Pick<store.ProviderRow, 'id' | 'organization_id' | 'names
 
 function providerAudit(provider: AuditedProvider, action: string): AuditEvent {
   const { id, organization_id: organizationId, namespace, name } = provider
-  return { organizationId, action, resource: { type: 'registry_provider', id }, meta: { namespace, name }, notices: [] }
+  return {
+    organizationId,
+    action,
+    resource: { type: 'registry_provider', id },
+    meta: { namespace, name },
+    notices: [{ type: 'registry-providers', id }],
+  }
 }
 
 type AuditedVersion = { id: string; version: string; provider: AuditedProvider }
@@ -197,6 +203,6 @@ export function versionAudit({ id, version, provider }: AuditedVersion, action: 
     action,
     resource: { type: 'registry_provider_version', id },
     meta: { provider: provider.name, version, ...meta },
-    notices: [],
+    notices: [{ type: 'registry-providers', id: provider.id }],
   }
 }

@@ -29,7 +29,7 @@ export function runResource(ctx: Pick<Ctx, 'now'>, run: Run): RunResource {
       message: run.message,
       permissions: permissionsBlock(run),
       'plan-only': run.plan_only,
-      // Not supported: policies are not evaluated, and single actions cannot be invoked.
+      // Not supported: policies from the configuration, and invoking single actions.
       'policy-paths': [],
       'invoke-action-addrs': [],
       refresh: run.refresh,

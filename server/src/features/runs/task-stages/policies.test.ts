@@ -304,3 +304,39 @@ describe('an agent', () => {
     expect((await request.heartbeat()).status).toBe(401)
   })
 })
+
+describe('the waiting reason of a run', () => {
+  const reasonOf = async (setting: Setting, run: string) =>
+    (await readRun(app, setting, run)).attributes['waiting-reason']
+
+  test('names the pool while no agent evaluates its policies', async () => {
+    const setting = await createTaskSetting(app)
+    await createPolicySet(app, setting, { policies: [{}] })
+    const run = await createRun(app, setting)
+    await finishNextJob(setting.agent, run)
+    await app.runJobs()
+    app.clock.advance(61_000)
+
+    const alone = await reasonOf(setting, run)
+    const request = await claimPoliciesOf(app, setting.agent, run)
+    const evaluating = await reasonOf(setting, run)
+    await reportPolicies(request)
+
+    expect(alone).toBe('no agent of this server is online to evaluate its policies')
+    expect(evaluating).toBeNull()
+    expect(await reasonOf(setting, run)).toBeNull()
+  })
+
+  test('names the policy whose failure waits for an override', async () => {
+    const setting = await createTaskSetting(app)
+    await createPolicySet(app, setting, { overridable: true, policies: [{ name: 'strict' }] })
+    const { run, request } = await createEvaluatedRun(app, setting)
+
+    await reportPolicies(request, { strict: { output: ['no owner'] } })
+    await passDeferral(app, setting, run)
+
+    expect(await reasonOf(setting, run)).toBe(
+      'failed policies must be overridden, or the run discarded: the mandatory policy strict of the set rules failed: no owner',
+    )
+  })
+})

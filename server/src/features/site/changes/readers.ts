@@ -34,6 +34,8 @@ const READERS = {
   'github-app-installations': { organization: ['vcs-settings:read'] },
   'ssh-keys': { organization: ['vcs-settings:read'] },
   'registry-modules': { organization: ['registry:read'] },
+  'registry-providers': { organization: ['registry:read'] },
+  'gpg-keys': { organization: ['registry:read'] },
   'vcs-deliveries': { organization: ['vcs-settings:read'] },
   /** Those of projects and teams name the teams that see them. */
   'notification-configurations': { workspace: 'workspace:read' },

@@ -13,6 +13,8 @@ export function heardSince(now: Date) {
 }
 
 const TASK_STATUSES = statusesWhere(({ stage }) => stage !== undefined)
+/** Those in which policies are evaluated, or wait for an override. */
+const POLICY_STATUSES = statusesWhere(({ policies }) => policies === true)
 const FETCHING_STATUSES = statusesWhere(({ awaits }) => awaits === 'configuration')
 const PLAN_STATUSES = statusesWhere(({ phase }) => phase === 'plan')
 
@@ -49,6 +51,23 @@ export function waitingColumn(heard: string | RawBuilder<string>) {
         'previousRunId', (select q.id from runs q
                    where q.workspace_id = r.workspace_id and q.waits and q.queue_order < r.queue_order
                    order by q.queue_order desc limit 1)))
+    when r.stages <> '{}' and r.status in (${literals(POLICY_STATUSES)}) then (select jsonb_build_object(
+        'policies', e.status,
+        'policyMessage', e.message,
+        'isOverridable', e.is_overridable,
+        'policiesQueued', q.id is not null,
+        'leaseExpiresAt', q.lease_expires_at,
+        'poolName', p.name,
+        'poolIsBuiltIn', p.organization_id is null,
+        'agentsAccept', exists (select from agents a
+                          where a.agent_pool_id = p.id and a.exited_at is null and 'policy' = any(a.accepts)
+                            and a.last_ping_at > ${heard}::timestamptz),
+        'agentsOnline', exists (select from agents a
+                          where a.agent_pool_id = p.id and a.exited_at is null and a.last_ping_at > ${heard}::timestamptz))
+      from policy_evaluations e
+      left join policy_requests q on q.policy_evaluation_id = e.id
+      left join agent_pools p on p.id = q.agent_pool_id
+      where e.run_id = r.id and e.status in ('running', 'failed', 'errored') limit 1)
     when r.status in (${literals(FETCHING_STATUSES)}) then (select jsonb_build_object('fetchProblem', cv.fetch_problem)
       from configuration_versions cv where cv.id = r.configuration_version_id)
     when r.status in (${literals(QUEUED_STATUSES)}) then (select jsonb_build_object(

@@ -34,6 +34,28 @@ describe('a run that waits for run tasks', () => {
   })
 })
 
+describe('a run that waits for policies', () => {
+  const queued = { policies: 'running', policiesQueued: true, poolName: 'cellar', poolIsBuiltIn: false } as const
+
+  test.each([
+    [{}, 'no agent of the pool cellar is online to evaluate its policies'],
+    [{ agentsOnline: true }, 'no agent of the pool cellar that is online evaluates policies'],
+    [{ agentsOnline: true, agentsAccept: true }, 'its policies wait for an agent of the pool cellar'],
+    [{ leaseExpiresAt: '2026-01-01T12:00:01Z' }, null],
+    [{ policiesQueued: false }, null],
+  ])('with %j shows %j', (cause, expected) => {
+    expect(waitingReason({ ...queued, ...cause }, { now })).toBe(expected)
+  })
+
+  test('and tasks shows both', () => {
+    const reason = waitingReason(queued, { tasks: [task('cost', 252)], now })
+
+    expect(reason).toBe(
+      'no agent of the pool cellar is online to evaluate its policies; task cost has not called back, 4:12 left',
+    )
+  })
+})
+
 test('a run in a long queue shows a capped count and the run before it', () => {
   const line = { previousRunId: 'run-before', activeRunId: 'run-active' }
 

@@ -19,6 +19,12 @@ export type WaitingCause = Partial<{
   organizationLimit: number | null
   /** Number of jobs before it in the pool's queue, capped at `MAX_JOBS_COUNTED` + 1. */
   jobsBefore: number
+  /** Status of its evaluation of policies. */
+  policies: 'running' | 'failed' | 'errored'
+  /** Whether agents have been asked to evaluate them. */
+  policiesQueued: boolean
+  policyMessage: string | null
+  isOverridable: boolean
   /** Why the fetch of its configuration is repeated. */
   fetchProblem: string | null
   agentName: string | null
@@ -43,8 +49,9 @@ export function waitingReason(
   cause: WaitingCause | null,
   { tasks = [], now }: { tasks?: readonly WaitingTask[]; now: Date },
 ): string | null {
-  if (tasks.length > 0) return tasksReason(tasks, now)
-  if (!cause) return null
+  const policies = cause?.policies === undefined ? null : policiesReason(cause, now)
+  if (tasks.length > 0) return [policies, tasksReason(tasks, now)].filter((reason) => reason !== null).join('; ')
+  if (!cause || cause.policies !== undefined) return policies
   if (cause.leaseExpiresAt) return silenceReason(cause, new Date(cause.leaseExpiresAt), now)
   if (cause.fetchProblem) return cause.fetchProblem
   if (cause.queuePosition !== undefined) return queueReason(cause, cause.queuePosition)
@@ -52,9 +59,26 @@ export function waitingReason(
   return null
 }
 
+/** Null while an agent evaluates the policies, or they are about to be queued. */
+function policiesReason({ policies, policiesQueued, policyMessage, isOverridable, ...cause }: WaitingCause, now: Date) {
+  if (policies !== 'running') {
+    const reason = policyMessage === null ? '' : `: ${policyMessage}`
+    return isOverridable === true ? `failed policies must be overridden, or the run discarded${reason}` : null
+  }
+  if (policiesQueued !== true || (cause.leaseExpiresAt && new Date(cause.leaseExpiresAt) > now)) return null
+  const agents = cause.poolIsBuiltIn === true ? 'this server' : poolText(cause)
+  if (cause.agentsOnline !== true) return `no agent of ${agents} is online to evaluate its policies`
+  if (cause.agentsAccept !== true) return `no agent of ${agents} that is online evaluates policies`
+  return `its policies wait for an agent of ${agents}`
+}
+
+function poolText({ poolName, poolIsBuiltIn }: WaitingCause) {
+  return poolIsBuiltIn === true ? 'the pool of this server' : `the pool ${poolName}`
+}
+
 function agentReason(cause: WaitingCause) {
   const { agentsOnline, agentsAccept, kind, poolLimit, organizationLimit, jobsBefore = 0, ...pool } = cause
-  const poolName = pool.poolIsBuiltIn ? 'the pool of this server' : `the pool ${pool.poolName}`
+  const poolName = poolText(pool)
   if (!agentsOnline) {
     return pool.poolIsBuiltIn
       ? 'no agent of this server is online: start it with agents, or give the workspace an agent pool'

@@ -33,7 +33,11 @@ function StatusNotice({ document }: { document: RunDocument }) {
   const { run, stages } = document
   const results = stages.flatMap((stage) => stage.results.map((result) => result.attributes))
   const pending = results.filter(({ status }) => status === 'running')
-  if (pending.length > 0) {
+  const policiesWait = stages.some(({ evaluations }) =>
+    evaluations.some(({ attributes }) => attributes.status === 'running'),
+  )
+  // The reason names tasks and policies, but does not count down.
+  if (pending.length > 0 && !policiesWait) {
     const [deadline] = pending.flatMap((result) => result['deadline-at'] ?? []).toSorted()
     return (
       <Notice tone="warn">
