@@ -61,6 +61,10 @@ export const opaVersionSchema = linkedResource('opa-versions', {
     enabled: z.boolean(),
     beta: z.boolean(),
     usage: z.int().describe('number of policy sets that name this version'),
+    'used-by': z
+      .array(z.strictObject({ organization: z.string(), 'policy-set': z.string() }))
+      .describe('our own: the first ten of these policy sets'),
+    latest: z.boolean().describe('our own: whether sets with the version `latest` use this one'),
     'created-at': timestamp,
     archs: z.array(z.strictObject({ url: z.string(), sha: nullable.string, os: z.string(), arch: z.string() })),
   },

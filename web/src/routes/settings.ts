@@ -157,6 +157,12 @@ const identityKeys = createRoute({
   path: 'identity-keys',
   ...page(async () => import('../features/admin/identity-keys-page.tsx'), 'IdentityKeysPage', ADMINISTRATION),
 })
+const opaVersions = createRoute({
+  getParentRoute: () => admin,
+  path: 'opa-versions',
+  validateSearch: searchParams({ q: 'text', page: 'number', new: 'flag', edit: 'text' }),
+  ...page(async () => import('../features/admin/opa-versions-page.tsx'), 'OpaVersionsPage', ADMINISTRATION),
+})
 const health = createRoute({
   getParentRoute: () => admin,
   path: 'health',
@@ -187,6 +193,7 @@ export const administration = admin.addChildren([
   siteOrganization,
   siteSignIn,
   identityKeys,
+  opaVersions,
   health,
   jobs,
   siteAuditTrail,

@@ -93,6 +93,11 @@ const notifications = createRoute({
     crumbs('settings'),
   ),
 })
+const policies = createRoute({
+  getParentRoute: () => settings,
+  path: 'policies',
+  ...page(async () => import('../features/policies/workspace-policies.tsx'), 'WorkspacePolicies', crumbs('settings')),
+})
 const workloadIdentity = createRoute({
   getParentRoute: () => settings,
   path: 'workload-identity',
@@ -157,6 +162,7 @@ export const workspacePages = workspace.addChildren([
     tags,
     execution,
     repository,
+    policies,
     notifications,
     workloadIdentity,
     sharing,

@@ -8,6 +8,7 @@ export const ADMIN_SECTIONS = [
     link: { to: '/app/admin/identity-keys' },
     keywords: 'workload identity oidc openid issuer jwks rotate signing',
   },
+  { text: 'OPA versions', link: { to: '/app/admin/opa-versions' }, keywords: 'policies open policy agent rego binary' },
   { text: 'Health', link: { to: '/app/admin/health' }, keywords: 'database storage queue agents' },
   { text: 'Failed jobs', link: { to: '/app/admin/jobs' }, keywords: 'retry' },
   { text: 'Audit trail', link: { to: '/app/admin/audit-trail' }, keywords: 'history events' },

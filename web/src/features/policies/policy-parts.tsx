@@ -43,6 +43,10 @@ export function SetLink({
   )
 }
 
+export function selectorText({ key, value }: { key: string; value: string | null }) {
+  return value === null ? key : `${key}: ${value}`
+}
+
 /** The two files of a minimal set, to copy. */
 export function ExampleSet() {
   return (

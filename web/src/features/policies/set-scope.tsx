@@ -12,6 +12,7 @@ import { SettingsForm, useDraft } from '../../components/settings-form.tsx'
 import { TagBadge } from '../../components/status.tsx'
 import { ScopeList } from '../workspaces/scope-list.tsx'
 import { SCOPE_OPTIONS } from './new-set-dialog.tsx'
+import { selectorText } from './policy-parts.tsx'
 import {
   POLICY_SETS,
   type PolicySet,
@@ -136,7 +137,7 @@ function Tags({ set, mayChange }: { set: PolicySet; mayChange: boolean }) {
         {selectors.length === 0 && <p className="text-dim">No tags.</p>}
         <ul aria-label="Tags" className="divide-y divide-line rounded-md border border-line empty:hidden">
           {selectors.map((selector) => {
-            const text = selectorText(selector)
+            const text = selectorText({ key: selector['tag-key'], value: selector['tag-value'] })
             return (
               <li key={`${text} ${selector['is-exclude']}`} className="flex items-center gap-2 px-3 py-1">
                 <span className="flex-1">
@@ -208,8 +209,4 @@ function Tags({ set, mayChange }: { set: PolicySet; mayChange: boolean }) {
       </div>
     </Card>
   )
-}
-
-function selectorText({ 'tag-key': key, 'tag-value': value }: Selector) {
-  return value === null ? key : `${key}: ${value}`
 }

@@ -36,6 +36,7 @@ export const WORKSPACE_SETTINGS = [
     path: '/repository',
     keywords: 'vcs git branch tags triggers pull requests ssh key submodules webhook',
   },
+  { text: 'Policies', path: '/policies', keywords: 'policy sets opa rego mandatory advisory exclusions' },
   { text: 'Notifications', path: '/notifications', keywords: 'slack microsoft teams email webhook alerts' },
   {
     text: 'Workload identity',
@@ -69,6 +70,7 @@ const REQUESTS: Readonly<Record<string, (shown: ShownWorkspace) => string>> = {
   '/deliveries': ({ id }) => `/workspaces/${id}/vcs-decisions`,
   '/access': ({ id }) => `/team-workspaces${queryString({ 'filter[workspace][id]': id })}`,
   '/settings/tags': ({ id }) => `/workspaces/${id}/tag-bindings`,
+  '/settings/policies': ({ id }) => `/workspaces/${id}/applied-policy-sets`,
   '/settings/notifications': ({ id }) => `/workspaces/${id}/notification-configurations`,
   '/settings/workload-identity': ({ id }) => `/workspaces/${id}/workload-identity`,
   '/settings/sharing': ({ id }) => `/workspaces/${id}/relationships/remote-state-consumers`,

@@ -1,7 +1,7 @@
 import type { OpaVersionResource } from '@groundstate/contract/opa-versions'
 import type { OpaVersionRow } from './store.ts'
 
-export function opaVersionResource(row: OpaVersionRow): OpaVersionResource {
+export function opaVersionResource(row: OpaVersionRow & { isLatest: boolean }): OpaVersionResource {
   const main = row.archs.find(({ os, arch }) => os === 'linux' && arch === 'amd64')
   return {
     id: row.id,
@@ -16,6 +16,8 @@ export function opaVersionResource(row: OpaVersionRow): OpaVersionResource {
       enabled: row.enabled,
       beta: row.beta,
       usage: row.usage,
+      'used-by': row.users.map(({ organization, set }) => ({ organization, 'policy-set': set })),
+      latest: row.isLatest,
       'created-at': row.created_at,
       archs: row.archs,
     },

@@ -68,5 +68,11 @@ test('a version that a policy set names cannot be disabled or deleted', async ()
   const deleted = await send('DELETE', `${PATH}/${id}`)
 
   expect([disabled.status, deleted.status]).toEqual([409, 409])
-  expect(deleted.json().errors[0].detail).toContain('used by 1 policy sets')
+  expect(deleted.json().errors[0].detail).toContain(`used by the policy sets tags of ${organization.name}:`)
+  const shown = (await send('GET', `${PATH}/${id}`)).json().data.attributes
+  expect(shown).toMatchObject({
+    usage: 1,
+    'used-by': [{ organization: organization.name, 'policy-set': 'tags' }],
+    latest: true,
+  })
 })

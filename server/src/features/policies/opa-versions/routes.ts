@@ -39,7 +39,7 @@ export const opaVersionRoutes: Routes = (http) => {
     async (req) => created(opaVersionResource(await service.createOpaVersion(req.ctx, req.body.data.attributes))),
   )
   http.get(`${PATH}/:id`, { ...ONE, summary: 'Show a version of OPA' }, async (req) =>
-    ok(opaVersionResource(await service.requireOpaVersion(req.ctx, req.params.id))),
+    ok(opaVersionResource(await service.readOpaVersion(req.ctx, req.params.id))),
   )
   http.patch(
     `${PATH}/:id`,

@@ -28,19 +28,27 @@ export async function createOpaVersion(ctx: Ctx, input: CreateOpaVersion) {
       await store.replaceArchs(ctx.db, row.id, archs)
     }),
   )
-  return requireOpaVersion(ctx, row.id)
+  return readOpaVersion(ctx, row.id)
 }
 
-export async function requireOpaVersion(ctx: Pick<Ctx, 'db'>, id: string) {
+async function requireOpaVersion(ctx: Pick<Ctx, 'db'>, id: string) {
   const row = await store.findOpaVersion(ctx.db, id)
   if (!row) throw notFound('OPA version')
   return row
 }
 
+/** A version, and whether it is the `latest`. Throws `not-found`. */
+export async function readOpaVersion(ctx: Pick<Ctx, 'db'>, id: string) {
+  const row = await requireOpaVersion(ctx, id)
+  return { ...row, isLatest: (await findToolVersion(ctx, 'latest'))?.id === id }
+}
+
 type List = { page: Page; version: string | undefined; search: string | undefined }
 
 export async function listOpaVersions(ctx: Ctx, { page, ...filter }: List) {
-  return store.listOpaVersions(ctx.db, filter, page)
+  const { rows, total } = await store.listOpaVersions(ctx.db, filter, page)
+  const latest = await findToolVersion(ctx, 'latest')
+  return { total, rows: rows.map((row) => ({ ...row, isLatest: row.id === latest?.id })) }
 }
 
 /** Throws `invalid` unless policy sets may name the version: it is enabled, or `latest`. */
@@ -90,7 +98,7 @@ export async function updateOpaVersion(ctx: Ctx, id: string, input: UpdateOpaVer
       if (archs) await store.replaceArchs(ctx.db, id, archs)
     }),
   )
-  return requireOpaVersion(ctx, id)
+  return readOpaVersion(ctx, id)
 }
 
 export async function deleteOpaVersion(ctx: Ctx, id: string) {
@@ -99,8 +107,12 @@ export async function deleteOpaVersion(ctx: Ctx, id: string) {
   await audited(ctx, versionAudit(row, 'destroy'), async (ctx) => store.deleteOpaVersion(ctx.db, id))
 }
 
-function inUse({ version, usage }: store.OpaVersionRow) {
-  return conflict(`version ${version} is used by ${usage} policy sets: give them another one first`)
+function inUse({ version, usage, users }: store.OpaVersionRow) {
+  const named = users.map(({ organization, set }) => `${set} of ${organization}`)
+  const others = usage > users.length ? ` and ${usage - users.length} others` : ''
+  return conflict(
+    `version ${version} is used by the policy sets ${named.join(', ')}${others}: give them another one first`,
+  )
 }
 
 type Archs = store.OpaVersionRow['archs']

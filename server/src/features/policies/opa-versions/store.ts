@@ -5,17 +5,32 @@ import type { Schema } from '../../../db/schema.gen.ts'
 import { containing, insertRows } from '../../../db/sql.ts'
 
 type Arch = Pick<Selectable<Schema['opa_version_archs']>, 'os' | 'arch' | 'url' | 'sha'>
-export type OpaVersionRow = Selectable<Schema['opa_versions']> & { archs: Arch[]; usage: number }
+type User = { organization: string; set: string }
+export type OpaVersionRow = Selectable<Schema['opa_versions']> & { archs: Arch[]; usage: number; users: User[] }
 
-function selectOpaVersions(db: Db) {
+/** Policy sets named by a version; the others are counted. */
+const MAX_USERS = 10
+
+function selectWithArchs(db: Db) {
   return db
     .selectFrom('opa_versions as v')
     .selectAll('v')
-    .select([
+    .select(
       sql<Arch[]>`coalesce((select jsonb_agg(jsonb_build_object('os', a.os, 'arch', a.arch, 'url', a.url, 'sha', a.sha)
         order by a.os desc, a.arch) from opa_version_archs a where a.opa_version_id = v.id), '[]')`.as('archs'),
-      sql<number>`(select count(*) from policy_sets s where s.policy_tool_version = v.version)`.as('usage'),
-    ])
+    )
+}
+
+function selectOpaVersions(db: Db) {
+  return selectWithArchs(db).select([
+    sql<number>`(select count(*) from policy_sets s where s.policy_tool_version = v.version)`.as('usage'),
+    sql<User[]>`coalesce((select jsonb_agg(jsonb_build_object('organization', u.organization, 'set', u.name)
+          order by u.organization, u.name)
+        from (select o.name as organization, s.name from policy_sets s join organizations o on o.id = s.organization_id
+          where s.policy_tool_version = v.version order by o.name, s.name limit ${sql.lit(MAX_USERS)}) u), '[]')`.as(
+      'users',
+    ),
+  ])
 }
 
 type Filter = { version: string | undefined; search: string | undefined }
@@ -33,7 +48,7 @@ export async function findOpaVersion(db: Db, id: string) {
 
 /** The enabled versions, in no order. */
 export async function listEnabledVersions(db: Db) {
-  return selectOpaVersions(db).where('v.enabled', '=', sql.lit(true)).execute()
+  return selectWithArchs(db).where('v.enabled', '=', sql.lit(true)).execute()
 }
 
 export async function insertOpaVersion(db: Db, row: Insertable<Schema['opa_versions']>) {
