@@ -76,6 +76,7 @@ const ACCESS: Record<string, string> = {
   'project tags:manage': 'owner org | run',
 
   'workspace workspace:read': 'read+ org run',
+  'workspace workspace:read, organization policies:read': 'read+ org',
   'workspace workspace:update': 'admin+ org | read+ run',
   'workspace workspace:delete': 'admin+ org | read+ run',
   'workspace runs:read': 'read+ org run',

@@ -1,8 +1,10 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db, Page } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 
-export type InProject = { id: string; organization_id: string; project_id: string }
+/** A value, or an expression of the outer query. */
+type Text = string | RawBuilder<string>
+export type InProject = { id: Text; organization_id: Text; project_id: Text }
 
 export type EffectivePolicySet = {
   id: string
@@ -20,12 +22,12 @@ export type EffectivePolicySet = {
  * tag, unless an exclusion names the workspace, its project or a tag. Sets without policies do not apply.
  */
 function scopeOf(workspace: InProject) {
-  const attached = (table: string, column: string, id: string, isExclusion: boolean) =>
+  const attached = (table: string, column: string, id: Text, isExclusion: boolean) =>
     sql<boolean>`exists (select from ${sql.table(table)} x where x.policy_set_id = s.id and x.${sql.ref(column)} = ${id}
       and x.is_exclusion = ${sql.lit(isExclusion)})`
   const isReserved = sql`exists (select from reserved_tag_keys r where r.organization_id = ${workspace.organization_id}
     and r.key = b.key and r.disable_overrides)`
-  const has = (column: string, id: string) =>
+  const has = (column: string, id: Text) =>
     sql`exists (select from tag_bindings other where other.${sql.ref(column)} = ${id} and other.key = b.key)`
   // As for effective tag bindings: the workspace's own tags take precedence over those of its project, unless the key is reserved.
   const selectors = (isExclusion: boolean) =>
@@ -62,7 +64,7 @@ export function selectEffectivePolicySets(db: Db, workspace: InProject) {
     .selectFrom('policy_sets as s')
     .select(['s.id', 's.name', 's.description', 's.overridable', 's.policy_tool_version', 's.is_versioned'])
     .select(['s.current_version_id', 's.policies_path'])
-    .where('s.organization_id', '=', workspace.organization_id)
+    .where(sql<boolean>`s.organization_id = ${workspace.organization_id}`)
     .where(hasPolicies)
     .where(isSelected)
     .where(sql<boolean>`not ${exclusion.any}`)
@@ -78,7 +80,7 @@ export async function listAppliedPolicySets(db: Db, workspace: InProject, page: 
   const { hasPolicies, isSelected, inclusion, exclusion } = scopeOf(workspace)
   const selected = db
     .selectFrom('policy_sets as s')
-    .where('s.organization_id', '=', workspace.organization_id)
+    .where(sql<boolean>`s.organization_id = ${workspace.organization_id}`)
     .where(isSelected)
   const matching = (from: typeof inclusion.matching) =>
     sql<MatchingSelector[]>`coalesce((select jsonb_agg(m.selector order by m.selector) from (
