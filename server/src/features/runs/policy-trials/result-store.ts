@@ -4,7 +4,7 @@ import { shareAccess } from '../../../auth/access-context.ts'
 import { grantsColumn, sharedAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import type { Db } from '../../../db/db.ts'
-import { selectEffectivePolicySets } from '../../policies/policy-sets/store.ts'
+import { selectEffectivePolicySets } from '../../policies/policy-sets/scope-store.ts'
 
 type Applied = { setId: string; organizationId: string; since: Date }
 
