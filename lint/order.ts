@@ -55,7 +55,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
     'workspace-deletion',
     'organization-overviews',
   ],
-  registry: ['gpg-keys', 'registry-modules', 'module-documents', 'registry-providers'],
+  registry: ['gpg-keys', 'registry-usages', 'registry-modules', 'module-documents', 'registry-providers'],
   repositories: [
     'vcs-events',
     'connections',

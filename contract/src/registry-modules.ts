@@ -172,6 +172,7 @@ export const registryModuleSchema = linkedResource('registry-modules', {
       'our own: the highest published version that is not a pre-release, else the highest',
     ),
     'vcs-repo': moduleRepoSchema.nullable(),
+    'workspace-count': z.int().describe('our own: workspaces that use it'),
     'test-config': z
       .strictObject({
         'tests-enabled': z.boolean().describe('always false: not supported by this server'),
@@ -211,12 +212,19 @@ export type RegistryModuleVersionResource = Written<typeof registryModuleVersion
 
 /** Our own: a workspace and the version of a module or provider that its latest run used. */
 export const registryUsageSchema = resource('registry-usages', {
-  attributes: { 'workspace-name': z.string(), version: z.string(), 'used-at': timestamp },
+  attributes: {
+    'workspace-name': z.string(),
+    version: nullable.string.describe('null for a provider that is known only from the state'),
+    'used-at': timestamp,
+  },
   relationships: { workspace: hasOne('workspaces') },
 })
 const usages = wholeListOf(registryUsageSchema)
 export const registryUsagesResponse = usages.extend({
-  meta: usages.shape.meta.extend({ 'hidden-count': z.int().describe('workspaces that the caller may not see') }),
+  meta: usages.shape.meta.extend({
+    'hidden-count': z.int().describe('workspaces that the caller may not see'),
+    'hidden-versions': z.array(z.strictObject({ version: nullable.string, 'workspace-count': z.int() })),
+  }),
 })
 export type RegistryUsageResource = Written<typeof registryUsageSchema>
 

@@ -85,6 +85,7 @@ export const registryProviderSchema = linkedResource('registry-providers', {
     name: z.string(),
     namespace: z.string(),
     'registry-name': z.enum(REGISTRY_NAMES),
+    'workspace-count': z.int().describe('our own: workspaces that use it'),
     permissions: z.strictObject({
       'can-delete': z.boolean(),
       'can-upload-asset': z.boolean().describe('our own: whether versions can be added'),

@@ -39,6 +39,7 @@ import * as policyEvaluations from './0038-policy-evaluations.ts'
 import * as publications from './0039-publications.ts'
 import * as moduleDocuments from './0040-module-documents.ts'
 import * as policyTrials from './0041-policy-trials.ts'
+import * as providerUses from './0042-provider-uses.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
@@ -89,4 +90,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0038-policy-evaluations', up: policyEvaluations.up },
   { name: '0040-module-documents', up: moduleDocuments.up },
   { name: '0041-policy-trials', up: policyTrials.up },
+  { name: '0042-provider-uses', up: providerUses.up },
 ]

@@ -772,7 +772,7 @@ export type Schema = {
     size: number | null
   }
   registry_provider_uses: {
-    source: string
+    registry_provider_id: string
     used_at: Timestamp
     version: string
     workspace_id: string

@@ -47,6 +47,7 @@ import { moduleProtocolRoutes } from './registry/registry-modules/protocol-route
 import { registryModuleRoutes } from './registry/registry-modules/routes.ts'
 import { providerProtocolRoutes } from './registry/registry-providers/protocol-routes.ts'
 import * as registryProviders from './registry/registry-providers/routes.ts'
+import { usageReactions } from './registry/registry-usages/service.ts'
 import { commitStatusJobs, commitStatusReactions } from './repositories/commit-statuses/jobs.ts'
 import { commitStatusRoutes } from './repositories/commit-statuses/routes.ts'
 import { browserRoutes } from './repositories/connections/browser-routes.ts'
@@ -254,6 +255,7 @@ export const REACTIONS: readonly Reaction[] = [
   ...policyTrialReactions,
   ...runTriggerReactions,
   ...agentJobReactions,
+  ...usageReactions,
   ...moduleDocumentReactions,
   ...connectionReactions,
   ...reviewedPlanReactions,

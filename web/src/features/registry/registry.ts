@@ -103,7 +103,7 @@ export function useModuleVersion(organization: string, module: ModuleName, versi
   return { version: query, documents }
 }
 
-export type Usage = { version: string; workspace: string; usedAt: string }
+export type Usage = { version: string | null; workspace: string; usedAt: string }
 export type Uses = { rows: Usage[]; hidden: number }
 
 /** Workspaces that use a module or a provider: those the user may read, and the number of the others. */

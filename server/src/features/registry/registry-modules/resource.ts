@@ -1,9 +1,8 @@
 import type * as contract from '@groundstate/contract/registry-modules'
 import type { TagBindingResource } from '@groundstate/contract/tags'
 import type { Ctx } from '../../../app.ts'
-import { listAll } from '../../../http/responses.ts'
 import type { RegistryModule } from './access.ts'
-import type { ModuleUse, VersionRow } from './store.ts'
+import type { VersionRow } from './store.ts'
 import { uploadUrl } from './urls.ts'
 import { latestFirst, latestVersion } from './versions.ts'
 
@@ -27,6 +26,7 @@ export function registryModuleResource(module: RegistryModule): contract.Registr
       })),
       'latest-version': latestVersion(module.versions)?.version ?? null,
       'vcs-repo': moduleRepo(module),
+      'workspace-count': module.workspace_count,
       'test-config': module.test_config as contract.RegistryModuleResource['attributes']['test-config'],
       permissions: { 'can-delete': canManage, 'can-resync': canManage, 'can-retry': canManage },
       'created-at': module.created_at,
@@ -94,23 +94,4 @@ export type StoredTag = { id: string; key: string; value: string; created_at: st
 export function moduleTagResource(tag: StoredTag): TagBindingResource {
   const { id, key, value, created_at: createdAt } = tag
   return { id, type: 'tag-bindings', attributes: { key, value, 'created-at': createdAt } }
-}
-
-/** The uses of a module or provider: those in workspaces that the caller may see, and the number of the other workspaces. */
-export function listUsages(uses: readonly ModuleUse[]) {
-  const visible = uses.flatMap(({ workspace_name: name, ...use }) => (name === null ? [] : usageResource(use, name)))
-  const hidden = new Set(uses.flatMap((use) => (use.workspace_name === null ? use.workspace_id : [])))
-  const { status, document } = listAll(visible)
-  const { meta, ...rest } = document as { meta: object }
-  return { status, document: { ...rest, meta: { ...meta, 'hidden-count': hidden.size } } }
-}
-
-function usageResource(use: Omit<ModuleUse, 'workspace_name'>, name: string): contract.RegistryUsageResource {
-  const { workspace_id: id, version, used_at: usedAt } = use
-  return {
-    id: `${id}-${version}`,
-    type: 'registry-usages',
-    attributes: { 'workspace-name': name, version, 'used-at': usedAt },
-    relationships: { workspace: { data: { id, type: 'workspaces' } } },
-  }
 }

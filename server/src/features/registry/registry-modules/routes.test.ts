@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { create } from 'tar'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
-import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { createOrganization, createUser } from '../../../testing/factories.ts'
 import { addMember } from '../../../testing/teams.ts'
 
 const app = await createTestApp()
@@ -133,27 +133,6 @@ test.each(['1', '1.2', 'v1.2.3', '01.2.3', '1.2.3-', 'latest', ''])('the version
   expect(refused.status).toBe(422)
   expect(refused.json().errors[0].source.pointer).toBe('/data/attributes/version')
   expect(refused.json().errors[0].detail).toMatch(version === '' ? /blank/ : /x\.y\.z/)
-})
-
-test('a module in use is deleted only by force, and the conflict names its users', async () => {
-  const module = await createModule('used')
-  await publish('used', '1.0.0')
-  const workspace = await createWorkspace(app, { organization: acme.name, actor: owner.actor })
-  const use = { registry_module_id: module.id, workspace_id: workspace.id, version: '1.0.0', used_at: app.now() }
-  await app.db.insertInto('registry_module_uses').values(use).execute()
-  const one = `${inside}/private/${acme.name}/used/aws`
-
-  const uses = await send('GET', `/api/v2/registry-modules/${module.id}/workspaces`)
-  const version = await send('DELETE', `${one}/1.0.0`)
-  const whole = await send('POST', `/api/v2/registry-modules/actions/delete/${acme.name}/used`)
-  const forced = await send('DELETE', `${one}?force=true`)
-  const gone = await send('GET', one)
-
-  expect(uses.json().data[0].attributes).toMatchObject({ 'workspace-name': workspace.name, version: '1.0.0' })
-  expect(uses.json().meta['hidden-count']).toBe(0)
-  expect([version.status, whole.status]).toEqual([409, 409])
-  expect(version.json().errors[0].detail).toContain(workspace.name)
-  expect([forced.status, gone.status]).toEqual([204, 404])
 })
 
 test('members read the registry, those with manage_modules change it, and strangers see nothing', async () => {

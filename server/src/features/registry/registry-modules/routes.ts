@@ -15,15 +15,10 @@ import { MAX_ARCHIVE_BYTES } from '../../../blobs/archive.ts'
 import type { Routes } from '../../../http/http.ts'
 import { boolean, oneOf, requiredText, text } from '../../../http/query.ts'
 import { binary, bytes, created, listAll, ok } from '../../../http/responses.ts'
+import { listUsages } from '../registry-usages/resource.ts'
 import { requireDownload, requireModule, requireModuleAt } from './access.ts'
 import { uploadModuleVersion } from './publish.ts'
-import {
-  type StoredTag,
-  moduleTagResource,
-  listUsages,
-  moduleVersionResource,
-  registryModuleResource,
-} from './resource.ts'
+import { type StoredTag, moduleTagResource, moduleVersionResource, registryModuleResource } from './resource.ts'
 import * as service from './service.ts'
 
 const OF_ORGANIZATION = '/organizations/:organization/registry-modules'
@@ -120,7 +115,7 @@ export const registryModuleRoutes: Routes = (http) => {
       summary: 'List the workspaces that use a module',
       responses: { 200: registryUsagesResponse },
     },
-    async ({ ctx, params }) => listUsages(await service.listModuleUses(ctx, params.id)),
+    async ({ ctx, params }) => listUsages(await service.readModuleUses(ctx, params.id)),
   )
   deletions(http)
   versions(http)

@@ -15,6 +15,8 @@ import { raise } from '../../../events.ts'
 import { requireOrganization, requireOrganizationById } from '../../organizations/organizations/access.ts'
 import { requireOAuthToken } from '../../vcs/oauth-clients/access.ts'
 import { putRepository } from '../../vcs/repositories/service.ts'
+import { listModuleUses } from '../registry-usages/store.ts'
+import { checkUnused } from '../registry-usages/use.ts'
 import {
   type ModuleAddress,
   type RegistryModule,
@@ -28,7 +30,6 @@ import {
   versionAudit,
 } from './access.ts'
 import * as store from './store.ts'
-import { checkUnused } from './use.ts'
 
 const TAKEN = { constraint: 'registry_modules_key', detail: 'Name has already been taken by a module of this provider' }
 const REPO = '/data/attributes/vcs-repo'
@@ -203,7 +204,7 @@ export async function deleteModules(ctx: Ctx, address: ModuleAddress, { force = 
     for (const module of modules) {
       await store.lockModule(ctx.db, module.id)
       if (!force)
-        checkUnused(await store.listUses(ctx.db, ctx.actor, module.id), { what: `module ${module.name}`, version })
+        checkUnused(await listModuleUses(ctx.db, ctx.actor, module.id), { what: `module ${module.name}`, version })
       deleted.push(
         ...(version === undefined ? await destroyModule(ctx, module) : await destroyVersion(ctx, module, version)),
       )
@@ -231,9 +232,9 @@ async function destroyVersion(ctx: TransactionCtx, module: RegistryModule, versi
   return row.blob_key === null ? [] : [row.blob_key]
 }
 
-export async function listModuleUses(ctx: Ctx, id: string) {
+export async function readModuleUses(ctx: Ctx, id: string) {
   const module = await requireModule(ctx, id, 'registry:read')
-  return store.listUses(ctx.db, ctx.actor, module.id)
+  return listModuleUses(ctx.db, ctx.actor, module.id)
 }
 
 export async function createModuleVersion(ctx: Ctx, address: ModuleAddress, input: CreateModuleVersion) {

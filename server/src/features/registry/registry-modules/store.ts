@@ -1,7 +1,5 @@
 import type { ModuleDocuments } from '@groundstate/contract/module-documents'
 import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
-import type { Actor } from '../../../auth/actor.ts'
-import { visibleWorkspace } from '../../../auth/visibility.ts'
 import type { Db, Page } from '../../../db/db.ts'
 import { readPaged } from '../../../db/paged.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
@@ -18,6 +16,9 @@ const versionsColumn = sql<VersionSummary[]>`coalesce((
   select jsonb_agg(jsonb_build_object('id', v.id, 'version', v.version, 'status', v.status, 'error', v.error))
     from registry_module_versions v where v.registry_module_id = w.id), '[]')`
 
+const workspaceCountColumn = sql<number>`(select count(distinct u.workspace_id)
+    from registry_module_uses u where u.registry_module_id = w.id)`
+
 /** Modules as `w`, which is the name that `repositoryColumn` expects of what has a repository. */
 function selectModules(db: Db) {
   return db
@@ -25,6 +26,7 @@ function selectModules(db: Db) {
     .innerJoin('organizations as o', 'o.id', 'w.organization_id')
     .selectAll('w')
     .select(['o.name as organization_name', repositoryColumn.as('repository'), versionsColumn.as('versions')])
+    .select([workspaceCountColumn.as('workspace_count')])
 }
 
 export async function findModule(db: Db, id: string) {
@@ -152,17 +154,6 @@ export async function findNamedKeys(db: Db, keys: readonly string[]): Promise<Re
     .where(sql<boolean>`blob_key = any(${keys})`)
     .execute()
   return new Set(rows.flatMap(({ blob_key: key }) => key ?? []))
-}
-
-export type ModuleUse = { workspace_id: string; workspace_name: string | null; version: string; used_at: Date }
-
-/** The workspaces that use a module; those that the actor may not see have no name. */
-export async function listUses(db: Db, actor: Actor, moduleId: string): Promise<ModuleUse[]> {
-  const { rows } = await sql<ModuleUse>`
-    select u.workspace_id, case when ${visibleWorkspace(actor)} then w.name end as workspace_name, u.version, u.used_at
-      from registry_module_uses u join workspaces w on w.id = u.workspace_id
-      where u.registry_module_id = ${moduleId} order by w.name, u.version`.execute(db)
-  return rows
 }
 
 /** The documents of a version, as `module-documents` has read them; undefined before. */

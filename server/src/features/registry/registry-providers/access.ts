@@ -12,6 +12,8 @@ import * as store from './store.ts'
 export type ProviderPath = { organization: string; registryName: string; namespace: string; name: string }
 type Permitted = { canManage: boolean }
 export type Provider = store.ProviderRow & Permitted
+/** A provider, and how many workspaces use it. */
+export type CountedProvider = Provider & { workspaceCount: number }
 export type Version = store.VersionRow & Permitted
 export type Platform = store.PlatformRow & { version: Version }
 

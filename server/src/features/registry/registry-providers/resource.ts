@@ -4,7 +4,7 @@ import type {
   RegistryProviderVersionResource,
 } from '@groundstate/contract/registry-providers'
 import type { Ctx } from '../../../app.ts'
-import type { Platform, Provider, Version } from './access.ts'
+import type { CountedProvider, Platform, Provider, Version } from './access.ts'
 import { downloadUrl, uploadUrl } from './urls.ts'
 
 type Addressed = Pick<Provider, 'organization_name' | 'registry_name' | 'namespace' | 'name'>
@@ -13,7 +13,7 @@ function providerPath({ organization_name: organization, registry_name: registry
   return `/api/v2/organizations/${organization}/registry-providers/${registry}/${namespace}/${name}`
 }
 
-export function providerResource(row: Provider): RegistryProviderResource {
+export function providerResource(row: CountedProvider): RegistryProviderResource {
   const self = providerPath(row)
   return {
     id: row.id,
@@ -22,6 +22,7 @@ export function providerResource(row: Provider): RegistryProviderResource {
       name: row.name,
       namespace: row.namespace,
       'registry-name': row.registry_name,
+      'workspace-count': row.workspaceCount,
       permissions: {
         'can-delete': row.canManage,
         'can-upload-asset': row.canManage && row.registry_name === 'private',

@@ -11,7 +11,7 @@ import type { Loader } from '../../../http/loaders.ts'
 import { boolean, oneOf, text } from '../../../http/query.ts'
 import { type ApiResponse, binary, bytes, created, ok } from '../../../http/responses.ts'
 import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
-import { listUsages } from '../registry-modules/resource.ts'
+import { listUsages } from '../registry-usages/resource.ts'
 import { requirePlatform, requireProvider, requireProviderById, requireVersion } from './access.ts'
 import { platformResource, providerResource, versionResource } from './resource.ts'
 import * as service from './service.ts'
@@ -76,12 +76,14 @@ export const registryProviderRoutes: Routes = (http) => {
     include: registryProviderIncludes,
     responses: { 200: documentOf(contract.registryProviderSchema) },
   }
-  http.get(PROVIDER, { ...shown, summary: 'Show a provider' }, async (req) =>
-    ok(providerResource(await requireProvider(req.ctx, req.params, 'registry:read'))),
-  )
-  http.get('/registry-providers/:id', { ...shown, summary: 'Show a provider by its id' }, async (req) =>
-    ok(providerResource(await requireProviderById(req.ctx, req.params.id))),
-  )
+  http.get(PROVIDER, { ...shown, summary: 'Show a provider' }, async (req) => {
+    const provider = await requireProvider(req.ctx, req.params, 'registry:read')
+    return ok(providerResource(await service.countWorkspaces(req.ctx, provider)))
+  })
+  http.get('/registry-providers/:id', { ...shown, summary: 'Show a provider by its id' }, async (req) => {
+    const provider = await requireProviderById(req.ctx, req.params.id)
+    return ok(providerResource(await service.countWorkspaces(req.ctx, provider)))
+  })
   http.delete(
     PROVIDER,
     {
@@ -132,7 +134,7 @@ export const registryProviderVersionRoutes: Routes = (http) => {
     { ...READ, summary: 'List the workspaces that use a provider', responses: { 200: registryUsagesResponse } },
     async ({ ctx, params }) => {
       const provider = await requireProviderById(ctx, params.id)
-      return listUsages(await store.listUses(ctx.db, ctx.actor, provider))
+      return listUsages(await service.readProviderUses(ctx, provider))
     },
   )
   http.get(

@@ -10,8 +10,10 @@ import { deleteBlobs } from '../../../blobs/sweep.ts'
 import { type Page, rejectTakenName } from '../../../db/db.ts'
 import { AppError, invalid, notFound } from '../../../errors.ts'
 import { type Organization, requireOrganization } from '../../organizations/organizations/access.ts'
-import { checkUnused } from '../registry-modules/use.ts'
-import type { Platform, Provider, Version } from './access.ts'
+import { hostNames } from '../../runs/agent-jobs/agent-job.ts'
+import { countProviderUses, listProviderUses } from '../registry-usages/store.ts'
+import { checkUnused } from '../registry-usages/use.ts'
+import type { CountedProvider, Platform, Provider, Version } from './access.ts'
 import { checkListed, readChecksums } from './checksums.ts'
 import * as store from './store.ts'
 
@@ -32,11 +34,12 @@ export async function createProvider(ctx: Ctx, organization: Organization, input
     created_at: ctx.now(),
     updated_at: ctx.now(),
   }
-  const provider: Provider = {
+  const provider: CountedProvider = {
     ...row,
     namespace: row.namespace ?? organization.name,
     organization_name: organization.name,
     canManage: true,
+    workspaceCount: 0,
   }
   const detail = `Name has already been taken: there is a provider ${provider.namespace}/${provider.name}`
   await rejectTakenName({ constraint: 'registry_providers_name_key', detail }, async () =>
@@ -59,18 +62,49 @@ type ListProviders = { q: string | undefined; registryName: RegistryName | undef
 export async function listProviders(ctx: Ctx, organizationName: string, filter: ListProviders) {
   const organization = await requireOrganization(ctx, organizationName, 'registry:read')
   const { rows, total } = await store.listProviders(ctx.db, { organizationId: organization.id, ...filter })
-  return { rows: rows.map((row) => ({ ...row, canManage: organization.can.has('providers:manage') })), total }
+  const canManage = organization.can.has('providers:manage')
+  return {
+    rows: await withCounts(
+      ctx,
+      organization.id,
+      rows.map((row) => ({ ...row, canManage })),
+    ),
+    total,
+  }
+}
+
+export async function countWorkspaces(ctx: Ctx, provider: Provider): Promise<CountedProvider> {
+  const [counted] = await withCounts(ctx, provider.organization_id, [provider])
+  return counted ?? { ...provider, workspaceCount: 0 }
+}
+
+async function withCounts(
+  ctx: Ctx,
+  organizationId: string,
+  providers: readonly Provider[],
+): Promise<CountedProvider[]> {
+  const ids = providers.map(({ id }) => id)
+  const counts = await countProviderUses(ctx.db, { organizationId, ids, hosts: hostNames(ctx.baseUrl) })
+  return providers.map((provider) => ({ ...provider, workspaceCount: counts.get(provider.id) ?? 0 }))
+}
+
+export async function readProviderUses(ctx: Ctx, provider: store.ProviderRow) {
+  return listProviderUses(ctx.db, ctx.actor, { provider, hosts: hostNames(ctx.baseUrl) })
 }
 
 /** Deletes a provider with its versions. Throws `conflict` if workspaces use it, unless `force`. */
 export async function deleteProvider(ctx: Ctx, provider: Provider, force: boolean) {
-  if (!force) checkUnused(await store.listUses(ctx.db, ctx.actor, provider), { what: addressOf(provider) })
-  const versions = await store.listVersionsOf(ctx.db, [provider])
-  const keys = await packageKeys(
-    ctx,
-    versions.map(({ id }) => id),
-  )
-  await audited(ctx, providerAudit(provider, 'destroy'), async (ctx) => store.deleteProvider(ctx.db, provider.id))
+  const keys = await audited(ctx, providerAudit(provider, 'destroy'), async (ctx) => {
+    await store.lockProvider(ctx.db, provider.id)
+    if (!force) checkUnused(await readProviderUses(ctx, provider), { what: addressOf(provider) })
+    const versions = await store.listVersionsOf(ctx.db, [provider])
+    const stored = await packageKeys(
+      ctx,
+      versions.map(({ id }) => id),
+    )
+    await store.deleteProvider(ctx.db, provider.id)
+    return stored
+  })
   await deleteBlobs(ctx.blobs, keys)
 }
 
@@ -118,12 +152,15 @@ export async function listVersions(ctx: Ctx, provider: Provider, page: Page) {
 
 /** Deletes a version with its files. Throws `conflict` if workspaces use it, unless `force`. */
 export async function deleteVersion(ctx: Ctx, version: Version, force: boolean) {
-  if (!force) {
-    const uses = await store.listUses(ctx.db, ctx.actor, version.provider)
-    checkUnused(uses, { what: addressOf(version.provider), version: version.version })
-  }
-  const keys = await packageKeys(ctx, [version.id])
-  await audited(ctx, versionAudit(version, 'destroy'), async (ctx) => store.deleteVersion(ctx.db, version.id))
+  const { provider } = version
+  const keys = await audited(ctx, versionAudit(version, 'destroy'), async (ctx) => {
+    await store.lockProvider(ctx.db, provider.id)
+    if (!force)
+      checkUnused(await readProviderUses(ctx, provider), { what: addressOf(provider), version: version.version })
+    const stored = await packageKeys(ctx, [version.id])
+    await store.deleteVersion(ctx.db, version.id)
+    return stored
+  })
   await deleteBlobs(ctx.blobs, keys)
 }
 

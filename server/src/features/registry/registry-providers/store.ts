@@ -1,11 +1,8 @@
 import type { RegistryName } from '@groundstate/contract/registry-providers'
 import { type Insertable, type Selectable, sql } from 'kysely'
-import type { Actor } from '../../../auth/actor.ts'
-import { visibleWorkspace } from '../../../auth/visibility.ts'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
-import type { ModuleUse } from '../registry-modules/store.ts'
 
 export type ProviderRow = Omit<Selectable<Schema['registry_providers']>, 'namespace'> & {
   namespace: string
@@ -78,6 +75,11 @@ export async function listProviders(db: Db, { organizationId, q, registryName, p
 
 export async function insertProvider(db: Db, row: Insertable<Schema['registry_providers']>) {
   await db.insertInto('registry_providers').values(row).execute()
+}
+
+/** Locks a provider, so that its deletion and the report of a use exclude each other. */
+export async function lockProvider(tx: Tx, id: string) {
+  await tx.selectFrom('registry_providers').select('id').where('id', '=', id).forUpdate().execute()
 }
 
 export async function deleteProvider(db: Db, id: string) {
@@ -213,15 +215,6 @@ export async function findPackageKeys(db: Db, keys: readonly string[]) {
     .where(sql<boolean>`blob_key = any(${keys})`)
     .execute()
   return new Set(rows.flatMap(({ blob_key: key }) => key ?? []))
-}
-
-/** The workspaces whose latest run installed a provider; those that the actor may not see have no name. */
-export async function listUses(db: Db, actor: Actor, provider: ProviderRow): Promise<ModuleUse[]> {
-  const { rows } = await sql<ModuleUse>`
-    select u.workspace_id, case when ${visibleWorkspace(actor)} then w.name end as workspace_name, u.version, u.used_at
-      from registry_provider_uses u join workspaces w on w.id = u.workspace_id
-      where u.source = lower(${`${provider.namespace}/${provider.name}`}) order by w.name, u.version`.execute(db)
-  return rows
 }
 
 export async function hasToken(db: Db, id: string) {

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
-import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
-import { put } from '../../../testing/runs.ts'
+import { createOrganization, createUser } from '../../../testing/factories.ts'
+import { createFakeAgent } from '../../../testing/fake-agent.ts'
+import { addWorkspace, put } from '../../../testing/runs.ts'
+import { planWith } from '../registry-usages/testing/plans.ts'
 import { sweepPackages } from './routes.ts'
 
 const app = await createTestApp()
@@ -40,19 +42,16 @@ async function storedPackages() {
 test('a version and a provider that workspaces use are deleted only by force', async () => {
   const { provider, version, upload } = await createVersion('used')
   expect((await put(app, upload, PACKAGE)).status).toBe(200)
-  const workspace = await createWorkspace(app, { organization: acme.name, actor: owner.actor })
-  const use = { workspace_id: workspace.id, source: `${acme.name}/used`.toLowerCase(), version: '1.0.0' }
-  await app.db
-    .insertInto('registry_provider_uses')
-    .values({ ...use, used_at: app.now() })
-    .execute()
+  const setting = await addWorkspace(app, { user: owner, organization: acme.name })
+  const providers = [{ address: `${acme.name}/used`, version: '1.0.0' }]
+  await planWith(app, await createFakeAgent(app), { setting, installed: { providers } })
 
   const refused = [await send('DELETE', version), await send('DELETE', provider)]
   const forced = await send('DELETE', `${version}?force=true`)
 
   for (const response of refused) {
     expect(response.status).toBe(409)
-    expect(response.json().errors[0].detail).toContain(workspace.name)
+    expect(response.json().errors[0].detail).toContain(setting.workspaceName)
   }
   expect(forced.status).toBe(204)
   expect((await send('GET', version)).status).toBe(404)

@@ -82,7 +82,7 @@ function stateProviders({ current_state_version_id, state_providers }: QueuedJob
   return state_providers === null ? {} : { stateProviders: state_providers }
 }
 
-/** The server's name, the default of `groundstate cli-config`, and the name in the documentation of the engines. */
-function hostNames(baseUrl: string) {
+/** The names of this server in configurations: its host, the default of `groundstate cli-config`, and the name in the documentation of the engines. */
+export function hostNames(baseUrl: string) {
   return [new URL(baseUrl).host, 'groundstate.local', 'localterraform.com']
 }

@@ -1,7 +1,8 @@
-import type { AgentJob, FinishJob } from '@groundstate/contract/agent'
+import type { AgentJob, FinishJob, InstalledParts } from '@groundstate/contract/agent'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { transact } from '../../../db/db.ts'
+import { domainEvent, raise } from '../../../events.ts'
 import { LATE_RESULT_WINDOW_MS, artifactKey, ifStored } from '../plans/artifact.ts'
 import { applyChange } from '../runs/advance.ts'
 import { applyDeferredUntil, endDeferralJob } from '../runs/deferral.ts'
@@ -14,7 +15,10 @@ import { claimApply } from './claim.ts'
 import { type ChunkedLog, insertNotice } from './log-store.ts'
 import { type LogPart, announceLog, checkRest, insertRest, restInsert } from './log.ts'
 import { type RunOfJob, agentOf, changeRunOfJob } from './service.ts'
-import { type Job, appliesImmediately, countColumns, lockLostApply, markLateResult } from './store.ts'
+import { type Job, type LockedLease, appliesImmediately, countColumns, lockLostApply, markLateResult } from './store.ts'
+
+/** A plan that may be applied has installed parts of the registry, or no longer does. Raised in the transaction of its result. */
+export const planInstalled = domainEvent<{ run: RunRow; installed: InstalledParts }>('plan.installed')
 
 /** The result of a job; `log` is the rest of its log, as in `PUT /log`. */
 type JobEnd = FinishJob & { log?: LogPart }
@@ -35,6 +39,8 @@ export async function finishJob(ctx: Ctx, job: Job, { log, ...body }: JobEnd, { 
     const startAfter = end.apply?.deferred_until
     if (startAfter instanceof Date)
       await ctx.jobs.enqueue(ctx.db, endDeferralJob, { runId: job.run_id }, { startAfter })
+    if (hasInstalled(locked.run, body, lease))
+      await raise(ctx, planInstalled, { run: locked.run, installed: body.installed })
     if (continues) next = await assignApply(ctx, locked.run, lease.agent_id)
   }
   if (await changeRunOfJob(ctx, job, change, rest ? [rest] : [])) {
@@ -44,6 +50,14 @@ export async function finishJob(ctx: Ctx, job: Job, { log, ...body }: JobEnd, { 
   if (log !== undefined && acceptsLateResult(job, ctx.now())) await insertRest(ctx, job, log)
   await recordLateResult(ctx, job, body)
   return undefined
+}
+
+type WithInstalled = FinishJob & { installed: InstalledParts }
+
+function hasInstalled(run: RunRow, body: FinishJob, lease: LockedLease): body is WithInstalled {
+  if (lease.kind !== 'plan' || run.plan_only || body.installed === undefined) return false
+  const { modules, providers } = body.installed
+  return modules.length > 0 || providers.length > 0 || lease.uses_registry
 }
 
 /** Leases the queued apply to the agent of its plan, or else signals it to the pool. */

@@ -95,10 +95,15 @@ export async function lockRunOfJob<Row>(tx: Tx, job: JobKey, statements: readonl
   return { locked: lockedRunOf(workspaces, runs), lease, responses }
 }
 
+/** Whether an earlier run has used the registry: looking here is cheaper than the deletion of nothing after each plan. */
+const usesRegistry = sql<boolean>`(exists (select from registry_module_uses u where u.workspace_id = agent_jobs.workspace_id)
+  or exists (select from registry_provider_uses u where u.workspace_id = agent_jobs.workspace_id))`
+
 function leaseLock(tx: Tx, jobId: string) {
   return tx
     .selectFrom('agent_jobs')
     .select(['kind', 'attempt', 'phase_id', 'agent_id', 'agent_name', 'lease_expires_at', 'ack_due_at'])
+    .select(usesRegistry.as('uses_registry'))
     .where('id', '=', jobId)
     .forNoKeyUpdate()
 }

@@ -1,12 +1,12 @@
 import { conflict } from '../../../errors.ts'
-import type { ModuleUse } from './store.ts'
+import type { Use } from './store.ts'
 
 const NAMED_WORKSPACES = 5
 
 type Used = { what: string; version?: string | undefined }
 
 /** Throws `conflict` if a module or provider, or one version of it, is in use; names workspaces that the caller may see, and counts the others. */
-export function checkUnused(uses: readonly ModuleUse[], { what, version }: Used) {
+export function checkUnused(uses: readonly Use[], { what, version }: Used) {
   const relevant = uses.filter((use) => version === undefined || use.version === version)
   const workspaces = new Map(relevant.map((use) => [use.workspace_id, use.workspace_name]))
   if (workspaces.size === 0) return
