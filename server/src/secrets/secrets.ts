@@ -13,7 +13,7 @@ export class SealError extends Error {
   override name = 'SealError'
 }
 
-type VerifiedPath = { id: string; expiresAt: Date } | { problem: 'expired' | 'forged' }
+export type VerifiedPath = { id: string; expiresAt: Date } | { problem: 'expired' | 'forged' }
 
 /** Encrypts and signs with keys derived from the secret of the installation. */
 export type Secrets = ReturnType<typeof createSecrets>

@@ -192,7 +192,7 @@ export async function createFixtures(app: TestApp, { owner, organization, bystan
     'sign-in-trials': await createTrialOf(app, owner),
     ...(await createNotification(app, { make, organization, workspace })),
     ...(await createProvider(app, { make, organization }, owner.token)),
-    ...(await createModule(app, { make, organization })),
+    ...(await createModule(app, { make, organization }, owner.token)),
     ...(await createPolicies(app, { make, organization }, run)),
     'reserved-tag-keys': await make(`${inside}/reserved-tag-keys`, 'reserved-tag-keys', { key: 'stage' }),
   }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { createMessage, generateKey, sign } from 'openpgp'
-import { uploadUrl } from '../../features/registry/registry-modules/urls.ts'
 import type { TestApp } from '../../testing/app.ts'
 import type { TestUser } from '../../testing/factories.ts'
 import type { FakeAgent } from '../../testing/fake-agent.ts'
@@ -39,12 +38,14 @@ export async function evaluate(
 }
 
 /** A module with a published version; the parts of its address are named after the parameters before them. */
-export async function createModule(app: TestApp, { make, organization }: Connecting) {
+export async function createModule(app: TestApp, { make, organization }: Connecting, token: string) {
   const attributes = { name: 'network', provider: 'aws' }
   const id = await make(`/organizations/${organization.name}/registry-modules`, 'registry-modules', attributes)
   const versions = `/registry-modules/${organization.name}/network/aws/versions`
   const version = await make(versions, 'registry-module-versions', { version: '1.0.0' })
-  const upload = await put(app, uploadUrl(app, version), EMPTY_ARCHIVE)
+  const address = `/api/v2/organizations/${organization.name}/registry-modules/private/${organization.name}/network/aws`
+  const shown = await app.request({ url: `${address}/version?module_version=1.0.0`, token })
+  const upload = await put(app, shown.json().data.links.upload, EMPTY_ARCHIVE)
   if (upload.status !== 200) throw new Error(`the upload of a module failed: ${upload.text}`)
   // Its documents are read later.
   await app.runJobs()

@@ -42,6 +42,17 @@ export async function listUserTokens(db: Db, userId: string, page: Page) {
   return readPaged(page, all.selectAll().orderBy('created_at', 'desc').orderBy('id'), all)
 }
 
+export async function hasOrganizationToken(
+  db: Db,
+  { id, organizationId, now }: { id: string; organizationId: string; now: Date },
+) {
+  const token = db.selectFrom('tokens').select('id').where('id', '=', id).where('organization_id', '=', organizationId)
+  const valid = token
+    .where('kind', '=', 'organization')
+    .where(sql<boolean>`(expires_at is null or expires_at > ${now})`)
+  return (await valid.executeTakeFirst()) !== undefined
+}
+
 /** Columns of a token that exists once: an organization's token of a kind, or a team's legacy token. */
 export type SingleToken =
   | { organization_id: string; kind: 'organization' | 'audit-trails' }

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
 import { forbidden, notFound } from '../../../errors.ts'
-import { findUserActor } from '../../identity/users/access.ts'
+import { asUploader } from '../../identity/tokens/uploader.ts'
 import { listReadableOrganizations } from '../../organizations/organizations/access.ts'
 import { requirePolicySet } from '../policy-sets/access.ts'
 import * as store from './store.ts'
@@ -27,19 +27,16 @@ export async function listReadableVersions(ctx: Ctx, ids: readonly string[]) {
   })
 }
 
-/** The version of an upload URL, and its creator as the actor, if it was a user. Throws `not-found` for an invalid URL, `forbidden` for an expired one. */
+/** The version of an upload URL, with the caller who got it as the actor. Throws `not-found` for an invalid URL, `forbidden` for an expired one. */
 export async function requireUpload(ctx: Ctx, token: string) {
   const grant = readUploadUrl(ctx, token)
-  const [version] = 'id' in grant ? await store.findVersions(ctx.db, [grant.id]) : []
-  if ('problem' in grant && grant.problem === 'expired') throw expired()
+  if ('problem' in grant) throw grant.problem === 'expired' ? expired() : notFound('upload')
+  const [version] = await store.findVersions(ctx.db, [grant.id])
   if (!version) throw notFound('upload')
   if (ctx.now() >= uploadDeadline(version)) throw expired()
-  if (version.created_by_user_id === null) return { ctx, version }
-  const actor = await findUserActor(ctx, version.created_by_user_id)
-  if (!actor) throw forbidden(`the account that created ${version.id} is deleted or suspended: create a new version`)
-  const asCreator: Ctx = { ...ctx, actor }
-  await requirePolicySet(asCreator, version.policy_set_id, 'policies:manage')
-  return { ctx: asCreator, version }
+  const uploader = await asUploader(ctx, { by: grant.by, organizationId: version.organization_id })
+  await requirePolicySet(uploader, version.policy_set_id, 'policies:manage')
+  return { ctx: uploader, version }
 }
 
 function expired() {

@@ -88,6 +88,19 @@ test('a version becomes current once its archive is valid', async () => {
   expect(shown.included[0].id).toBe(version.id)
 })
 
+test('an upload URL of a version is void with the token for which it was made', async () => {
+  const set = await createSet()
+  const url = `/organizations/${organization.name}/authentication-token`
+  const { token } = (await send('POST', url, {})).json().data.attributes
+  const version = (await send('POST', `/policy-sets/${set.id}/versions`, undefined, token)).json().data
+  await send('DELETE', url)
+
+  const { pathname } = new URL(version.links.upload)
+  const refused = await app.request({ method: 'PUT', url: pathname, body: archiveOf(GOOD) })
+
+  expect(refused.status).toBe(403)
+})
+
 test.each([
   ['has no policies.hcl', { 'a.rego': 'package a' }],
   ['Sentinel is not supported', { 'sentinel.hcl': '', 'a.sentinel': '' }],

@@ -3,7 +3,7 @@ import type { AuditEvent } from '../../../audit/record.ts'
 import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import { domainEvent } from '../../../events.ts'
-import { findUserActor } from '../../identity/users/access.ts'
+import { asUploader } from '../../identity/tokens/uploader.ts'
 import {
   listReadableOrganizations,
   requireOrganization,
@@ -58,19 +58,18 @@ export async function requireModuleAt(ctx: Ctx, address: ModuleAddress, permissi
   return module
 }
 
-/** A version, and its creator as the actor, if it was a user. Throws `not-found` for an invalid URL, `forbidden` for an expired one. */
+/** A version, with the caller who got the URL as the actor. Throws `not-found` for an invalid URL, `forbidden` for an expired one. */
 export async function requireUpload(ctx: Ctx, token: string) {
   const grant = readUploadUrl(ctx, token)
-  if ('problem' in grant && grant.problem === 'expired')
+  if ('problem' in grant) {
+    if (grant.problem === 'forged') throw notFound('upload')
     throw forbidden('the upload URL has expired: read the version to get a new one')
-  const version = 'id' in grant ? await store.findVersionRow(ctx.db, grant.id) : undefined
+  }
+  const version = await store.findVersionRow(ctx.db, grant.id)
   if (!version) throw notFound('upload')
-  if (version.created_by_user_id === null) return { ctx, version }
-  const actor = await findUserActor(ctx, version.created_by_user_id)
-  if (!actor) throw forbidden(`the account that created version ${version.version} is deleted or suspended`)
-  const asCreator: Ctx = { ...ctx, actor }
-  await requireOrganizationById(asCreator, version.organization_id, 'modules:manage')
-  return { ctx: asCreator, version }
+  const uploader = await asUploader(ctx, { by: grant.by, organizationId: version.organization_id })
+  await requireOrganizationById(uploader, version.organization_id, 'modules:manage')
+  return { ctx: uploader, version }
 }
 
 export async function requireDownload(ctx: Ctx, token: string) {

@@ -68,6 +68,7 @@ export function moduleVersionResource(
   version: VersionRow,
 ): contract.RegistryModuleVersionResource {
   const canUpload = version.status !== 'ok' && version.source === 'tfe-api' && module.can.has('modules:manage')
+  const upload = canUpload ? uploadUrl(ctx, version.id) : undefined
   return {
     id: version.id,
     type: 'registry-module-versions',
@@ -84,7 +85,7 @@ export function moduleVersionResource(
     relationships: { 'registry-module': { data: { id: module.id, type: 'registry-modules' } } },
     links: {
       self: `${registryModuleResource(module).links.self}/version?module_version=${encodeURIComponent(version.version)}`,
-      ...(canUpload && { upload: uploadUrl(ctx, version.id) }),
+      ...(upload !== undefined && { upload }),
     },
   }
 }

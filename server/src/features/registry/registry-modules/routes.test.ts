@@ -86,6 +86,20 @@ test('a published version is found, downloaded and described through the registr
   expect(missing.status).toBe(404)
 })
 
+test('an upload URL is void with the token for which it was made', async () => {
+  await createModule('owned')
+  const url = `/api/v2/organizations/${acme.name}/authentication-token`
+  const token = (await send('POST', url, { data: {} })).json().data.attributes.token
+  const data = { type: 'registry-module-versions', attributes: { version: '1.0.0' } }
+  const version = await send('POST', `/api/v2/registry-modules/${acme.name}/owned/aws/versions`, { data, token })
+  await send('DELETE', url)
+
+  const refused = await upload(version.json().data.links.upload, await archive({ 'main.tf': '' }))
+
+  expect(refused.status).toBe(403)
+  expect(refused.json().errors[0].detail).toContain('account or token')
+})
+
 test('a published version never changes', async () => {
   await createModule('fixed')
   const version = await publish('fixed', '1.0.0', 'first')

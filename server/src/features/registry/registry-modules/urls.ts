@@ -1,4 +1,5 @@
 import type { Ctx } from '../../../app.ts'
+import { uploadGrant, uploadOf } from '../../identity/tokens/uploader.ts'
 
 const UPLOAD = 'module-upload'
 const DOWNLOAD = 'module-download'
@@ -11,9 +12,10 @@ export const MODULE_PREFIX = 'modules/'
 
 type Signing = Pick<Ctx, 'secrets' | 'baseUrl' | 'now'>
 
-/** Clients expect `/object/` in the path. */
-export function uploadUrl(ctx: Signing, versionId: string) {
-  return `${ctx.baseUrl}/_objects/modules/object/${sign(ctx, { purpose: UPLOAD, id: versionId, ttlMs: UPLOAD_TTL_MS })}`
+/** Clients expect `/object/` in the path. Undefined for callers who have no upload URLs. */
+export function uploadUrl(ctx: Ctx, versionId: string) {
+  const id = uploadGrant(ctx, versionId)
+  return id && `${ctx.baseUrl}/_objects/modules/object/${sign(ctx, { purpose: UPLOAD, id, ttlMs: UPLOAD_TTL_MS })}`
 }
 
 /** The engines recognise the format by the parameter `archive`. */
@@ -23,7 +25,7 @@ export function downloadUrl(ctx: Signing, versionId: string) {
 }
 
 export function readUploadUrl(ctx: Ctx, token: string) {
-  return ctx.secrets.verifyPath(token, UPLOAD, ctx.now())
+  return uploadOf(ctx.secrets.verifyPath(token, UPLOAD, ctx.now()))
 }
 
 export function readDownloadUrl(ctx: Ctx, token: string) {

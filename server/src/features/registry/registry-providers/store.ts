@@ -216,7 +216,3 @@ export async function findPackageKeys(db: Db, keys: readonly string[]) {
     .execute()
   return new Set(rows.flatMap(({ blob_key: key }) => key ?? []))
 }
-
-export async function hasToken(db: Db, id: string) {
-  return (await db.selectFrom('tokens').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
-}

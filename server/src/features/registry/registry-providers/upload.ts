@@ -4,8 +4,8 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { BlobNotFoundError, BlobTooLargeError } from '../../../blobs/errors.ts'
 import { isDefinitelyRejected, transact } from '../../../db/db.ts'
-import { AppError, conflict, forbidden, invalid, notFound, tooLarge } from '../../../errors.ts'
-import { findUserActor } from '../../identity/users/access.ts'
+import { AppError, conflict, invalid, notFound, tooLarge } from '../../../errors.ts'
+import { asUploader } from '../../identity/tokens/uploader.ts'
 import { checkSignature } from '../gpg-keys/public-key.ts'
 import { findGpgKey } from '../gpg-keys/store.ts'
 import { type Version, requireUploadVersion } from './access.ts'
@@ -25,13 +25,7 @@ async function requireUpload(anyone: Ctx, token: string, kinds: readonly FileKin
   const versionId = grant.kind === 'package' ? platform?.registry_provider_version_id : grant.id
   const row = versionId === undefined ? undefined : await store.findVersion(anyone.db, versionId)
   if (!row) throw notFound('upload')
-  const organizationId = row.provider.organization_id
-  const isUser = grant.by.startsWith('user-')
-  const user = isUser ? await findUserActor(anyone, grant.by) : undefined
-  if (isUser ? !user : !(await store.hasToken(anyone.db, grant.by)))
-    throw forbidden('the account or token of this upload URL is deleted or suspended: read the version again')
-  const actor = user ?? ({ kind: 'organization', organizationId, tokenId: grant.by } as const)
-  const ctx: Ctx = { ...anyone, actor, caller: organizationId }
+  const ctx = await asUploader(anyone, { by: grant.by, organizationId: row.provider.organization_id })
   return { ctx, kind: grant.kind, version: await requireUploadVersion(ctx, row.id), platform }
 }
 

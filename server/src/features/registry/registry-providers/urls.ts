@@ -1,5 +1,6 @@
 import type { App, Ctx } from '../../../app.ts'
 import { basePath } from '../../../http/base-path.ts'
+import { uploadGrant, uploadOf } from '../../identity/tokens/uploader.ts'
 
 /** Files of a version, and the archive of a platform. */
 export const FILES = ['shasums', 'signature', 'package'] as const
@@ -33,31 +34,30 @@ export function downloadUrl(app: Pick<App, 'baseUrl' | 'secrets' | 'now'>, kind:
   return `${app.baseUrl}${path(kind)}/${signed(app, 'read', `${id}-${kind}`)}`
 }
 
-/** Its holder acts as the caller, so the URL names them. Undefined for callers that have no upload URL. */
+/** Undefined for callers who have no upload URLs. */
 export function uploadUrl(ctx: Ctx, kind: FileKind, id: string) {
-  const { actor } = ctx
-  const who = actor.kind === 'user' ? actor.userId : actor.kind === 'organization' ? actor.tokenId : undefined
-  return who === undefined
-    ? undefined
-    : `${ctx.baseUrl}${path(kind)}/${signed(ctx, 'upload', `${id}-${kind}-by-${who}`)}`
+  const grant = uploadGrant(ctx, `${id}-${kind}`)
+  return grant && `${ctx.baseUrl}${path(kind)}/${signed(ctx, 'upload', grant)}`
 }
 
 export type Grant = { id: string; kind: FileKind; by: string }
 
 /** Undefined for a URL that is invalid or expired. */
 export function openUpload(app: Pick<App, 'secrets' | 'now'>, token: string): Grant | undefined {
-  const [, id, kind, by] = /^(\w+-\w+)-(\w+)-by-(.+)$/.exec(verified(app, token, 'upload')) ?? []
-  return id === undefined || by === undefined ? undefined : { id, kind: kind as FileKind, by }
+  const grant = uploadOf(app.secrets.verifyPath(token, PURPOSES.upload, app.now()))
+  if ('problem' in grant) return undefined
+  const file = fileOf(grant.id)
+  return file && { ...file, by: grant.by }
 }
 
 export function openDownload(app: Pick<App, 'secrets' | 'now'>, token: string) {
-  const [, id, kind] = /^(\w+-\w+)-(\w+)$/.exec(verified(app, token, 'read')) ?? []
-  return id === undefined ? undefined : { id, kind: kind as FileKind }
+  const grant = app.secrets.verifyPath(token, PURPOSES.read, app.now())
+  return 'problem' in grant ? undefined : fileOf(grant.id)
 }
 
-function verified(app: Pick<App, 'secrets' | 'now'>, token: string, purpose: keyof typeof PURPOSES) {
-  const grant = app.secrets.verifyPath(token, PURPOSES[purpose], app.now())
-  return 'problem' in grant ? '' : grant.id
+function fileOf(grant: string) {
+  const [, id, kind] = /^(\w+-\w+)-(\w+)$/.exec(grant) ?? []
+  return id === undefined ? undefined : { id, kind: kind as FileKind }
 }
 
 /** Archives are stored as `provider-packages/<platform>/<attempt>`. */
