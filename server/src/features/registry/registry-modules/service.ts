@@ -1,9 +1,11 @@
-import type {
-  ConnectRegistryModule,
-  CreateModuleVersion,
-  CreateRegistryModule,
-  ModuleRepoInput,
-  UpdateRegistryModule,
+import {
+  type ConnectRegistryModule,
+  type CreateModuleVersion,
+  type CreateRegistryModule,
+  type ModuleRepoInput,
+  type UpdateRegistryModule,
+  moduleName,
+  moduleProvider,
 } from '@groundstate/contract/registry-modules'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { audited, recordAudit } from '../../../audit/record.ts'
@@ -68,7 +70,9 @@ export async function connectModule(ctx: Ctx, organizationName: string | undefin
   const repo = input['vcs-repo']
   const organization = await organizationOf(ctx, organizationName ?? repo['organization-name'] ?? undefined, repo)
   const named = /^terraform-([a-z0-9]+)-(.+?)(?:\.git)?$/i.exec(repo.identifier.split('/').at(-1) ?? '')
-  const [name, provider] = [input.name ?? named?.[2], input.provider ?? named?.[1]]
+  // A repository may have a name that a module may not have.
+  const name = input.name ?? moduleName.safeParse(named?.[2]).data
+  const provider = input.provider ?? moduleProvider.safeParse(named?.[1]).data
   if (name === undefined || provider === undefined)
     throw invalid(
       `the repository ${repo.identifier} is not named terraform-<provider>-<name>: give the name and the provider`,

@@ -65,6 +65,17 @@ test('connecting a module publishes the tags that are versions, with their commi
   ])
 })
 
+test('a repository whose name is none of a module needs one', async () => {
+  const { organization, tokenId, request } = await connectRepository(app, owner)
+  const attributes = { 'vcs-repo': { identifier: 'acme/terraform-aws-my.network', 'oauth-token-id': tokenId } }
+
+  const type = 'registry-modules'
+  const refused = await request('POST', `organizations/${organization}/registry-modules/vcs`, { type, attributes })
+
+  expect(refused.status).toBe(422)
+  expect(refused.json().errors[0].source.pointer).toBe('/data/attributes/name')
+})
+
 test('a repository without version tags leaves the module without versions, and says so', async () => {
   const { read } = await connectModule({ tags: ['latest'] })
 
