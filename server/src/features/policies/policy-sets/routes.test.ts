@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { archiveOf } from '../../../testing/archives.ts'
 import { type TestUser, createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { createTeam } from '../../../testing/teams.ts'
 import { requireEvaluationBundle } from '../policy-set-versions/bundle.ts'
 import { listEffectivePolicySets } from './service.ts'
 
@@ -86,6 +87,21 @@ test('a version becomes current once its archive is valid', async () => {
   const shown = (await send('GET', `/policy-sets/${set.id}?include=current_version`)).json()
   expect(shown.data.attributes).toMatchObject({ versioned: true, 'policy-count': 2 })
   expect(shown.included[0].id).toBe(version.id)
+})
+
+test('a manager who replaces a list keeps the workspaces that they may not see', async () => {
+  const workspace = await createWorkspace(app, { organization: organization.name })
+  const data = [{ type: 'workspaces', id: workspace.id }]
+  const set = await createSet({}, { workspaces: { data } })
+  const manager = await createUser(app)
+  await createTeam(app, organization.id, { members: [manager], columns: { manage_policies: true } })
+
+  const relationships = { workspaces: { data: [] } }
+  const changed = await send('PATCH', `/policy-sets/${set.id}`, { type: 'policy-sets', relationships }, manager.token)
+
+  expect(changed.json().data.attributes['workspace-count']).toBe(0)
+  const shown = (await send('GET', `/policy-sets/${set.id}`)).json().data
+  expect(shown.relationships.workspaces.data).toEqual(data)
 })
 
 test('an upload URL of a version is void with the token for which it was made', async () => {

@@ -84,7 +84,8 @@ export async function replaceSetLists(
     const pointer = `/data/relationships/${name}/data`
     if (ids.length > 0) checkList(set, { name, pointer })
     await requireItems(ctx, set.organization_id, { name, ids, pointer })
-    await store.deleteAllItems(ctx.db, set.id, name)
+    // The actor replaces the list that they see.
+    await store.deleteVisibleItems(ctx.db, set.id, { name, actor: ctx.actor })
     await store.insertItems(ctx.db, set.id, name, ids)
   }
 }

@@ -87,22 +87,22 @@ export async function deletePolicySet(db: Db, id: string) {
 
 /** The lists of a set, by the names of their relationships. */
 const LISTS = {
-  policies: { table: sql.table('policy_set_policies'), column: sql.ref('policy_id'), exclusion: undefined },
-  workspaces: { table: sql.table('policy_set_workspaces'), column: sql.ref('workspace_id'), exclusion: false },
+  policies: { table: sql.table('policy_set_policies'), column: 'policy_id', exclusion: undefined },
+  workspaces: { table: sql.table('policy_set_workspaces'), column: 'workspace_id', exclusion: false },
   'workspace-exclusions': {
     table: sql.table('policy_set_workspaces'),
-    column: sql.ref('workspace_id'),
+    column: 'workspace_id',
     exclusion: true,
   },
-  projects: { table: sql.table('policy_set_projects'), column: sql.ref('project_id'), exclusion: false },
-  'project-exclusions': { table: sql.table('policy_set_projects'), column: sql.ref('project_id'), exclusion: true },
-}
+  projects: { table: sql.table('policy_set_projects'), column: 'project_id', exclusion: false },
+  'project-exclusions': { table: sql.table('policy_set_projects'), column: 'project_id', exclusion: true },
+} as const
 export type ListName = keyof typeof LISTS
 
 export async function insertItems(db: Db, id: string, name: ListName, ids: readonly string[]) {
   const { table, column, exclusion } = LISTS[name]
   const flag = exclusion === undefined ? undefined : sql.lit(exclusion)
-  await sql`insert into ${table} (policy_set_id, ${column} ${flag ? sql`, is_exclusion` : sql``})
+  await sql`insert into ${table} (policy_set_id, ${sql.ref(column)} ${flag ? sql`, is_exclusion` : sql``})
     select ${id}, x ${flag ? sql`, ${flag}` : sql``} from unnest(${ids}::text[]) as t(x) on conflict do nothing`.execute(
     db,
   )
@@ -110,7 +110,18 @@ export async function insertItems(db: Db, id: string, name: ListName, ids: reado
 
 export async function deleteItems(db: Db, id: string, name: ListName, ids: readonly string[]) {
   await sql`delete from ${LISTS[name].table} where ${inList(id, name)}
-    and ${LISTS[name].column} = any(${ids})`.execute(db)
+    and ${sql.ref(LISTS[name].column)} = any(${ids})`.execute(db)
+}
+
+/** Deletes the items of a list that the actor may see. */
+export async function deleteVisibleItems(db: Db, id: string, { name, actor }: { name: ListName; actor: Actor }) {
+  const { table, column } = LISTS[name]
+  const visible = {
+    policy_id: sql`true`,
+    workspace_id: sql`exists (select from workspaces w where w.id = x.workspace_id and ${visibleWorkspace(actor)})`,
+    project_id: sql`exists (select from projects p where p.id = x.project_id and ${visibleProject(actor)})`,
+  }[column]
+  await sql`delete from ${table} x where ${inList(id, name)} and ${visible}`.execute(db)
 }
 
 export async function deleteAllItems(db: Db, id: string, name: ListName) {
