@@ -5,6 +5,7 @@ import { fileError } from '../directory.ts'
 import { SETTINGS } from '../settings.ts'
 import { StartError } from '../start-error.ts'
 import { isHostName } from './cli-config.ts'
+import type { PolicyTestFlags } from './policy.ts'
 import type { StateExportFlags, StateImportFlags } from './state.ts'
 
 type SettingFlags = Record<string, string | undefined>
@@ -191,6 +192,34 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     .action(async (flags: StateImportFlags) => {
       const { stateImportCommand } = await import('./state.ts')
       exitCode = await stateImportCommand(flags)
+    })
+
+  program
+    .command('policy')
+    .summary('try policies')
+    .description('Tries policies before they are enforced.')
+    .command('test')
+    .summary('evaluate policies against past runs')
+    .description(
+      'Evaluates the policies of a directory against past runs, which it does not affect, with the agents of their workspaces. ' +
+        'Exits with 0 if no run would have been stopped, 1 if one would, and 2 if the evaluation failed.',
+    )
+    .argument('<directory>', 'directory with policies.hcl and .rego files')
+    .addOption(urlOption())
+    .addOption(tokenOption())
+    .option(
+      '--run <id...>',
+      'runs whose plan you may read; by default those of the last 30 days in the scope of the set',
+    )
+    .option('--policy-set <id>', 'policy set whose parameters the policies get')
+    .option(
+      '--policies-path <path>',
+      'directory of policies.hcl in <directory>; by default that of the set, or the root',
+    )
+    .option('--json', 'print the results as JSON')
+    .action(async (directory: string, flags: PolicyTestFlags) => {
+      const { policyTestCommand } = await import('./policy.ts')
+      exitCode = await policyTestCommand(directory, flags)
     })
 
   program

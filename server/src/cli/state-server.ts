@@ -1,7 +1,7 @@
 import { stateVersionSchema } from '@groundstate/contract/state-versions'
 import { workspaceSchema } from '@groundstate/contract/workspaces'
 import { z } from 'zod'
-import { RequestRejectedError, type ServerAccess, stateApi } from './state-api.ts'
+import { RequestRejectedError, type ServerAccess, publicApi } from './public-api.ts'
 import { checkpoint } from './state-checkpoint.ts'
 import { WorkspaceSkippedError } from './state-missing-versions.ts'
 import type { StateSource, StateTarget, TransferredVersion } from './state-source-and-target.ts'
@@ -41,7 +41,7 @@ const account = z.object({ id: z.string() })
 
 /** The states of an organization on a server, through the public API only. */
 export function stateServer(options: StateServerOptions): StateSource & StateTarget {
-  const api = stateApi(options)
+  const api = publicApi(options)
   const organization = encodeURIComponent(options.organization)
   const workspacesPath = `/organizations/${organization}/workspaces`
 

@@ -18,7 +18,7 @@ const list = z.object({
 })
 
 /** A client of the public API, which retries rate-limited and failed requests. Throws `RequestRejectedError` for statuses from 400. */
-export function stateApi({ url, token }: ServerAccess) {
+export function publicApi({ url, token }: ServerAccess) {
   const base = new URL(url)
   const prefix = `${url.replace(/\/+$/, '')}/api/v2`
   let hasResponded = false
