@@ -59,13 +59,17 @@ function scopeOf(workspace: InProject) {
 
 /** Query for the sets that apply to a workspace's runs. */
 export function selectEffectivePolicySets(db: Db, workspace: InProject) {
-  const { hasPolicies, isSelected, exclusion } = scopeOf(workspace)
+  return selectScopedPolicySets(db, workspace).where(scopeOf(workspace).hasPolicies)
+}
+
+/** As `selectEffectivePolicySets`, also those without policies. */
+export function selectScopedPolicySets(db: Db, workspace: InProject) {
+  const { isSelected, exclusion } = scopeOf(workspace)
   return db
     .selectFrom('policy_sets as s')
     .select(['s.id', 's.name', 's.description', 's.overridable', 's.policy_tool_version', 's.is_versioned'])
     .select(['s.current_version_id', 's.policies_path'])
     .where(sql<boolean>`s.organization_id = ${workspace.organization_id}`)
-    .where(hasPolicies)
     .where(isSelected)
     .where(sql<boolean>`not ${exclusion.any}`)
     .orderBy('s.name')

@@ -4,7 +4,7 @@ import { shareAccess } from '../../../auth/access-context.ts'
 import { grantsColumn, sharedAccessColumn } from '../../../auth/access-sql.ts'
 import type { Actor } from '../../../auth/actor.ts'
 import type { Db } from '../../../db/db.ts'
-import { selectEffectivePolicySets } from '../../policies/policy-sets/scope-store.ts'
+import { selectScopedPolicySets } from '../../policies/policy-sets/scope-store.ts'
 
 type Applied = { setId: string; organizationId: string; since: Date }
 
@@ -13,11 +13,11 @@ const isPlanned = sql<boolean>`p.kind = 'plan' and p.status = 'finished'`
 const hasJson = sql<boolean>`(p.json_deleted_at is null and p.job_id is not null and p.documents_pending_since is null
   and p.documents_error is null)`
 
-/** The workspaces to which a set applies that have planned runs since a time, with their number by whether the plan has JSON. */
+/** The workspaces to which a set applies, or would apply with policies, that have planned runs since a time, with their number by whether the plan has JSON. */
 export async function listAppliedWorkspaces(db: Db, actor: Actor, { setId, organizationId, since }: Applied) {
   const w = (column: string): RawBuilder<string> => sql.ref(`w.${column}`)
   const scope = { id: w('id'), organization_id: w('organization_id'), project_id: w('project_id') }
-  const applied = selectEffectivePolicySets(db, scope).clearOrderBy().where('s.id', '=', setId)
+  const applied = selectScopedPolicySets(db, scope).clearOrderBy().where('s.id', '=', setId)
   return (
     db
       .selectFrom('workspaces as w')
