@@ -9,6 +9,7 @@ import { type ShownSet, scopeText, setRoute, usePolicySet } from './policy-sets.
 import { SetOverview } from './set-overview.tsx'
 import { SetParameters } from './set-parameters.tsx'
 import { SetScope } from './set-scope.tsx'
+import { SetTrials } from './set-trials.tsx'
 import { SetVersions } from './set-versions.tsx'
 
 const TABS = {
@@ -16,6 +17,7 @@ const TABS = {
   versions: 'Versions',
   parameters: 'Parameters',
   scope: 'Scope',
+  trials: 'Trials',
   settings: 'Settings',
 } as const
 
@@ -58,6 +60,7 @@ function OpenSet({ shown }: { shown: ShownSet }) {
         {open === 'versions' && <SetVersions organization={organization} shown={shown} />}
         {open === 'parameters' && <SetParameters set={set} />}
         {open === 'scope' && <SetScope organization={organization} shown={shown} />}
+        {open === 'trials' && <SetTrials organization={organization} shown={shown} />}
         {open === 'settings' && <PolicySetSettings organization={organization} set={set} />}
       </div>
     </Page>

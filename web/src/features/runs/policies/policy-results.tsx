@@ -10,14 +10,14 @@ import { Confirm } from '../../../components/confirm.tsx'
 import { ErrorNote, Notice, loaded } from '../../../components/feedback.tsx'
 import { ExternalLink, TargetLink } from '../../../components/links.tsx'
 import { toast } from '../../../components/overlay-hosts.tsx'
-import { Badge, StatusText } from '../../../components/status.tsx'
+import { StatusText } from '../../../components/status.tsx'
 import { Elapsed } from '../../../components/time.tsx'
 import { runRoute } from '../run-navigation.tsx'
 import type { PolicyEvaluation, TaskStage } from '../run.ts'
-import { POLICY_STYLE, evaluationStyle, resultText } from './policy-text.ts'
+import { PolicyItem } from './policy-item.tsx'
+import { evaluationStyle, resultText } from './policy-text.ts'
 
 type Outcome = Wire<typeof policySetOutcomeSchema>
-type Policy = Outcome['attributes']['outcomes'][number]
 
 /** The results of the policies of a stage, next to those of its run tasks. */
 export function PolicyResults({ stage }: { stage: TaskStage }) {
@@ -177,38 +177,5 @@ function SetLink({ id, name }: { id: string; name: string }) {
     >
       {name}
     </TargetLink>
-  )
-}
-
-function PolicyItem({ policy }: { policy: Policy }) {
-  const { status, enforcement_level: level, output, omitted } = policy
-  const isAdvisory = level === 'advisory' && status !== 'passed'
-  return (
-    <li className="px-3 py-2">
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <span className="min-w-0 font-medium wrap-anywhere">{policy.policy_name}</span>
-        <Badge text={level} />
-        <code className="min-w-0 text-xs wrap-anywhere text-dim">{policy.query}</code>
-        <span className="ml-auto">
-          <StatusText
-            {...POLICY_STYLE[isAdvisory ? 'advisory' : status]}
-            text={isAdvisory ? `${status}, advisory` : status}
-          />
-        </span>
-      </div>
-      {policy.description !== '' && <p className="text-dim">{policy.description}</p>}
-      {policy.error !== null && <p className="mt-1 whitespace-pre-line text-bad">{policy.error}</p>}
-      {output.length > 0 && (
-        <ul className="mt-1 list-disc pl-5">
-          {output.map(({ print }, index) => (
-            // oxlint-disable-next-line react/no-array-index-key -- a policy may repeat an element
-            <li key={index} className="whitespace-pre-line wrap-anywhere">
-              {print}
-            </li>
-          ))}
-        </ul>
-      )}
-      {omitted > 0 && <p className="text-dim">and {omitted.toLocaleString('en')} more</p>}
-    </li>
   )
 }
