@@ -124,7 +124,7 @@ const LEFT_OUT = /(?:^|\/)(?:\.git|\.terraform)(?:\/|$)/
 
 async function pack(cwd: string) {
   const archive = create({ cwd, gzip: true, portable: true, filter: (path) => !LEFT_OUT.test(path) }, ['.'])
-  return buffer(archive as unknown as AsyncIterable<Buffer>) // a stream without the types of one
+  return buffer(archive)
 }
 
 const POLL_MS = 1000
