@@ -12,7 +12,7 @@ import { Page } from '../../components/page.tsx'
 import { Badge } from '../../components/status.tsx'
 import { ModuleVersionView } from './module-version.tsx'
 import { MODULES, type RegistryModule, moduleKey, modulePath, useModule, useUses } from './registry.ts'
-import { usersOf } from './usage.tsx'
+import { deletionOf } from './usage.tsx'
 
 const PublishDialog = lazy(async () => import('./publish-dialog.tsx'))
 
@@ -102,20 +102,18 @@ function NoVersions({ module: { attributes } }: { module: RegistryModule }) {
 function DeleteModule({ module }: { module: RegistryModule }) {
   const { organization } = route.useParams()
   const deleteAndLeave = useDeleteAndLeave()
-  const users = usersOf(useUses(organization, MODULES, module.id).data)
   const { name, 'version-statuses': versions } = module.attributes
+  const { data: uses } = useUses(organization, MODULES, module.id)
+  const { path, ...confirmation } = deletionOf(uses, { name, path: modulePath(organization, module.attributes) })
   return (
     <Confirm
       label="Delete module"
       icon={Trash2}
       title={`Delete ${name} with all ${versions.length} versions?`}
-      consequence={users ?? 'No workspace uses it. Its versions can’t be restored.'}
-      typedName={name}
-      option={users && 'Delete it although it is used'}
-      action={`Delete ${name}`}
-      onConfirm={async (_, isForced) =>
+      {...confirmation}
+      onConfirm={async () =>
         deleteAndLeave({
-          path: `${modulePath(organization, module.attributes)}${isForced ? '?force=true' : ''}`,
+          path,
           name: `Module ${name}`,
           target: { to: '/app/$organization/registry', params: { organization } },
           own: moduleKey(organization, module.attributes),

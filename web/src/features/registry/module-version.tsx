@@ -18,6 +18,7 @@ import {
   MODULES,
   type ModuleDocuments,
   type RegistryModule,
+  type Uses,
   deleteVersion,
   moduleKey,
   modulePath,
@@ -25,7 +26,7 @@ import {
   useUses,
 } from './registry.ts'
 import { moduleBlock } from './source-lines.ts'
-import { UsageTable, usersOf } from './usage.tsx'
+import { UsageTable, deletionOf, usersCount } from './usage.tsx'
 
 const route = getRouteApi('/frame/app/$organization/registry/modules/$name/$provider')
 const TARGET = '/app/$organization/registry/modules/$name/$provider'
@@ -90,16 +91,28 @@ export function ModuleVersionView({ module, version }: ViewProps) {
         label="Parts of the version"
         tabs={TABS}
         open={open}
-        counts={{ ...countsOf(shown), ...(uses.data && { workspaces: uses.data.rows.length + uses.data.hidden }) }}
+        counts={{ ...countsOf(shown), ...(uses.data && { workspaces: workspaceCount(uses.data) }) }}
         page={{ to: TARGET, params: { organization, ...nameOf(module) }, search }}
       />
-      {open === 'workspaces' && <UsageTable organization={organization} type={MODULES} id={module.id} noun="module" />}
+      {open === 'workspaces' && (
+        <UsageTable
+          organization={organization}
+          type={MODULES}
+          id={module.id}
+          noun="module"
+          latest={module.attributes['latest-version']}
+        />
+      )}
       {open === 'versions' && <Versions module={module} />}
       {open !== 'workspaces' && open !== 'versions' && found?.attributes.status === 'ok' && (
         <Documents tab={open} documents={documents.data} fallback={documents.fallback} module={shown} />
       )}
     </div>
   )
+}
+
+function workspaceCount({ rows, hidden }: Uses) {
+  return new Set(rows.map(({ workspace }) => workspace)).size + hidden
 }
 
 function nameOf({ attributes: { name, provider } }: RegistryModule) {
@@ -173,7 +186,6 @@ function Versions({ module }: { module: RegistryModule }) {
   const { organization } = route.useParams()
   const { data: uses } = useUses(organization, MODULES, module.id)
   const rows = module.attributes['version-statuses'].map((each): VersionRow => ({ ...each, id: each.version }))
-  const workspacesOf = (version: string) => (uses?.rows ?? []).filter((use) => use.version === version).length
   return (
     <Table
       label={`Versions of ${module.attributes.name}`}
@@ -199,7 +211,11 @@ function Versions({ module }: { module: RegistryModule }) {
             </>
           ),
         },
-        { header: 'Workspaces', className: 'hidden sm:table-cell', cell: ({ version }) => workspacesOf(version) },
+        {
+          header: 'Workspaces',
+          className: 'hidden sm:table-cell',
+          cell: ({ version }) => uses && usersCount(uses, version),
+        },
         {
           header: 'Actions',
           isHeaderHidden: true,
@@ -215,9 +231,13 @@ function DeleteVersion({ module, version }: ViewProps) {
   const { organization } = route.useParams()
   const { version: chosen } = route.useSearch()
   const navigate = route.useNavigate()
-  const users = usersOf(useUses(organization, MODULES, module.id).data, version)
   const mayDelete = module.attributes.permissions['can-delete']
-  const path = `${modulePath(organization, module.attributes)}/${version}`
+  const { data: uses } = useUses(organization, MODULES, module.id)
+  const { path, ...confirmation } = deletionOf(uses, {
+    name: version,
+    version,
+    path: `${modulePath(organization, module.attributes)}/${version}`,
+  })
   return (
     <Confirm
       label="Delete"
@@ -225,15 +245,13 @@ function DeleteVersion({ module, version }: ViewProps) {
       size="small"
       reason={mayDelete ? undefined : 'requires the permission to manage modules'}
       title={`Delete version ${version}?`}
-      consequence={users ?? 'No workspace uses it. It can’t be restored.'}
-      option={users && 'Delete it although it is used'}
-      action={`Delete ${version}`}
+      {...confirmation}
       done={`Version ${version} deleted`}
-      onConfirm={async (_, isForced) => {
-        const refetched = moduleKey(organization, module.attributes)
-        const request = { path: `${path}${isForced ? '?force=true' : ''}`, refetched, all: [MODULES, organization] }
+      onConfirm={async () => {
         await deleteVersion({
-          ...request,
+          path,
+          refetched: moduleKey(organization, module.attributes),
+          all: [MODULES, organization],
           leave: async () => {
             if (chosen === version) await navigate({ search: { tab: 'versions' }, replace: true })
           },

@@ -1,3 +1,4 @@
+import { compareVersions } from '@groundstate/contract/version-constraint'
 import { getRouteApi } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { failureOf } from '../../api/queries.ts'
@@ -30,7 +31,7 @@ import {
   useUses,
 } from './registry.ts'
 import { providerBlock } from './source-lines.ts'
-import { UsageTable, usersOf } from './usage.tsx'
+import { UsageTable, deletionOf } from './usage.tsx'
 
 const route = getRouteApi('/frame/app/$organization/registry/providers/$name')
 const NO_PERMISSION = 'requires the permission to manage providers'
@@ -64,10 +65,27 @@ function OpenProvider({ provider }: { provider: RegistryProvider }) {
         )}
         {versions && versions.length > 0 && <Versions provider={provider} versions={versions} />}
         <h2 className="text-base font-semibold">Workspaces</h2>
-        <UsageTable organization={organization} type={PROVIDERS} id={provider.id} noun="provider" />
+        <UsageTable
+          organization={organization}
+          type={PROVIDERS}
+          id={provider.id}
+          noun="provider"
+          latest={latestOf(versions ?? [])}
+        />
         {provider.attributes.permissions['can-delete'] && <DeleteProvider provider={provider} />}
       </div>
     </Page>
+  )
+}
+
+/** The highest version that can be installed and is not a pre-release. */
+function latestOf(versions: readonly ProviderVersion[]) {
+  const available = versions.flatMap(({ attributes }) => (attributes['is-available'] ? attributes.version : []))
+  return (
+    available
+      .filter((version) => !version.includes('-'))
+      .toSorted(compareVersions)
+      .at(-1) ?? null
   )
 }
 
@@ -158,22 +176,27 @@ function Platforms({ platforms }: { platforms: readonly ProviderPlatform[] }) {
 function DeleteVersion({ provider, version }: { provider: RegistryProvider; version: string }) {
   const { organization, name } = route.useParams()
   const navigate = route.useNavigate()
-  const users = usersOf(useUses(organization, PROVIDERS, provider.id).data, version)
-  const path = `${providerPath(organization, name)}/versions/${version}`
+  const { data: uses } = useUses(organization, PROVIDERS, provider.id)
+  const { path, ...confirmation } = deletionOf(uses, {
+    name: version,
+    version,
+    path: `${providerPath(organization, name)}/versions/${version}`,
+  })
   return (
     <Confirm
       label="Delete version"
       icon={Trash2}
       reason={provider.attributes.permissions['can-delete'] ? undefined : NO_PERMISSION}
       title={`Delete version ${version}?`}
-      consequence={users ?? 'No workspace uses it. It can’t be restored.'}
-      option={users && 'Delete it although it is used'}
-      action={`Delete ${version}`}
+      {...confirmation}
       done={`Version ${version} deleted`}
-      onConfirm={async (_, isForced) => {
-        const refetched = [...providerKey(organization, name), 'versions']
-        const request = { path: `${path}${isForced ? '?force=true' : ''}`, refetched, all: [PROVIDERS, organization] }
-        await deleteVersion({ ...request, leave: async () => navigate({ search: {}, replace: true }) })
+      onConfirm={async () => {
+        await deleteVersion({
+          path,
+          refetched: [...providerKey(organization, name), 'versions'],
+          all: [PROVIDERS, organization],
+          leave: async () => navigate({ search: {}, replace: true }),
+        })
       }}
     />
   )
@@ -182,19 +205,17 @@ function DeleteVersion({ provider, version }: { provider: RegistryProvider; vers
 function DeleteProvider({ provider }: { provider: RegistryProvider }) {
   const { organization, name } = route.useParams()
   const deleteAndLeave = useDeleteAndLeave()
-  const users = usersOf(useUses(organization, PROVIDERS, provider.id).data)
+  const { data: uses } = useUses(organization, PROVIDERS, provider.id)
+  const { path, ...confirmation } = deletionOf(uses, { name, path: providerPath(organization, name) })
   return (
     <Confirm
       label="Delete provider"
       icon={Trash2}
       title={`Delete ${name} with all versions?`}
-      consequence={users ?? 'No workspace uses it. Its versions can’t be restored.'}
-      typedName={name}
-      option={users && 'Delete it although it is used'}
-      action={`Delete ${name}`}
-      onConfirm={async (_, isForced) =>
+      {...confirmation}
+      onConfirm={async () =>
         deleteAndLeave({
-          path: `${providerPath(organization, name)}${isForced ? '?force=true' : ''}`,
+          path,
           name: `Provider ${name}`,
           target: { to: '/app/$organization/registry', params: { organization }, search: { tab: 'providers' } },
           own: providerKey(organization, name),

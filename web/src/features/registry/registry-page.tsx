@@ -148,6 +148,12 @@ function Modules({ publish }: { publish: React.ReactNode }) {
   )
 }
 
+const WORKSPACES: Column<RegistryModule | RegistryProvider> = {
+  header: 'Workspaces',
+  className: 'hidden sm:table-cell',
+  cell: ({ attributes }) => attributes['workspace-count'],
+}
+
 const MODULE_COLUMNS: readonly Column<RegistryModule>[] = [
   { header: 'Name', className: 'min-w-36', cell: (module) => <ModuleLink module={module} /> },
   { header: 'Provider', cell: ({ attributes }) => attributes.provider },
@@ -155,6 +161,7 @@ const MODULE_COLUMNS: readonly Column<RegistryModule>[] = [
     header: 'Latest version',
     cell: (module) => <ModuleState module={module} />,
   },
+  WORKSPACES,
   {
     header: 'Published by',
     className: 'hidden md:table-cell',
@@ -223,6 +230,7 @@ function Providers() {
 const PROVIDER_COLUMNS: readonly Column<RegistryProvider>[] = [
   { header: 'Name', cell: (provider) => <ProviderLink provider={provider} /> },
   { header: 'Namespace', cell: ({ attributes }) => attributes.namespace },
+  WORKSPACES,
   {
     header: 'Updated',
     className: 'whitespace-nowrap',

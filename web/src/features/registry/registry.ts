@@ -2,7 +2,7 @@ import type { DocumentedModule, moduleDocumentsSchema } from '@groundstate/contr
 import type {
   registryModuleSchema,
   registryModuleVersionSchema,
-  registryUsageSchema,
+  registryUsagesResponse,
 } from '@groundstate/contract/registry-modules'
 import type {
   registryProviderPlatformSchema,
@@ -43,6 +43,7 @@ export function useModules(organization: string, { q, provider, registry, page }
   })
   return useQuery({
     queryKey: [MODULES, organization, 'list', query],
+    meta: { dependsOn: ['runs'] },
     queryFn: async ({ signal }) =>
       get<PageOnWire<typeof registryModuleSchema>>(`/organizations/${organization}/registry-modules${query}`, signal),
     placeholderData: keepWithin(organization),
@@ -53,6 +54,7 @@ export function useProviders(organization: string, { q, registry, page }: ListSe
   const query = queryString({ q, 'filter[registry_name]': registry, 'page[number]': page })
   return useQuery({
     queryKey: [PROVIDERS, organization, 'list', query],
+    meta: { dependsOn: ['runs'] },
     queryFn: async ({ signal }) =>
       get<PageOnWire<typeof registryProviderSchema>>(
         `/organizations/${organization}/registry-providers${query}`,
@@ -104,23 +106,26 @@ export function useModuleVersion(organization: string, module: ModuleName, versi
 }
 
 export type Usage = { version: string | null; workspace: string; usedAt: string }
-export type Uses = { rows: Usage[]; hidden: number }
+export type Uses = { rows: Usage[]; hidden: number; hiddenVersions: { version: string | null; count: number }[] }
 
-/** Workspaces that use a module or a provider: those the user may read, and the number of the others. */
+/** Workspaces that use a module or a provider: those the user may read, and the numbers of the others. */
 export function useUses(organization: string, type: typeof MODULES | typeof PROVIDERS, id: string | undefined) {
   return useQuery({
     queryKey: [type, organization, 'uses', id],
     enabled: id !== undefined,
     meta: { dependsOn: ['runs'] },
     queryFn: async (): Promise<Uses> => {
-      type Page = { data: Wire<typeof registryUsageSchema>[]; meta: { 'hidden-count': number } }
-      const { data, meta } = await get<Page>(`/${type}/${id}/workspaces`)
+      const { data, meta } = await get<Wire<typeof registryUsagesResponse>>(`/${type}/${id}/workspaces`)
       const rows = data.map(({ attributes }) => ({
         version: attributes.version,
         workspace: attributes['workspace-name'],
         usedAt: attributes['used-at'],
       }))
-      return { rows, hidden: meta['hidden-count'] }
+      const hiddenVersions = meta['hidden-versions'].map((each) => ({
+        version: each.version,
+        count: each['workspace-count'],
+      }))
+      return { rows, hidden: meta['hidden-count'], hiddenVersions }
     },
   })
 }
