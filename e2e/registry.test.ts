@@ -6,8 +6,8 @@ import { stripVTControlCharacters } from 'node:util'
 import { createMessage, generateKey, sign } from 'openpgp'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { zipOf } from '../agent/src/testing/engine-mirror.ts'
-import { archiveOf } from '../server/src/testing/archives.ts'
-import { type RemoteWorkspace, remoteWorkspace } from './remote-workspaces.ts'
+import { greeting, publishGreeting, putFile } from './published-module.ts'
+import { type RemoteWorkspace, remoteWorkspace, startRun } from './remote-workspaces.ts'
 import { ENDED, logOf, readRun, until } from './run-progress.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { HOST, hasTerraform, terraformDirectory } from './terraform.ts'
@@ -22,7 +22,6 @@ const hasTofu = (() => {
   }
 })()
 const PLATFORM = { os: process.platform, arch: process.arch === 'x64' ? 'amd64' : process.arch }
-const UPLOAD = { 'content-type': 'application/octet-stream' }
 
 /** Init installs a provider without starting it, so any executable will do. */
 async function publishProvider(server: BootedServer) {
@@ -47,22 +46,9 @@ async function publishProvider(server: BootedServer) {
   })
   const message = await createMessage({ binary: sums })
   const signature = await sign({ message, signingKeys: key.privateKey, detached: true, format: 'binary' })
-  await put(version.links['shasums-upload'], sums)
-  await put(version.links['shasums-sig-upload'], Buffer.from(signature))
-  await put(platform.links['provider-binary-upload'], archive)
-}
-
-async function publishModule(server: BootedServer) {
-  const attributes = { name: 'greeting', provider: 'null' }
-  await server.api('POST', '/organizations/main/registry-modules', { data: { type: 'registry-modules', attributes } })
-  const version = { data: { type: 'registry-module-versions', attributes: { version: '1.0.0' } } }
-  const { data } = await server.api('POST', '/registry-modules/main/greeting/null/versions', version)
-  await put(data.links.upload, archiveOf({ 'main.tf': 'output "text" {\n  value = "hello"\n}\n' }))
-}
-
-async function put(url: string, body: Buffer) {
-  const response = await fetch(url, { method: 'PUT', body: new Uint8Array(body), headers: UPLOAD })
-  if (response.status !== 200) throw new Error(`PUT ${url} answered ${response.status}: ${await response.text()}`)
+  await putFile(version.links['shasums-upload'], sums)
+  await putFile(version.links['shasums-sig-upload'], Buffer.from(signature))
+  await putFile(platform.links['provider-binary-upload'], archive)
 }
 
 const PROVIDER = `terraform {
@@ -74,21 +60,14 @@ const PROVIDER = `terraform {
   }
 }
 `
-const MODULE = `module "greeting" {
-  source  = "${HOST}/main/greeting/null"
-  version = "~> 1.0"
-}
-output "text" {
-  value = module.greeting.text
-}
-`
+const MODULE = greeting('~> 1.0')
 
 describe.skipIf(!hasTerraform)('the registry', () => {
   let server: BootedServer
   beforeAll(async () => {
     server = await bootServer()
     await publishProvider(server)
-    await publishModule(server)
+    await publishGreeting(server, ['1.0.0', '1.1.0'])
   })
 
   test.each([['terraform'], ...(hasTofu ? [['tofu']] : [])])('%s installs a module and a provider', async (program) => {
@@ -99,7 +78,7 @@ describe.skipIf(!hasTerraform)('the registry', () => {
     expect(init.all).toMatch(
       /Installed groundstate\.local\/main\/dummy v1\.2\.0 \((?:self-)?signed, key ID [\dA-F]{16}\)/,
     )
-    expect(await readFile(join(directory.path, '.terraform/modules/modules.json'), 'utf8')).toContain('1.0.0')
+    expect(await readFile(join(directory.path, '.terraform/modules/modules.json'), 'utf8')).toContain('1.1.0')
     const installed = `.terraform/providers/${HOST}/main/dummy/1.2.0/${PLATFORM.os}_${PLATFORM.arch}`
     expect((await stat(join(directory.path, installed))).isDirectory()).toBe(true)
     const lock = await readFile(join(directory.path, '.terraform.lock.hcl'), 'utf8')
@@ -116,6 +95,36 @@ describe.skipIf(!hasTerraform)('the registry', () => {
     // The executable is no provider, so the plan fails once it is installed.
     expect(logs[1]).toContain(`fork/exec\n│ .terraform/providers/${HOST}/main/dummy/1.2.0/`)
   })
+
+  test('the latest run of a workspace defines what it uses, and a deletion names it', async () => {
+    const module = (await server.api('GET', '/organizations/main/registry-modules')).data[0].id
+    const provider = (await server.api('GET', '/organizations/main/registry-providers')).data[0].id
+    const old = await remoteWorkspace(server, { name: 'old', configuration: greeting('1.0.0') })
+    const both = await remoteWorkspace(server, { name: 'both', configuration: PROVIDER + MODULE })
+    const endOf = async (workspace: RemoteWorkspace) => {
+      const run = await startRun(server, workspace)
+      return until(
+        async () => ((await readRun(server, run)).attributes.status as string).match(/^(?:errored|applied)$/)?.[0],
+      )
+    }
+    const version = '/organizations/main/registry-modules/private/main/greeting/null/1.0.0'
+
+    const statuses = [await endOf(old), await endOf(both)]
+    const uses = [await usesOf(`registry-modules/${module}`), await usesOf(`registry-providers/${provider}`)]
+    const refused = await server.api('DELETE', version, undefined, { expect: 409 })
+    await server.api('DELETE', `${version}?force=true`)
+
+    // The provider's executable is none, so the plan fails after init has installed it.
+    expect(statuses).toEqual(['applied', 'errored'])
+    expect(uses).toEqual([['both 1.1.0', 'old 1.0.0'], ['both 1.2.0']])
+    expect(refused.errors[0].detail).toContain('used by workspaces: old;')
+  })
+
+  async function usesOf(path: string): Promise<string[]> {
+    type Use = { attributes: { 'workspace-name': string; version: string } }
+    const { data } = await server.api('GET', `/${path}/workspaces`)
+    return (data as Use[]).map(({ attributes }) => `${attributes['workspace-name']} ${attributes.version}`)
+  }
 
   /** The log of a plan-only run once it has ended. */
   async function planOf({ id, configurationId }: RemoteWorkspace) {

@@ -5,7 +5,11 @@ import { generateKey } from 'openpgp'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { hasBrowser } from './browser.ts'
+import { greeting, publishGreeting } from './published-module.ts'
+import { remoteWorkspace, startRun } from './remote-workspaces.ts'
+import { readRun, untilRunIs } from './run-progress.ts'
 import type { BootedServer } from './server.ts'
+import { hasTerraform } from './terraform.ts'
 import { bootWebServer, createMember, layoutFaults, openAdminPage, openPageOf, watchFaults } from './web-page.ts'
 import { button } from './workspace-page.ts'
 
@@ -136,6 +140,39 @@ describe.skipIf(!hasBrowser)('the registry', () => {
     expect([...list, ...confirmation]).toEqual([])
     expect(faults).toEqual([])
   })
+
+  test.skipIf(!hasTerraform)(
+    'a version in use names its workspaces, and is deleted anyway once its name is typed',
+    async () => {
+      await publishGreeting(server, ['1.0.0', '1.1.0'])
+      const old = await remoteWorkspace(server, { name: 'old', configuration: greeting('1.0.0') })
+      const run = await startRun(server, old)
+      await untilRunIs(server, async () => readRun(server, run), 'applied')
+
+      await page.goto(`${server.url}/app/main/registry`)
+      const listed = page.getByRole('row', { name: /^greeting/ })
+      await listed.getByRole('cell', { name: '1', exact: true }).waitFor()
+      const list = await layoutFaults(page)
+      await listed.getByRole('link', { name: 'greeting' }).click()
+      await page.getByRole('navigation', { name: 'Parts of the version' }).getByText('Workspaces').click()
+      const use = page.getByRole('table', { name: 'Workspaces that use the module' }).getByRole('row', { name: /^old/ })
+      await use.getByText('behind').waitFor()
+      const uses = await layoutFaults(page)
+      await page.getByRole('link', { name: /^Versions/ }).click()
+      const row = page.getByRole('row', { name: /^1\.0\.0/ })
+      await row.getByRole('button', { name: 'Delete' }).click()
+      await page.getByText('Used by old: their next runs fail to install it.').waitFor()
+      const confirmation = await layoutFaults(page)
+      const isDisabled = await button(page, 'Delete anyway').getAttribute('aria-disabled')
+      await page.getByLabel('Type 1.0.0 to confirm').fill('1.0.0')
+      await button(page, 'Delete anyway').click()
+      await row.waitFor({ state: 'detached' })
+
+      expect(isDisabled).toBe('true')
+      expect([...list, ...uses, ...confirmation]).toEqual([])
+      expect(faults).toEqual([])
+    },
+  )
 
   test('GPG keys are added and deleted in the settings', async () => {
     const { publicKey } = await generateKey({ userIDs: [{ name: 'Releases', email: 'releases@example.com' }] })
