@@ -5,6 +5,7 @@ import { create } from 'tar'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser } from '../../../testing/factories.ts'
+import { resumeDocuments } from './jobs.ts'
 
 const app = await createTestApp()
 const owner = await createUser(app)
@@ -233,4 +234,15 @@ test('JSON that is nested too deep is a problem of its file', async () => {
     problems: [{ path: 'a.tf.json', message: 'it is nested too deep' }],
     modules: [{ outputs: [{ name: 'b' }] }],
   })
+})
+
+test('a version whose job is gone is documented an hour later', async () => {
+  const id = await publish({ 'main.tf': 'output "a" {}' })
+  await app.db.deleteFrom('pgboss.job' as never).execute()
+
+  app.clock.advance(3_600_001)
+  await resumeDocuments(app.as())
+  await app.runJobs()
+
+  expect(await documentsOf(id)).toMatchObject({ status: 'ready', modules: [{ outputs: [{ name: 'a' }] }] })
 })

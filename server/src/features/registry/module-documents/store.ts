@@ -10,6 +10,22 @@ export async function findArchive(db: Db, versionId: string) {
     .executeTakeFirst()
 }
 
+const MAX_UNDOCUMENTED = 1000
+
+/** Versions that were published before a time and have no documents; not all of very many. */
+export async function listUndocumented(db: Db, before: Date) {
+  const rows = await db
+    .selectFrom('registry_module_versions as v')
+    .leftJoin('registry_module_documents as d', 'd.registry_module_version_id', 'v.id')
+    .select('v.id')
+    .where('v.status', '=', 'ok')
+    .where('v.updated_at', '<', before)
+    .where('d.registry_module_version_id', 'is', null)
+    .limit(MAX_UNDOCUMENTED)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
 export async function findDocuments(db: Db, versionId: string) {
   return db
     .selectFrom('registry_module_documents')

@@ -1,6 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
 import { type OrganizationPermission, refusal } from '../../../auth/permissions.ts'
+import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { forbidden, notFound } from '../../../errors.ts'
 import { domainEvent } from '../../../events.ts'
 import { asUploader } from '../../identity/tokens/uploader.ts'
@@ -72,12 +73,17 @@ export async function requireUpload(ctx: Ctx, token: string) {
   return { ctx: uploader, version }
 }
 
-export async function requireDownload(ctx: Ctx, token: string) {
+/** The archive of a download URL. Throws `not-found` for an invalid one, also if the version is being deleted, `forbidden` for an expired one. */
+export async function openDownload(ctx: Ctx, token: string) {
   const grant = readDownloadUrl(ctx, token)
   if ('problem' in grant && grant.problem === 'expired') throw forbidden('the download URL has expired: init again')
   const version = 'id' in grant ? await store.findVersionRow(ctx.db, grant.id) : undefined
   if (version?.status !== 'ok' || version.blob_key === null) throw notFound('module archive')
-  return { key: version.blob_key, size: version.size }
+  const content = await ctx.blobs.open(version.blob_key).catch((error: unknown) => {
+    if (error instanceof BlobNotFoundError) throw notFound('module archive')
+    throw error
+  })
+  return { content, size: version.size ?? undefined }
 }
 
 type AuditedModule = { id: string; organization_id: string; name: string; provider: string }

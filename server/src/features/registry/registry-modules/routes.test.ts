@@ -72,6 +72,10 @@ test('a published version is found, downloaded and described through the registr
   const redirected = await send('GET', `${root}/download`)
   const missing = await send('GET', `${root}/9.9.9/download`)
 
+  for await (const { keys } of app.blobs.list('modules/')) for (const key of keys) await app.blobs.delete(key)
+  const gone = await app.request({ method: 'GET', url: `${link.pathname}${link.search}` })
+
+  expect(gone.status).toBe(404)
   expect(versions.json().modules[0].versions).toEqual([
     { version: '2.0.0-beta.1' },
     { version: '1.10.0' },

@@ -16,7 +16,7 @@ import type { Routes } from '../../../http/http.ts'
 import { boolean, oneOf, requiredText, text } from '../../../http/query.ts'
 import { binary, bytes, created, listAll, ok } from '../../../http/responses.ts'
 import { listUsages } from '../registry-usages/resource.ts'
-import { requireDownload, requireModule, requireModuleAt } from './access.ts'
+import { openDownload, requireModule, requireModuleAt } from './access.ts'
 import { uploadModuleVersion } from './publish.ts'
 import { type StoredTag, moduleTagResource, moduleVersionResource, registryModuleResource } from './resource.ts'
 import * as service from './service.ts'
@@ -187,8 +187,8 @@ const versions: Routes = (http) => {
     '/_objects/modules/archive/:token',
     { summary: 'Download a module', access: 'signed', prefix: '', responses: { 200: binary('application/gzip') } },
     async ({ ctx, params }) => {
-      const { key, size } = await requireDownload(ctx, params.token)
-      return bytes(await ctx.blobs.open(key), 'application/gzip', size ?? undefined)
+      const { content, size } = await openDownload(ctx, params.token)
+      return bytes(content, 'application/gzip', size)
     },
   )
 }
