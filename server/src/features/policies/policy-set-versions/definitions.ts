@@ -7,7 +7,8 @@ import { Parser, type ReadEntry } from 'tar'
 import type { Ctx } from '../../../app.ts'
 import type { VersionPolicy } from './store.ts'
 
-const MAX_DEFINITIONS_BYTES = 1024 * 1024
+/** The parser takes 500 bytes of memory for a byte of some files. */
+const MAX_DEFINITIONS_BYTES = 256 * 1024
 const MAX_POLICIES = 1000
 const DEFINITIONS = 'policies.hcl'
 

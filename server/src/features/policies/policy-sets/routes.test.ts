@@ -130,7 +130,7 @@ test.each([
   ['query must be a text in quotes', { ...GOOD, 'policies.hcl': 'policy "a" {\n query = data.a\n}' }],
   ['is not valid HCL: policies.hcl:1', { ...GOOD, 'policies.hcl': 'policy "a" {' }],
   ['has module; it may only', { ...GOOD, 'policies.hcl': 'module "a" {\n}' }],
-  ['policies.hcl is larger than', { ...GOOD, 'policies.hcl': '#'.repeat(1024 * 1024 + 1) }],
+  ['policies.hcl is larger than', { ...GOOD, 'policies.hcl': '#'.repeat(256 * 1024 + 1) }],
   ['has a path with ..', { '../policies.hcl': '' }],
 ])('an archive that %s publishes nothing', async (detail, files) => {
   const set = await createSet()
