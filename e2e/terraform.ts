@@ -35,7 +35,12 @@ export type Directory = {
   start: (args: readonly string[], options?: RunOptions) => Running
 }
 /** An undefined variable is removed from the environment. */
-export type RunOptions = { env?: Record<string, string | undefined>; input?: string; program?: string }
+export type RunOptions = {
+  env?: Record<string, string | undefined>
+  /** The standard input, which then ends; `open` leaves it to the test. */
+  input?: string | { open: true }
+  program?: string
+}
 export type Running = {
   child: ChildProcess
   done: Promise<Result>
@@ -89,8 +94,7 @@ export async function terraformDirectory(
       err += data.toString()
       watchers.forEach((watch) => watch())
     })
-    if (options.input !== undefined) child.stdin.end(options.input)
-    else child.stdin.end()
+    if (typeof options.input !== 'object') child.stdin.end(options.input)
     const done = new Promise<Result>((resolve) => {
       child.once('close', (code) => {
         watchers.forEach((watch) => watch())
