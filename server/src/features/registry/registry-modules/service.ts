@@ -17,8 +17,8 @@ import { raise } from '../../../events.ts'
 import { requireOrganization, requireOrganizationById } from '../../organizations/organizations/access.ts'
 import { requireOAuthToken } from '../../vcs/oauth-clients/access.ts'
 import { putRepository } from '../../vcs/repositories/service.ts'
+import { checkUnused } from '../registry-usages/service.ts'
 import { listModuleUses } from '../registry-usages/store.ts'
-import { checkUnused } from '../registry-usages/use.ts'
 import {
   type ModuleAddress,
   type RegistryModule,
