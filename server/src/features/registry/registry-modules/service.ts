@@ -78,7 +78,7 @@ export async function connectModule(ctx: Ctx, organizationName: string | undefin
       `the repository ${repo.identifier} is not named terraform-<provider>-<name>: give the name and the provider`,
       name === undefined ? '/data/attributes/name' : '/data/attributes/provider',
     )
-  const columns = publishing(repo, { vcs_tags: !repo.branch, vcs_branch: null })
+  const columns = publishing({ ...repo, branch: repo.branch ?? '' }, { vcs_tags: true, vcs_branch: null })
   const row = { ...newModule(ctx, organization.id, { name, provider }), ...columns }
   await rejectTakenName(TAKEN, async () =>
     transact(ctx, async (ctx) => {
@@ -117,12 +117,17 @@ async function putModuleRepository(ctx: TransactionCtx, organizationId: string, 
   return putRepository(ctx, { organizationId, projectId: null, connection, identifier })
 }
 
-/** The columns of how a module is published. Throws `invalid` for a branch together with tags, or neither. */
+/**
+ * The columns of how a module is published: by a branch, or by tags without one, also where a client adds `tags: false`. Throws `invalid` for
+ * a branch together with tags, and if tags are to end without a branch.
+ */
 function publishing(repo: ModuleRepoInput, before: { vcs_tags: boolean; vcs_branch: string | null }) {
-  const branch = repo.branch === undefined || repo.branch === null ? before.vcs_branch : repo.branch || null
-  const tags = repo.tags ?? (repo.branch ? false : before.vcs_tags)
-  if (tags && repo.branch)
-    throw invalid(`branch is ${repo.branch}; it must be empty when tags publish the module`, `${REPO}/branch`)
+  const { branch: given, tags: wanted } = repo
+  if (wanted && given)
+    throw invalid(`branch is ${given}; it must be empty when tags publish the module`, `${REPO}/branch`)
+  const isKept = given === undefined || given === null
+  const branch = isKept ? before.vcs_branch : given || null
+  const tags = isKept ? (wanted ?? before.vcs_tags) : branch === null
   if (!tags && branch === null) throw invalid('branch is missing: without tags, a branch publishes', `${REPO}/branch`)
   return {
     vcs_tags: tags,

@@ -109,6 +109,25 @@ test('a new tag publishes a version; a tag that moves, is deleted or is no versi
   expect(id).toMatch(/^mod-/)
 })
 
+test('without a branch, tags publish a module, also for clients that send false for an absent setting', async () => {
+  const { read, request, address } = await connectModule({ tags: ['v1.0.0'], vcsRepo: { tags: false } })
+  const update = async (vcsRepo: object) =>
+    request('PATCH', address, { type: 'registry-modules', attributes: { 'vcs-repo': vcsRepo } })
+
+  const created = await read()
+  const refused = await update({ tags: false })
+  const followed = await update({ branch: 'main', tags: false })
+  const returned = await update({ branch: '', tags: false })
+
+  expect(created['publishing-mechanism']).toBe('git_tag')
+  expect(statusesOf(created)).toEqual(['1.0.0 ok'])
+  expect(refused.json().errors[0].detail).toBe('branch is missing: without tags, a branch publishes')
+  expect([followed, returned].map((response) => response.json().data.attributes['publishing-mechanism'])).toEqual([
+    'branch',
+    'git_tag',
+  ])
+})
+
 test('a monorepo publishes a directory by the tags with its prefix', async () => {
   const files = { 'modules/vpc/main.tf': '# vpc', 'README.md': '' }
   const vcsRepo = { tags: true, 'source-directory': './modules/vpc/', 'tag-prefix': 'vpc-' }
