@@ -126,7 +126,7 @@ test('an organization is renamed, and its settings change', async () => {
   expect(old.status).toBe(404)
 })
 
-test('the entitlement set allows remote runs', async () => {
+test('the entitlement set allows remote runs, the registry and policies, but not Sentinel', async () => {
   const organization = await createOrganization(app, owner)
 
   const res = await app.request({
@@ -136,7 +136,16 @@ test('the entitlement set allows remote runs', async () => {
 
   expect(res.json().data).toMatchObject({
     type: 'entitlement-sets',
-    attributes: { operations: true, 'state-storage': true, 'run-tasks': true, agents: true, 'user-limit': null },
+    attributes: {
+      operations: true,
+      'state-storage': true,
+      'run-tasks': true,
+      agents: true,
+      'user-limit': null,
+      'private-module-registry': true,
+      'policy-enforcement': true,
+      sentinel: false,
+    },
   })
 })
 
