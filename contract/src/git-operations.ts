@@ -27,6 +27,7 @@ export type GitSource = z.infer<typeof gitSource>
 /**
  * - `refs`: branches and tags
  * - `commit`: message, author and tree of a commit
+ * - `log`: the latest commits of a branch, or of the default branch
  * - `compare`: paths that differ between two commits
  * - `merge`: the result of merging `head` into the tip of the branch `base`, without committing it
  * - `directories`: of a branch, or of the default branch
@@ -36,6 +37,7 @@ export type GitSource = z.infer<typeof gitSource>
 export const gitOperation = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('refs') }),
   z.object({ kind: z.literal('commit'), commit }),
+  z.object({ kind: z.literal('log'), branch: z.string().nullable(), max: z.int().min(1).max(100) }),
   z.object({ kind: z.literal('compare'), from: sha, to: commit }),
   z.object({ kind: z.literal('merge'), base: z.string(), head: commit }),
   z.object({ kind: z.literal('directories'), branch: z.string().nullable() }),
@@ -50,6 +52,7 @@ export const gitOperation = z.discriminatedUnion('kind', [
 export type GitOperation = z.infer<typeof gitOperation>
 export type GitOperationOf<Kind extends GitOperation['kind']> = Extract<GitOperation, { kind: Kind }>
 
+const author = z.object({ name: z.string(), email: z.string() })
 const paths = z.array(z.string())
 /** Paths, or null if there are too many to list. */
 const changedFiles = paths.nullable()
@@ -62,7 +65,8 @@ export const gitResults = {
     /** `sha` is that of the tagged commit. */
     tags: z.array(z.object({ name: z.string(), sha })),
   }),
-  commit: z.object({ message: z.string(), author: z.object({ name: z.string(), email: z.string() }), tree: sha }),
+  commit: z.object({ message: z.string(), author, tree: sha }),
+  log: z.object({ commits: z.array(z.object({ sha, message: z.string(), author, authoredAt: z.iso.datetime() })) }),
   compare: z.object({ changedFiles }),
   merge: z.union([
     z.object({ kind: z.literal('merged'), base: sha, tree: sha, changedFiles }),

@@ -142,7 +142,9 @@ export const organizationSchema = resource('organizations', {
     'default-execution-mode': executionMode,
     'is-unified': unsupported,
     'is-in-degraded-mode': z.boolean().describe('always false'),
-    'remaining-testable-count': z.int().describe('always 5, the limit of the public API: tests of modules are not supported'),
+    'remaining-testable-count': z
+      .int()
+      .describe('always 5, the limit of the public API: tests of modules are not supported'),
     'user-tokens-enabled': z
       .boolean()
       .describe("whether members' API tokens are accepted; team and organization tokens always are"),

@@ -210,6 +210,20 @@ export const registryModuleVersionSchema = resource('registry-module-versions', 
 })
 export type RegistryModuleVersionResource = Written<typeof registryModuleVersionSchema>
 
+/** A commit of the repository of a module. */
+export const moduleCommitSchema = resource('commit', {
+  attributes: {
+    sha: z.string(),
+    date: timestamp.describe('when it was written'),
+    url: z.string().describe('its page on the host; empty if the host has none'),
+    author: z.string(),
+    'author-avatar-url': z.string().describe('always empty: git does not know it'),
+    'author-html-url': z.string().describe('always empty: git does not know it'),
+    message: z.string().describe('at most 4000 characters'),
+  },
+})
+export type ModuleCommitResource = Written<typeof moduleCommitSchema>
+
 /** Our own: a workspace and the version of a module or provider that its latest run used. */
 export const registryUsageSchema = resource('registry-usages', {
   attributes: {

@@ -91,6 +91,25 @@ test('a merge names the files in conflict', async () => {
   })
 })
 
+test('the log has the latest commits of a branch', async () => {
+  const { repository, run } = await served()
+  const first = repository.commit({ 'main.tf': '1' }, 'First\n\nwith a body')
+  const second = repository.commit({ 'main.tf': '2' }, 'Second')
+  repository.git('branch', 'old', first)
+
+  const { commits } = await run({ kind: 'log', branch: null, max: 2 })
+  const old = await run({ kind: 'log', branch: 'old', max: 1 })
+
+  const author = { name: 'Ada', email: 'ada@example.com' }
+  const authoredAt = '2023-11-14T22:13:20.000Z'
+  expect(commits).toEqual([
+    { sha: second, message: 'Second', author, authoredAt },
+    { sha: first, message: 'First\n\nwith a body', author, authoredAt },
+  ])
+  expect(old.commits.map(({ sha }) => sha)).toEqual([first])
+  await expect(run({ kind: 'log', branch: 'gone', max: 1 })).rejects.toMatchObject({ kind: 'not-found' })
+})
+
 test('directories are those of the default branch, or of another', async () => {
   const { repository, run } = await served()
   repository.commit({ 'envs/prod/main.tf': '' })

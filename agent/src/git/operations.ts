@@ -9,7 +9,7 @@ import { writeArchive } from './archive.ts'
 import { GitError } from './errors.ts'
 import { listRefs } from './refs.ts'
 import type { GitNetwork, Remote } from './remote.ts'
-import { type Repository, commitInfo, fetchCommit, openRepository } from './repository.ts'
+import { type Repository, commitInfo, fetchCommit, listCommits, openRepository } from './repository.ts'
 import { changedFiles, listDirectories, mergeTrees } from './trees.ts'
 
 type Kind = GitOperation['kind']
@@ -28,6 +28,8 @@ export type RunGitOperation<K extends Kind> = {
 /** Paths of a larger change are not listed. */
 const MAX_CHANGED_FILES = 300
 const MAX_CONFLICTS = 1000
+/** Characters of each message of a list. */
+const MAX_MESSAGE = 4000
 
 /** Executes an operation. Throws a `GitError`, and the reason of an abort. */
 export async function runGitOperation<K extends Kind>(input: RunGitOperation<K>): Promise<GitResult<K>> {
@@ -56,6 +58,21 @@ const OPERATIONS: { [K in Kind]: (operation: GitOperationOf<K>, context: Context
     await fetchSeen(repository, commit)
     const { message, author, tree } = await commitInfo(repository, commit.sha)
     return { message, author: { name: author.name, email: author.email }, tree }
+  },
+
+  async log({ branch, max }, { open, ...context }) {
+    const tip = await tipOf(context, branch)
+    await using repository = await open()
+    await fetchSeen(repository, tip)
+    const commits = await listCommits(repository, tip.sha, max)
+    return {
+      commits: commits.map(({ sha, message, author: { name, email, at } }) => ({
+        sha,
+        message: message.slice(0, MAX_MESSAGE),
+        author: { name, email },
+        authoredAt: at.toISOString(),
+      })),
+    }
   },
 
   async compare({ from, to }, { open }) {

@@ -174,17 +174,26 @@ export type CommitInfo = {
 
 /** Throws a `GitError`: `not-found` unless the commit has been fetched. */
 export async function commitInfo(repository: Repository, sha: string): Promise<CommitInfo> {
+  const [commit] = await listCommits(repository, sha, 1)
+  if (!commit) throw new GitError('not-found', `${repository.session.remote.url} has no commit ${sha}`)
+  return commit
+}
+
+/** Seconds until the year 10000, which ISO 8601 cannot express. Authors may write any date. */
+const LATEST_DATE = 253_402_300_799
+const FIELDS = ['%H', '%T', '%an', '%ae', '%at', '%B']
+
+/** A commit and its ancestors, the latest first. Throws as `commitInfo` does. */
+export async function listCommits(repository: Repository, sha: string, max: number): Promise<CommitInfo[]> {
   await requireObjects(repository, sha)
-  const format = '--format=%T%x00%an%x00%ae%x00%at%x00%B'
-  const args = ['show', '--no-patch', '--no-show-signature', '--encoding=UTF-8', format, sha, '--']
-  const { stdout } = await localGit(repository, { args })
-  const [tree = '', name = '', email = '', seconds, ...message] = stdout.toString().split('\0')
-  return {
-    sha,
-    tree,
-    message: message.join('\0').trimEnd(),
-    author: { name, email, at: new Date(Number(seconds) * 1000) },
-  }
+  const format = ['--no-patch', '--no-show-signature', '--encoding=UTF-8', '-z', `--format=${FIELDS.join('%x00')}`]
+  const { stdout } = await localGit(repository, { args: ['log', `--max-count=${max}`, ...format, sha, '--'] })
+  const values = stdout.toString().split('\0')
+  return Array.from({ length: Math.floor(values.length / FIELDS.length) }, (_, index) => {
+    const [commit = '', tree = '', name = '', email = '', seconds, message = ''] = values.slice(index * FIELDS.length)
+    const at = new Date(Math.min(Math.max(Number(seconds), 0), LATEST_DATE) * 1000)
+    return { sha: commit, tree, message: message.trimEnd(), author: { name, email, at } }
+  })
 }
 
 /** The best common ancestor of two fetched commits; null if there is none. */

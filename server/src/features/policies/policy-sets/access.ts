@@ -4,9 +4,18 @@ import { type OrganizationPermission, refusal } from '../../../auth/permissions.
 import { notFound } from '../../../errors.ts'
 import { domainEvent } from '../../../events.ts'
 import { listReadableOrganizations } from '../../organizations/organizations/access.ts'
+import { webhookUrl } from '../../vcs/repositories/webhook-url.ts'
 import * as store from './store.ts'
 
-export type PolicySet = store.PolicySetRow & { can: ReadonlySet<OrganizationPermission> }
+export type PolicySet = store.PolicySetRow & {
+  can: ReadonlySet<OrganizationPermission>
+  /** The URL to which the host of its repository sends events; null without one. */
+  webhook_url: string | null
+}
+
+export function permittedPolicySet(ctx: Ctx, row: store.PolicySetRow, can: PolicySet['can']): PolicySet {
+  return { ...row, can, webhook_url: row.repository && webhookUrl(ctx, row.repository) }
+}
 
 /** Throws `not-found` for a set that the actor may not see, `forbidden` without the permission. */
 export async function requirePolicySet(ctx: Ctx, id: string, permission: OrganizationPermission): Promise<PolicySet> {
@@ -24,7 +33,7 @@ export async function listReadablePolicySets(ctx: Ctx, ids: readonly string[]): 
   const byId = new Map(organizations.map(({ id, can }) => [id, can]))
   return rows.flatMap((row) => {
     const can = byId.get(row.organization_id)
-    return can?.has('policies:read') ? { ...row, can } : []
+    return can?.has('policies:read') ? permittedPolicySet(ctx, row, can) : []
   })
 }
 

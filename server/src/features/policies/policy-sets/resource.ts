@@ -1,4 +1,5 @@
 import type { AppliedPolicySetResource, PolicySetResource } from '@groundstate/contract/policy-sets'
+import { repositoryAttributes } from '../../vcs/repositories/resource.ts'
 import type { PolicySet } from './access.ts'
 import type { AppliedPolicySetRow, MatchingSelector } from './scope-store.ts'
 
@@ -54,17 +55,11 @@ export function policySetResource(set: PolicySet): PolicySetResource {
 function repositoryAttribute({ repository, ...set }: PolicySet): PolicySetResource['attributes']['vcs-repo'] {
   if (!repository) return null
   return {
-    identifier: repository.identifier,
-    'display-identifier': repository.display_identifier,
+    ...repositoryAttributes(repository, set.can.has('policies:manage') ? set.webhook_url : null),
     branch: set.vcs_branch ?? '',
     'ingress-submodules': set.vcs_submodules,
-    ...(repository.token_id !== null && { 'oauth-token-id': repository.token_id }),
-    ...(repository.installation_id !== null && { 'github-app-installation-id': repository.installation_id }),
-    'repository-http-url': repository.page_url,
-    'service-provider': repository.service_provider,
     tags: false,
     'tags-regex': null,
-    'webhook-url': null,
   }
 }
 

@@ -13,6 +13,7 @@ import { requireWorkspace } from '../../workspaces/workspaces/access.ts'
 import { checkToolVersion } from '../opa-versions/service.ts'
 import {
   type PolicySet,
+  permittedPolicySet,
   policySetAudit,
   policySetConnected,
   policySetDisconnected,
@@ -95,7 +96,7 @@ export async function listPolicySets(ctx: Ctx, organizationName: string, query: 
   const organization = await requireOrganization(ctx, organizationName, 'policies:read')
   const list = { ...query, organizationId: organization.id }
   const { rows, total } = await store.listPolicySets(ctx.db, ctx.actor, list)
-  return { total, rows: rows.map((row): PolicySet => ({ ...row, can: organization.can })) }
+  return { total, rows: rows.map((row) => permittedPolicySet(ctx, row, organization.can)) }
 }
 
 /** The sets that apply to the runs of a workspace, which the caller has authorised. */

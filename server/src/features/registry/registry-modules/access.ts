@@ -10,10 +10,19 @@ import {
   requireOrganization,
   requireOrganizationById,
 } from '../../organizations/organizations/access.ts'
+import { webhookUrl } from '../../vcs/repositories/webhook-url.ts'
 import * as store from './store.ts'
 import { readDownloadUrl, readUploadUrl } from './urls.ts'
 
-export type RegistryModule = store.ModuleRow & { can: ReadonlySet<OrganizationPermission> }
+export type RegistryModule = store.ModuleRow & {
+  can: ReadonlySet<OrganizationPermission>
+  /** The URL to which the host of its repository sends events; null without one. */
+  webhook_url: string | null
+}
+
+export function permittedModule(ctx: Ctx, row: store.ModuleRow, can: RegistryModule['can']): RegistryModule {
+  return { ...row, can, webhook_url: row.repository && webhookUrl(ctx, row.repository) }
+}
 
 /** Throws `not-found` for a module that the actor may not see, `forbidden` without the permission. */
 export async function requireModule(ctx: Ctx, id: string, permission: OrganizationPermission): Promise<RegistryModule> {
@@ -21,7 +30,7 @@ export async function requireModule(ctx: Ctx, id: string, permission: Organizati
   const [organization] = row ? await listReadableOrganizations(ctx, [row.organization_id]) : []
   if (!row || !organization?.can.has('registry:read')) throw notFound('registry module')
   if (!organization.can.has(permission)) throw refusal(permission, `in the organization ${organization.name}`)
-  return { ...row, can: organization.can }
+  return permittedModule(ctx, row, organization.can)
 }
 
 /** The address of a module in paths of the API. Older paths have no registry and namespace: they mean a private module, else a public one. */
@@ -48,7 +57,7 @@ export async function requireModules(
   let rows = await store.listModulesOf(ctx.db, part)
   if (rows.length === 0 && address.registry === undefined)
     rows = await store.listModulesOf(ctx.db, { ...part, namespace: undefined })
-  const [first, ...rest] = rows.map((row) => ({ ...row, can: organization.can }))
+  const [first, ...rest] = rows.map((row) => permittedModule(ctx, row, organization.can))
   if (!first) throw notFound('registry module')
   if (!organization.can.has(permission)) throw refusal(permission, `in the organization ${organization.name}`)
   return [first, ...rest]

@@ -1,6 +1,7 @@
 import type * as contract from '@groundstate/contract/registry-modules'
 import type { TagBindingResource } from '@groundstate/contract/tags'
 import type { Ctx } from '../../../app.ts'
+import { repositoryAttributes } from '../../vcs/repositories/resource.ts'
 import type { RegistryModule } from './access.ts'
 import type { VersionRow } from './store.ts'
 import { uploadUrl } from './urls.ts'
@@ -47,18 +48,12 @@ export function registryModuleResource(module: RegistryModule): contract.Registr
 function moduleRepo({ repository, ...module }: RegistryModule) {
   if (!repository) return null
   return {
-    identifier: repository.identifier,
-    'display-identifier': repository.display_identifier,
+    ...repositoryAttributes(repository, module.can.has('modules:manage') ? module.webhook_url : null),
     branch: module.vcs_branch ?? '',
     'ingress-submodules': true,
-    ...(repository.token_id !== null && { 'oauth-token-id': repository.token_id }),
-    ...(repository.installation_id !== null && { 'github-app-installation-id': repository.installation_id }),
-    'repository-http-url': repository.page_url,
-    'service-provider': repository.service_provider,
     tags: module.vcs_tags,
     'source-directory': module.vcs_source_directory,
     'tag-prefix': module.vcs_tag_prefix,
-    'webhook-url': null,
   }
 }
 

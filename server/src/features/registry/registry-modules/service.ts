@@ -12,7 +12,7 @@ import { audited, recordAudit } from '../../../audit/record.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { deleteBlobs } from '../../../blobs/sweep.ts'
 import { type Page, rejectTakenName, transact } from '../../../db/db.ts'
-import { invalid, notFound } from '../../../errors.ts'
+import { forbidden, invalid, notFound } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
 import { requireOrganization, requireOrganizationById } from '../../organizations/organizations/access.ts'
 import { requireOAuthToken } from '../../vcs/oauth-clients/access.ts'
@@ -26,6 +26,7 @@ import {
   moduleConnected,
   moduleDisconnected,
   moduleVersionRequested,
+  permittedModule,
   requireModule,
   requireModuleAt,
   requireModules,
@@ -151,7 +152,7 @@ type ListOptions = { page: Page; filter: store.ModuleFilter & { organizationName
 export async function listModules(ctx: Ctx, organizationName: string, { page, filter }: ListOptions) {
   const organization = await requireOrganization(ctx, organizationName, 'registry:read')
   const { rows, total } = await store.listModules(ctx.db, organization.id, { filter, page })
-  return { total, rows: rows.map((row): RegistryModule => ({ ...row, can: organization.can })) }
+  return { total, rows: rows.map((row) => permittedModule(ctx, row, organization.can)) }
 }
 
 export async function updateModule(
@@ -249,7 +250,7 @@ export async function readModuleUses(ctx: Ctx, id: string) {
 export async function createModuleVersion(ctx: Ctx, address: ModuleAddress, input: CreateModuleVersion) {
   const module = await requireModuleAt(ctx, address, 'modules:manage')
   if (module.registry_name === 'public')
-    throw invalid(`${module.name} is a module of the public registry: its versions are published there`)
+    throw forbidden(`${module.name} is a module of the public registry: its versions are published there`)
   const commitSha = module.repository === null ? undefined : requestedCommit(module.repository, module, input)
   const now = ctx.now()
   const row = {

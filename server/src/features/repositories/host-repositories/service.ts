@@ -51,19 +51,32 @@ export async function hasHostRepository(ctx: Ctx, chooser: Chooser, identifier: 
   }
 }
 
+/** A branch of a repository; null is the default branch. */
+type Branch = { identifier: string; branch: string | null }
+
 /**
  * Paths of the directories of a repository, at the branch or at the default branch (null). Throws `not-found` for a repository or branch that
  * the connection cannot read.
  */
-export async function listDirectories(
-  ctx: Ctx,
-  chooser: Chooser,
-  { identifier, branch }: { identifier: string; branch: string | null },
-) {
+export async function listDirectories(ctx: Ctx, chooser: Chooser, { identifier, branch }: Branch) {
+  const repository = await requireRepository(ctx, chooser, identifier)
+  const { paths } = await ofGit(ctx, repository, { kind: 'directories', branch })
+  return paths
+}
+
+const MAX_COMMITS = 20
+
+/** The latest commits of a branch. Throws as `listDirectories` does. */
+export async function listCommits(ctx: Ctx, chooser: Chooser, { identifier, branch }: Branch) {
+  const repository = await requireRepository(ctx, chooser, identifier)
+  const { commits } = await ofGit(ctx, repository, { kind: 'log', branch, max: MAX_COMMITS })
+  return commits
+}
+
+async function requireRepository(ctx: Ctx, chooser: Chooser, identifier: string) {
   const urls = await findUrls(ctx, chooser, identifier)
   if (!urls) throw notFound(`repository ${identifier}`)
-  const { paths } = await ofGit(ctx, { ...chooser, ...urls }, { kind: 'directories', branch })
-  return paths
+  return { ...chooser, ...urls }
 }
 
 /** The URLs of a repository for git, confirmed by the API of the host if it has one. */
@@ -77,7 +90,7 @@ async function findUrls(ctx: Ctx, chooser: Chooser, identifier: string) {
 
 type GitRepository = Omit<Parameters<typeof runGit>[1], 'id'>
 
-async function ofGit<Kind extends 'refs' | 'directories'>(
+async function ofGit<Kind extends 'refs' | 'directories' | 'log'>(
   ctx: Ctx,
   repository: GitRepository,
   operation: GitOperationOf<Kind>,

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
+import { addMember } from '../../../testing/teams.ts'
 import * as bodies from '../../../vcs-hosts/gitea/testing/bodies.ts'
 import { IDENTIFIER, connectRepository } from '../testing/connected-repository.ts'
 import { resumePublications } from './publish.ts'
@@ -186,6 +187,29 @@ test('a commit of the branch becomes the version that is created for it', async 
     source: { pointer: '/data/attributes/commit-sha' },
   })
   expect((await create({ version: '0.3.0', 'commit-sha': sha.slice(0, 8) })).status).toBe(422)
+})
+
+test('the latest commits of the branch are listed, for those who publish', async () => {
+  const connected = await connectModule({ vcsRepo: { branch: 'main' } })
+  const { repository, address, request, organization, organizationId, sha, read } = connected
+  const latest = repository.commit({ 'main.tf': '# second' }, 'Add a second line')
+  const uploaded = { type: 'registry-modules', attributes: { name: 'uploaded', provider: 'aws' } }
+  await request('POST', `organizations/${organization}/registry-modules`, uploaded)
+  const member = await createUser(app)
+  await addMember(app, organizationId, member)
+
+  const response = await request('GET', `${address}/commits`)
+  const refused = await app.request({ url: `/api/v2/${address}/commits`, token: member.token })
+  const without = await request('GET', `${address.replace('/network/', '/uploaded/')}/commits`)
+
+  expect(response.status).toBe(200)
+  expect((await read())['vcs-repo']['webhook-url']).toMatch(/\/webhooks\/vcs\/[0-9a-f-]{36}$/)
+  expect(response.json().data.map(({ id }: { id: string }) => id)).toEqual([latest, sha])
+  expect(response.json().data[0]).toMatchObject({
+    type: 'commit',
+    attributes: { sha: latest, author: 'Ada', message: 'Add a second line', date: '2023-11-14T22:13:20.000Z' },
+  })
+  expect([refused.status, without.status]).toEqual([403, 404])
 })
 
 test('a commit that does not exist fails its version, by name', async () => {

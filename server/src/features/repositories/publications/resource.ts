@@ -1,8 +1,11 @@
+import type { GitResult } from '@groundstate/contract/git-operations'
+import type { ModuleCommitResource } from '@groundstate/contract/registry-modules'
 import {
   type PublicationReason,
   type VcsPublicationResource,
   describePublication,
 } from '@groundstate/contract/vcs-publications'
+import { commitPage } from '../../../vcs-hosts/list.ts'
 import type { PublicationRow } from './store.ts'
 
 export function publicationResource(row: PublicationRow): VcsPublicationResource {
@@ -26,6 +29,27 @@ export function publicationResource(row: PublicationRow): VcsPublicationResource
       delivery: related('vcs-deliveries', row.delivery_id),
       'registry-module': related('registry-modules', row.registry_module_id),
       'policy-set': related('policy-sets', row.policy_set_id),
+    },
+  }
+}
+
+type Commit = GitResult<'log'>['commits'][number]
+
+export function moduleCommitResource(
+  repository: Parameters<typeof commitPage>[0],
+  { sha, message, author, authoredAt }: Commit,
+): ModuleCommitResource {
+  return {
+    id: sha,
+    type: 'commit',
+    attributes: {
+      sha,
+      date: new Date(authoredAt),
+      url: commitPage(repository, sha),
+      author: author.name,
+      'author-avatar-url': '',
+      'author-html-url': '',
+      message,
     },
   }
 }

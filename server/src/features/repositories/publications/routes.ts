@@ -1,8 +1,9 @@
-import { pageOf } from '@groundstate/contract/responses'
+import { moduleCommitSchema } from '@groundstate/contract/registry-modules'
+import { pageOf, wholeListOf } from '@groundstate/contract/responses'
 import { vcsPublicationSchema } from '@groundstate/contract/vcs-publications'
 import type { Routes } from '../../../http/http.ts'
-import { accepted } from '../../../http/responses.ts'
-import { publicationResource } from './resource.ts'
+import { accepted, listAll } from '../../../http/responses.ts'
+import { moduleCommitResource, publicationResource } from './resource.ts'
 import * as service from './service.ts'
 
 const LIST = { responses: { 200: pageOf(vcsPublicationSchema) } }
@@ -27,6 +28,18 @@ export const publicationRoutes: Routes = (http) => {
     },
     async (req) =>
       req.list(await service.listModulePublications(req.ctx, req.params.moduleId, req.page()), publicationResource),
+  )
+  http.get(
+    '/organizations/:organization/registry-modules/:registry/:namespace/:name/:provider/commits',
+    {
+      summary: 'List the latest 20 commits that can become versions of a module',
+      access: { organization: 'modules:manage' },
+      responses: { 200: wholeListOf(moduleCommitSchema) },
+    },
+    async ({ ctx, params }) => {
+      const { repository, commits } = await service.listModuleCommits(ctx, params)
+      return listAll(commits.map((commit) => moduleCommitResource(repository, commit)))
+    },
   )
   http.post(
     '/registry-modules/:moduleId/actions/resync',

@@ -1,11 +1,18 @@
 import type { Ctx } from '../../../app.ts'
 import { audited } from '../../../audit/record.ts'
 import type { Page } from '../../../db/db.ts'
-import { conflict } from '../../../errors.ts'
+import { conflict, notFound } from '../../../errors.ts'
 import { dueBefore, expireInBatches } from '../../../jobs/expire.ts'
 import { policySetAudit, requirePolicySet } from '../../policies/policy-sets/access.ts'
-import { moduleAudit, requireModule } from '../../registry/registry-modules/access.ts'
+import {
+  type ModuleAddress,
+  moduleAudit,
+  requireModule,
+  requireModuleAt,
+} from '../../registry/registry-modules/access.ts'
 import { requireDelivery } from '../deliveries/service.ts'
+import { findRepository } from '../git/store.ts'
+import { listCommits } from '../host-repositories/service.ts'
 import { importModuleLater, importPolicySetLater } from './import.ts'
 import * as store from './store.ts'
 
@@ -22,6 +29,15 @@ export async function listModulePublications(ctx: Ctx, moduleId: string, page: P
 export async function listPolicySetPublications(ctx: Ctx, policySetId: string, page: Page) {
   const { id } = await requirePolicySet(ctx, policySetId, 'policies:read')
   return store.listPublications(ctx.db, { policySetId: id }, page)
+}
+
+/** The latest commits of the branch of a module, or of the default branch for one that tags publish. Throws `not-found` for a module without a repository. */
+export async function listModuleCommits(ctx: Ctx, address: ModuleAddress) {
+  const module = await requireModuleAt(ctx, address, 'modules:manage')
+  const repository = await findRepository(ctx.db, module.repository_id)
+  if (!repository) throw notFound(`repository of the module ${module.name}`)
+  const { identifier } = repository
+  return { repository, commits: await listCommits(ctx, repository, { identifier, branch: module.vcs_branch }) }
 }
 
 /** Reads the repository of a module again, and publishes the versions that are missing. Throws `conflict` for a module without one. */

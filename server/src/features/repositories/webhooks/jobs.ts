@@ -11,6 +11,7 @@ import { hostOf } from '../../../vcs-hosts/list.ts'
 import { organizationDeleting } from '../../organizations/organizations/access.ts'
 import { credentialsChanged, tokensDeleting } from '../../vcs/oauth-clients/service.ts'
 import { repositoryAdded, repositoryLeft, webhookContext } from '../../vcs/repositories/service.ts'
+import { webhookUrl } from '../../vcs/repositories/webhook-url.ts'
 import {
   type Connection,
   callHost,
@@ -25,7 +26,6 @@ import { announceRepository } from '../git/problems.ts'
 import { runGit } from '../git/run.ts'
 import { type RepositoryRow, findRepository } from '../git/store.ts'
 import { recordRepositoryProblem } from '../vcs-events/record.ts'
-import { webhookUrl } from './service.ts'
 import * as store from './store.ts'
 
 /** Retried for about a day: a host may be down for a while. Jobs wait for a host most of the time, and a slow one must not stop others. */

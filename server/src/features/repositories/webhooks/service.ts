@@ -9,6 +9,7 @@ import { hostOf } from '../../../vcs-hosts/list.ts'
 import { listReadableOrganizations, requirePart } from '../../organizations/organizations/access.ts'
 import { requireOAuthClient } from '../../vcs/oauth-clients/access.ts'
 import { repositoryAdded, webhookContext } from '../../vcs/repositories/service.ts'
+import { webhookUrl } from '../../vcs/repositories/webhook-url.ts'
 import { type RepositoryRow, findRepository } from '../git/store.ts'
 import * as store from './store.ts'
 
@@ -18,13 +19,7 @@ export async function listUsedRepositories(ctx: Ctx, clientId: string, page: Pag
   const [organization] = await listReadableOrganizations(ctx, [client.organization_id])
   const mayManage = organization?.can.has('vcs-settings:manage') === true
   const list = await store.listUsedRepositories(ctx.db, clientId, page)
-  return { ...list, webhookUrl: mayManage ? (row: WebhookPath) => webhookUrl(ctx, row) : undefined }
-}
-
-type WebhookPath = { webhook_path: string }
-
-export function webhookUrl({ baseUrl }: Pick<Ctx, 'baseUrl'>, { webhook_path: path }: WebhookPath) {
-  return `${baseUrl}/webhooks/vcs/${path}`
+  return { ...list, webhookUrl: mayManage ? (row: { webhook_path: string }) => webhookUrl(ctx, row) : undefined }
 }
 
 async function requireUsedRepository(ctx: Ctx, id: string) {

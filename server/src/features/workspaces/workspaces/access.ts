@@ -8,6 +8,7 @@ import { checkSignInPolicy } from '../../../auth/sign-in-policy.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { rejectTakenName } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
+import { webhookUrl } from '../../vcs/repositories/webhook-url.ts'
 import { type Grants, findGrants } from './list-store.ts'
 import * as store from './store.ts'
 
@@ -46,12 +47,9 @@ export function readableWorkspace(ctx: Ctx, row: FoundWorkspace): Workspace | un
   const { access: column, organization_id: organizationId, id: workspaceId } = row
   const access = readAccessContext(ctx.actor, { organizationId, workspaceId, access: column })
   const can = workspacePermissions(access)
-  return can.has('workspace:read') ? { ...row, can, access, webhook_url: webhookUrl(ctx, row) } : undefined
-}
-
-/** The URL to which the host of a workspace's repository sends events. */
-export function webhookUrl({ baseUrl }: Pick<Ctx, 'baseUrl'>, { repository }: Pick<FoundWorkspace, 'repository'>) {
-  return repository && `${baseUrl}/webhooks/vcs/${repository.webhook_path}`
+  return can.has('workspace:read')
+    ? { ...row, can, access, webhook_url: row.repository && webhookUrl(ctx, row.repository) }
+    : undefined
 }
 
 export async function listReadableWorkspaces(ctx: Ctx, ids: readonly string[]): Promise<Workspace[]> {

@@ -4,7 +4,8 @@ import type { Actor } from '../../../auth/actor.ts'
 import { workspacePermissions } from '../../../auth/workspace-permissions.ts'
 import { type Db, type Page, type Paged, pageOffset } from '../../../db/db.ts'
 import { requireOrganization } from '../../organizations/organizations/access.ts'
-import { type Workspace, readGrants, webhookUrl } from './access.ts'
+import { webhookUrl } from '../../vcs/repositories/webhook-url.ts'
+import { type Workspace, readGrants } from './access.ts'
 import type { WorkspaceFilter } from './filter-store.ts'
 import * as store from './list-store.ts'
 import * as waitingStore from './waiting-store.ts'
@@ -26,7 +27,8 @@ export async function listWorkspaces(
       : await listEvery(ctx, query, window)
   const present = (row: (typeof rows)[number]): Workspace => {
     const access = listedAccess(organization.access, row.grants)
-    const additions = { access, can: workspacePermissions(access), webhook_url: webhookUrl(ctx, row) }
+    const url = row.repository && webhookUrl(ctx, row.repository)
+    const additions = { access, can: workspacePermissions(access), webhook_url: url }
     // Copying rows with so many columns takes a tenth of the time of a request.
     return Object.assign(row, additions)
   }

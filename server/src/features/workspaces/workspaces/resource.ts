@@ -1,6 +1,7 @@
 import { RUN_STATUS_TABLE } from '@groundstate/contract/run-status'
 import type { WorkspaceResource } from '@groundstate/contract/workspaces'
 import { policyIdentifier } from '../../organizations/organizations/resource.ts'
+import { repositoryAttributes } from '../../vcs/repositories/resource.ts'
 import { type Workspace, permissionsBlock } from './access.ts'
 import { effectiveAutoDestroy, effectiveExecution } from './settings.ts'
 import type { Details } from './store.ts'
@@ -122,17 +123,11 @@ function vcsRepoOf(workspace: Workspace) {
   const { repository, vcs_tags_regex: tagsRegex, webhook_url: webhookUrl, can } = workspace
   if (!repository) return null
   return {
-    identifier: repository.identifier,
-    'display-identifier': repository.display_identifier,
+    ...repositoryAttributes(repository, can.has('workspace:update') ? webhookUrl : null),
     branch: workspace.vcs_branch ?? '',
     'ingress-submodules': workspace.vcs_submodules,
-    ...(repository.token_id !== null && { 'oauth-token-id': repository.token_id }),
-    ...(repository.installation_id !== null && { 'github-app-installation-id': repository.installation_id }),
-    'repository-http-url': repository.page_url,
-    'service-provider': repository.service_provider,
     tags: tagsRegex !== null,
     'tags-regex': tagsRegex,
-    'webhook-url': can.has('workspace:update') ? webhookUrl : null,
   }
 }
 
