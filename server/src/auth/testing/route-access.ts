@@ -170,6 +170,8 @@ const EXCEPTIONS: Record<string, string> = {
   'GET /runs/:runId/reviewed-plan': 'nobody',
   // No host has the repository of the test.
   'GET /organizations/:organization/vcs/tree': 'nobody',
+  // The module of the test has no repository.
+  'GET /organizations/:organization/registry-modules/:registry/:namespace/:name/:provider/commits': 'nobody',
   // No workspace uses the repository.
   'POST /vcs-deliveries/:id/actions/replay': 'owner org',
   // There is no sample yet.

@@ -209,7 +209,7 @@ test('the latest commits of the branch are listed, for those who publish', async
     type: 'commit',
     attributes: { sha: latest, author: 'Ada', message: 'Add a second line', date: '2023-11-14T22:13:20.000Z' },
   })
-  expect([refused.status, without.status]).toEqual([403, 404])
+  expect([refused.status, without.status]).toEqual([404, 404])
 })
 
 test('a commit that does not exist fails its version, by name', async () => {

@@ -31,9 +31,13 @@ export async function listPolicySetPublications(ctx: Ctx, policySetId: string, p
   return store.listPublications(ctx.db, { policySetId: id }, page)
 }
 
-/** The latest commits of the branch of a module, or of the default branch for one that tags publish. Throws `not-found` for a module without a repository. */
+/**
+ * The latest commits of the branch of a module, or of the default branch for one that tags publish. Throws `not-found` for a module without a repository,
+ * and for callers that may not publish: messages of commits are not part of the module.
+ */
 export async function listModuleCommits(ctx: Ctx, address: ModuleAddress) {
-  const module = await requireModuleAt(ctx, address, 'modules:manage')
+  const module = await requireModuleAt(ctx, address, 'registry:read')
+  if (!module.can.has('modules:manage')) throw notFound(`commits of the module ${module.name}`)
   const repository = await findRepository(ctx.db, module.repository_id)
   if (!repository) throw notFound(`repository of the module ${module.name}`)
   const { identifier } = repository
