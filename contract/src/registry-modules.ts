@@ -271,6 +271,7 @@ export const moduleRootSchema = z.strictObject({
   inputs: z.array(rootInput),
   outputs: z.array(z.strictObject({ name: z.string(), description: z.string() })),
   provider_dependencies: z.array(providerDependency),
+  dependencies: z.array(z.strictObject({ name: z.string(), source: z.string(), version: z.string() })),
   resources: z.array(z.strictObject({ name: z.string(), type: z.string() })),
 })
 export type ModuleRoot = Written<typeof moduleRootSchema>
@@ -287,8 +288,8 @@ const listedModule = {
   source: z.string(),
   tag: z.string(),
   published_at: timestamp,
-  downloads: z.int(),
-  verified: z.boolean(),
+  downloads: z.int().describe('always 0: downloads are not counted'),
+  verified: z.boolean().describe('always false: a private registry has no partners'),
 }
 
 export const terraformModuleSchema = z.strictObject({
@@ -296,7 +297,7 @@ export const terraformModuleSchema = z.strictObject({
   root: moduleRootSchema,
   submodules: z.array(moduleRootSchema),
   examples: z.array(moduleRootSchema),
-  providers: z.array(z.string()),
+  providers: z.array(z.string()).describe('of all modules of the name'),
   versions: z.array(z.string()),
 })
 export type TerraformModule = Written<typeof terraformModuleSchema>
@@ -305,7 +306,8 @@ export const terraformModulesResponse = z.strictObject({
   meta: z.strictObject({
     limit: z.int(),
     current_offset: z.int(),
-    next_offset: z.int().optional(),
+    next_offset: z.int().optional().describe('absent at the end'),
+    prev_offset: z.int().optional().describe('absent at the start'),
     next_url: z.string().optional(),
   }),
   modules: z.array(z.strictObject(listedModule)),

@@ -16,8 +16,6 @@ import { REQUESTS } from './testing/route-requests.ts'
 const WRITERS: Record<string, string> = {
   'GET /organizations/:organization/vcs/repo': 'the connection says since when its host cannot be reached',
   'GET /organizations/:organization/vcs/tree': 'the connection says since when its host cannot be reached',
-  'GET /organizations/:organization/registry-modules/:registry/:namespace/:name/:provider/commits':
-    'the connection says since when its host cannot be reached',
   'GET /state-version-outputs/:id': 'the audit trail records who has read a sensitive value',
   'GET /state-versions/:id/diff': 'a comparison of two states is computed once and cached',
   'GET /workspaces/:id/readme': 'the README of a configuration is extracted once and cached',

@@ -44,6 +44,7 @@ import { moduleDocumentJobs, moduleDocumentReactions } from './registry/module-d
 import { moduleDocumentRoutes } from './registry/module-documents/routes.ts'
 import { moduleJobs } from './registry/registry-modules/jobs.ts'
 import { moduleProtocolRoutes } from './registry/registry-modules/protocol-routes.ts'
+import { moduleSearchRoutes } from './registry/registry-modules/search-routes.ts'
 import { registryModuleRoutes } from './registry/registry-modules/routes.ts'
 import { providerProtocolRoutes } from './registry/registry-providers/protocol-routes.ts'
 import * as registryProviders from './registry/registry-providers/routes.ts'
@@ -200,6 +201,7 @@ export const ROUTES: readonly Routes[] = [
   moduleDocumentRoutes,
   publicationRoutes,
   moduleProtocolRoutes,
+  moduleSearchRoutes,
   sampleRoutes,
   sessionRoutes,
   signInSettingsRoutes,

@@ -10,7 +10,8 @@ import type { Ctx } from '../../../app.ts'
 import { notFound } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { json, redirect } from '../../../http/responses.ts'
-import { type RegistryModule, requireModuleAt } from './access.ts'
+import { type RegistryModule, requireModuleAt, requireModules } from './access.ts'
+import { moduleSource, protocolModule } from './resource.ts'
 import { moduleRoots } from './roots.ts'
 import { findDocuments } from './store.ts'
 import { downloadUrl } from './urls.ts'
@@ -29,7 +30,7 @@ export const moduleProtocolRoutes: Routes = (http) => {
     async ({ ctx, params }) => {
       const module = await requirePrivate(ctx, params)
       const versions = publishedVersions(module.versions).map(({ version }) => ({ version }))
-      return json({ modules: [{ source: sourceOf(module), versions }] } satisfies ModuleVersionsResponse)
+      return json({ modules: [{ source: moduleSource(module), versions }] } satisfies ModuleVersionsResponse)
     },
   )
   http.get(
@@ -49,18 +50,12 @@ export const moduleProtocolRoutes: Routes = (http) => {
     async ({ ctx, params }) => {
       const module = await requirePrivate(ctx, params)
       const { version } = requirePublished(module)
-      return redirect(`${ctx.baseUrl}/api/registry/v1/modules/${sourceOf(module)}/${version}/download`)
+      return redirect(`${ctx.baseUrl}/api/registry/v1/modules/${moduleSource(module)}/${version}/download`)
     },
   )
   const show = { ...READ, summary: 'Show a module to engines', responses: { 200: terraformModuleSchema } } as const
-  http.get(ONE, show, async ({ ctx, params }) => {
-    const module = await requirePrivate(ctx, params)
-    return json(await terraformModule(ctx, module, requirePublished(module).version))
-  })
-  http.get(`${ONE}/:version`, show, async ({ ctx, params }) => {
-    const module = await requirePrivate(ctx, params)
-    return json(await terraformModule(ctx, module, requirePublished(module, params.version).version))
-  })
+  http.get(ONE, show, async ({ ctx, params }) => json(await terraformModule(ctx, params)))
+  http.get(`${ONE}/:version`, show, async ({ ctx, params }) => json(await terraformModule(ctx, params, params.version)))
 }
 
 async function requirePrivate(ctx: Ctx, { namespace, name, provider }: Path) {
@@ -78,33 +73,24 @@ function requirePublished(module: RegistryModule, version?: string) {
   return found
 }
 
-function sourceOf({ organization_name: organization, name, provider }: RegistryModule) {
-  return `${organization}/${name}/${provider}`
-}
-
-async function terraformModule(ctx: Ctx, module: RegistryModule, version: string): Promise<TerraformModule> {
-  const { organization_name: organization, name, provider } = module
-  const documents = await findDocuments(ctx.db, module.id, version)
-  const partsOf = (kind: DocumentedModule['kind']) => moduleRoots(documents, name, kind)
+async function terraformModule(
+  ctx: Ctx,
+  { namespace, name, provider }: Path,
+  version?: string,
+): Promise<TerraformModule> {
+  const modules = await requireModules(ctx, { organization: namespace, registry: 'private', name }, 'registry:read')
+  const module = modules.find((each) => each.provider.toLowerCase() === provider.toLowerCase())
+  if (!module) throw notFound('registry module')
+  const published = requirePublished(module, version)
+  const documents = await findDocuments(ctx.db, module.id, published.version)
+  const partsOf = (kind: DocumentedModule['kind']) => moduleRoots(documents, module.name, kind)
   return {
-    id: `${sourceOf(module)}/${version}`,
-    owner: '',
-    namespace: organization,
-    name,
-    version,
-    provider,
-    provider_logo_url: '',
-    description: '',
-    source: module.repository?.page_url ?? '',
-    tag: '',
-    published_at: module.updated_at,
-    downloads: 0,
-    verified: false,
-    root: partsOf('root')[0] ?? { ...EMPTY_ROOT, name },
+    ...protocolModule(module, published),
+    root: partsOf('root')[0] ?? { ...EMPTY_ROOT, name: module.name },
     submodules: partsOf('submodule'),
     examples: partsOf('example'),
-    providers: [provider],
-    versions: publishedVersions(module.versions).map((published) => published.version),
+    providers: modules.map((each) => each.provider).toSorted(),
+    versions: publishedVersions(module.versions).map((each) => each.version),
   }
 }
 
@@ -116,5 +102,6 @@ const EMPTY_ROOT: ModuleRoot = {
   inputs: [],
   outputs: [],
   provider_dependencies: [],
+  dependencies: [],
   resources: [],
 }

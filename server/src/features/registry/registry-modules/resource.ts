@@ -3,7 +3,7 @@ import type { TagBindingResource } from '@groundstate/contract/tags'
 import type { Ctx } from '../../../app.ts'
 import { repositoryAttributes } from '../../vcs/repositories/resource.ts'
 import type { RegistryModule } from './access.ts'
-import type { VersionRow } from './store.ts'
+import type { VersionRow, VersionSummary } from './store.ts'
 import { uploadUrl } from './urls.ts'
 import { latestFirst, latestVersion } from './versions.ts'
 
@@ -90,4 +90,28 @@ export type StoredTag = { id: string; key: string; value: string; created_at: st
 export function moduleTagResource(tag: StoredTag): TagBindingResource {
   const { id, key, value, created_at: createdAt } = tag
   return { id, type: 'tag-bindings', attributes: { key, value, 'created-at': createdAt } }
+}
+
+/** The address of a private module, as engines write it after the host. */
+export function moduleSource({ organization_name: organization, name, provider }: RegistryModule) {
+  return `${organization}/${name}/${provider}`
+}
+
+/** A version of a module, as the registry protocol lists it. */
+export function protocolModule(module: RegistryModule, { version, updated_at: publishedAt }: VersionSummary) {
+  return {
+    id: `${moduleSource(module)}/${version}`,
+    owner: '',
+    namespace: module.organization_name,
+    name: module.name,
+    version,
+    provider: module.provider,
+    provider_logo_url: '',
+    description: '',
+    source: module.repository?.page_url ?? '',
+    tag: '',
+    published_at: new Date(publishedAt),
+    downloads: 0,
+    verified: false,
+  }
 }

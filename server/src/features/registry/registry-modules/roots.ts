@@ -32,6 +32,7 @@ function rootOf(module: DocumentedModule, name: string): ModuleRoot {
       source: provider.source,
       version: provider.version ?? '',
     })),
+    dependencies: module.dependencies.map(({ name, source, version }) => ({ name, source, version: version ?? '' })),
     resources: resources.filter(({ mode }) => mode === 'managed').map(({ name, type }) => ({ name, type })),
   }
 }

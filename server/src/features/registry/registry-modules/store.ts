@@ -9,11 +9,13 @@ import { repositoryColumn } from '../../vcs/repositories/store.ts'
 type Modules = Schema['registry_modules']
 type Versions = Schema['registry_module_versions']
 export type VersionRow = Selectable<Versions>
-export type VersionSummary = Pick<VersionRow, 'id' | 'version' | 'status' | 'error'>
+/** `updated_at` is in ISO 8601: for a published version, when it was published. */
+export type VersionSummary = Pick<VersionRow, 'id' | 'version' | 'status' | 'error'> & { updated_at: string }
 export type ModuleRow = NonNullable<Awaited<ReturnType<typeof findModule>>>
 
 const versionsColumn = sql<VersionSummary[]>`coalesce((
-  select jsonb_agg(jsonb_build_object('id', v.id, 'version', v.version, 'status', v.status, 'error', v.error))
+  select jsonb_agg(jsonb_build_object('id', v.id, 'version', v.version, 'status', v.status, 'error', v.error,
+           'updated_at', v.updated_at))
     from registry_module_versions v where v.registry_module_id = w.id), '[]')`
 
 const workspaceCountColumn = sql<number>`(select count(distinct u.workspace_id)
@@ -73,6 +75,41 @@ export async function listModules(
     .orderBy(sql`lower(w.name)`)
     .orderBy('w.id')
   return readPaged(page, rows, all)
+}
+
+const isPublished = sql<boolean>`w.registry_name = 'private'
+  and exists (select from registry_module_versions v where v.registry_module_id = w.id and v.status = 'ok')`
+
+/** The organizations that have published modules, whoever may see them. */
+export async function listPublishingOrganizations(db: Db) {
+  const rows = await db
+    .selectFrom('registry_modules as w')
+    .select('w.organization_id')
+    .distinct()
+    .where(isPublished)
+    .execute()
+  return rows.map(({ organization_id: id }) => id)
+}
+
+export type PublishedFilter = { terms: readonly string[]; provider?: string | undefined }
+
+/** Published modules of organizations whose addresses contain all terms. `limit` is a number of rows. */
+export async function listPublished(
+  db: Db,
+  organizationIds: readonly string[],
+  { terms, provider, limit, offset }: PublishedFilter & { limit: number; offset: number },
+) {
+  return selectModules(db)
+    .where(sql<boolean>`w.organization_id = any(${organizationIds})`)
+    .where(isPublished)
+    .where(sql<boolean>`concat_ws('/', o.name, w.name, w.provider) ilike all(${terms.map(containing)}::text[])`)
+    .where(sql<boolean>`lower(w.provider) = lower(coalesce(${provider ?? null}, w.provider))`)
+    .orderBy(sql`lower(o.name)`)
+    .orderBy(sql`lower(w.name)`)
+    .orderBy(sql`lower(w.provider)`)
+    .limit(limit)
+    .offset(offset)
+    .execute()
 }
 
 export async function insertModule(db: Db, row: Insertable<Modules>) {
