@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { boundedList, requestBody } from './json-api.ts'
 import { type Written, hasMany, hasOne, linkedResource, linksToMany, resource, timestamp } from './responses.ts'
+import { tagBindingsRelation } from './tags.ts'
 
 export const REGISTRY_NAMES = ['private', 'public'] as const
 export type RegistryName = (typeof REGISTRY_NAMES)[number]
@@ -28,6 +29,13 @@ export const createRegistryProviderBody = requestBody(
   }),
 )
 export type CreateRegistryProvider = z.infer<typeof createRegistryProviderBody>['data']['attributes']
+
+export const updateRegistryProviderBody = requestBody(
+  'registry-providers',
+  z.object({}),
+  z.object({ 'tag-bindings': tagBindingsRelation }),
+)
+export type UpdateRegistryProvider = z.infer<typeof updateRegistryProviderBody>['data']
 
 /** Existing clients send an empty type. */
 function emptyOr(type: string) {

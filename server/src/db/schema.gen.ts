@@ -795,6 +795,7 @@ export type Schema = {
     namespace: string | null
     organization_id: string
     registry_name: 'private' | 'public'
+    tags: OptionalJson
     updated_at: Timestamp
   }
   remote_state_consumers: {

@@ -85,9 +85,10 @@ export function moduleVersionResource(
   }
 }
 
+/** A tag of a module or provider. */
 export type StoredTag = { id: string; key: string; value: string; created_at: string }
 
-export function moduleTagResource(tag: StoredTag): TagBindingResource {
+export function storedTagResource(tag: StoredTag): TagBindingResource {
   const { id, key, value, created_at: createdAt } = tag
   return { id, type: 'tag-bindings', attributes: { key, value, 'created-at': createdAt } }
 }

@@ -18,7 +18,7 @@ import { binary, bytes, created, listAll, ok } from '../../../http/responses.ts'
 import { listUsages } from '../registry-usages/resource.ts'
 import { openDownload, requireModule, requireModuleAt } from './access.ts'
 import { uploadModuleVersion } from './publish.ts'
-import { type StoredTag, moduleTagResource, moduleVersionResource, registryModuleResource } from './resource.ts'
+import { type StoredTag, storedTagResource, moduleVersionResource, registryModuleResource } from './resource.ts'
 import * as service from './service.ts'
 
 const OF_ORGANIZATION = '/organizations/:organization/registry-modules'
@@ -105,7 +105,7 @@ export const registryModuleRoutes: Routes = (http) => {
     { ...READ, summary: 'List the tags of a module', responses: { 200: wholeListOf(tagBindingSchema) } },
     async ({ ctx, params }) => {
       const { tags } = await requireModule(ctx, params.id, 'registry:read')
-      return listAll((tags as StoredTag[]).map(moduleTagResource))
+      return listAll((tags as StoredTag[]).map(storedTagResource))
     },
   )
   http.get(

@@ -32,6 +32,7 @@ import {
   requireModules,
   versionAudit,
 } from './access.ts'
+import type { StoredTag } from './resource.ts'
 import * as store from './store.ts'
 
 const TAKEN = { constraint: 'registry_modules_key', detail: 'Name has already been taken by a module of this provider' }
@@ -170,7 +171,7 @@ export async function updateModule(
     ...(typeof attributes['no-code'] === 'boolean' && { no_code: attributes['no-code'] }),
     ...(attributes['test-config'] && { test_config: testConfig(attributes['test-config']) }),
     ...(repo && publishing(repo, module)),
-    ...(tags && { tags: JSON.stringify(tags.map((tag) => storedTag(ctx, tag.attributes))) }),
+    ...(tags && { tags: storedTags(ctx, tags) }),
   }
   await transact(ctx, async (ctx) => {
     await store.lockModule(ctx.db, module.id)
@@ -200,8 +201,16 @@ async function changedRepository(ctx: TransactionCtx, module: RegistryModule, re
   })
 }
 
-function storedTag(ctx: Ctx, { key, value }: { key: string; value: string }) {
-  return { id: ctx.newId('tb'), key, value, created_at: ctx.now().toISOString() }
+/** New tags of a module or provider, as JSON for its column. */
+export function storedTags(ctx: Ctx, tags: readonly { attributes: { key: string; value: string } }[]) {
+  const createdAt = ctx.now().toISOString()
+  const rows: StoredTag[] = tags.map(({ attributes: { key, value } }) => ({
+    id: ctx.newId('tb'),
+    key,
+    value,
+    created_at: createdAt,
+  }))
+  return JSON.stringify(rows)
 }
 
 type Deletion = { force?: boolean | undefined; version?: string | undefined }

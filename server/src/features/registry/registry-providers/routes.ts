@@ -2,15 +2,17 @@ import type { Readable } from 'node:stream'
 import { registryProviderIncludes } from '@groundstate/contract/includes'
 import { registryUsagesResponse } from '@groundstate/contract/registry-modules'
 import * as contract from '@groundstate/contract/registry-providers'
-import { documentOf, pageOf } from '@groundstate/contract/responses'
+import { documentOf, pageOf, wholeListOf } from '@groundstate/contract/responses'
+import { tagBindingSchema } from '@groundstate/contract/tags'
 import type { Ctx } from '../../../app.ts'
 import { sweepBlobs } from '../../../blobs/sweep.ts'
 import { scheduledJob } from '../../../handlers.ts'
 import type { Routes } from '../../../http/http.ts'
 import type { Loader } from '../../../http/loaders.ts'
 import { boolean, oneOf, text } from '../../../http/query.ts'
-import { type ApiResponse, binary, bytes, created, ok } from '../../../http/responses.ts'
+import { type ApiResponse, binary, bytes, created, listAll, ok } from '../../../http/responses.ts'
 import { listReadableOrganizations, requireOrganization } from '../../organizations/organizations/access.ts'
+import { type StoredTag, storedTagResource } from '../registry-modules/resource.ts'
 import { listUsages } from '../registry-usages/resource.ts'
 import { requirePlatform, requireProvider, requireProviderById, requireVersion } from './access.ts'
 import { platformResource, providerResource, versionResource } from './resource.ts'
@@ -84,6 +86,26 @@ export const registryProviderRoutes: Routes = (http) => {
     const provider = await requireProviderById(req.ctx, req.params.id)
     return ok(providerResource(await service.countWorkspaces(req.ctx, provider)))
   })
+  http.get(
+    '/registry-providers/:id/tag-bindings',
+    { ...READ, summary: 'List the tags of a provider', responses: { 200: wholeListOf(tagBindingSchema) } },
+    async ({ ctx, params }) => {
+      const { tags } = await requireProviderById(ctx, params.id)
+      return listAll((tags as StoredTag[]).map(storedTagResource))
+    },
+  )
+  http.patch(
+    PROVIDER,
+    {
+      ...MANAGE,
+      summary: 'Update the tags of a provider',
+      audit: 'registry_provider update',
+      body: contract.updateRegistryProviderBody,
+      responses: { 200: documentOf(contract.registryProviderSchema) },
+      authorise: async (ctx, params) => requireProvider(ctx, params, 'providers:manage'),
+    },
+    async (req) => ok(providerResource(await service.updateProvider(req.ctx, req.subject, req.body.data))),
+  )
   http.delete(
     PROVIDER,
     {

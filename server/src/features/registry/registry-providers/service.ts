@@ -3,6 +3,7 @@ import type {
   CreateRegistryProviderPlatform,
   CreateRegistryProviderVersion,
   RegistryName,
+  UpdateRegistryProvider,
 } from '@groundstate/contract/registry-providers'
 import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited } from '../../../audit/record.ts'
@@ -11,6 +12,7 @@ import { type Page, rejectTakenName } from '../../../db/db.ts'
 import { AppError, invalid, notFound } from '../../../errors.ts'
 import { type Organization, requireOrganization } from '../../organizations/organizations/access.ts'
 import { hostNames } from '../../runs/agent-jobs/agent-job.ts'
+import { storedTags } from '../registry-modules/service.ts'
 import { checkUnused } from '../registry-usages/service.ts'
 import { countProviderUses, listProviderUses } from '../registry-usages/store.ts'
 import type { CountedProvider, Platform, Provider, Version } from './access.ts'
@@ -38,6 +40,7 @@ export async function createProvider(ctx: Ctx, organization: Organization, input
     ...row,
     namespace: row.namespace ?? organization.name,
     organization_name: organization.name,
+    tags: [],
     canManage: true,
     workspaceCount: 0,
   }
@@ -93,6 +96,16 @@ export async function readProviderUses(ctx: Ctx, provider: store.ProviderRow) {
 }
 
 /** Deletes a provider with its versions. Throws `conflict` if workspaces use it, unless `force`. */
+/** Replaces the tags of a provider, unless they are absent. */
+export async function updateProvider(ctx: Ctx, provider: Provider, { relationships }: UpdateRegistryProvider) {
+  const tags = relationships['tag-bindings']?.data
+  const changes = { updated_at: ctx.now(), ...(tags && { tags: storedTags(ctx, tags) }) }
+  await audited(ctx, providerAudit(provider, 'update'), async (ctx) =>
+    store.updateProvider(ctx.db, provider.id, changes),
+  )
+  return countWorkspaces(ctx, { ...provider, updated_at: changes.updated_at })
+}
+
 export async function deleteProvider(ctx: Ctx, provider: Provider, force: boolean) {
   const keys = await audited(ctx, providerAudit(provider, 'destroy'), async (ctx) => {
     await store.lockProvider(ctx.db, provider.id)

@@ -1,5 +1,5 @@
 import type { RegistryName } from '@groundstate/contract/registry-providers'
-import { type Insertable, type Selectable, sql } from 'kysely'
+import { type Insertable, type Selectable, type Updateable, sql } from 'kysely'
 import { type Db, type Page, type Tx, pageOffset } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
@@ -24,7 +24,7 @@ function selectProviders(db: Db) {
   return db
     .selectFrom('registry_providers as p')
     .innerJoin('organizations as o', 'o.id', 'p.organization_id')
-    .select(['p.id', 'p.organization_id', 'p.registry_name', 'p.name', 'p.created_at', 'p.updated_at'])
+    .select(['p.id', 'p.organization_id', 'p.registry_name', 'p.name', 'p.tags', 'p.created_at', 'p.updated_at'])
     .select([sql<string>`coalesce(p.namespace, o.name)`.as('namespace'), 'o.name as organization_name'])
 }
 
@@ -80,6 +80,10 @@ export async function insertProvider(db: Db, row: Insertable<Schema['registry_pr
 /** Locks a provider, so that its deletion and the report of a use exclude each other. */
 export async function lockProvider(tx: Tx, id: string) {
   await tx.selectFrom('registry_providers').select('id').where('id', '=', id).forUpdate().execute()
+}
+
+export async function updateProvider(db: Db, id: string, changes: Updateable<Schema['registry_providers']>) {
+  await db.updateTable('registry_providers').set(changes).where('id', '=', id).execute()
 }
 
 export async function deleteProvider(db: Db, id: string) {

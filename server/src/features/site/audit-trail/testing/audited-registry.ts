@@ -126,6 +126,7 @@ export const REGISTRY_CHANGES: Record<string, MakeChange> = {
   },
   [`DELETE ${KEYS}/:namespace/:keyId`]: async (w) => ({ ids: await gpgKey(w) }),
   [`POST ${PROVIDERS}`]: (w) => ({ ids: [w.organization.name], body: newProvider(w) }),
+  [`PATCH ${PROVIDER}`]: async (w) => ({ ids: await provider(w), body: data('registry-providers', {}) }),
   [`DELETE ${PROVIDER}`]: async (w) => ({ ids: await provider(w) }),
   [`POST ${PROVIDER}/versions`]: async (w) => ({ ids: await provider(w), body: newProviderVersion }),
   [`DELETE ${PROVIDER}/versions/:version`]: async (w) => ({ ids: (await providerVersion(w)).ids }),
