@@ -161,7 +161,7 @@ describe.skipIf(!hasBrowser)('the registry', () => {
       await page.getByRole('link', { name: /^Versions/ }).click()
       const row = page.getByRole('row', { name: /^1\.0\.0/ })
       await row.getByRole('button', { name: 'Delete' }).click()
-      await page.getByText('Used by old: their next runs fail to install it.').waitFor()
+      await page.getByText('Used by old. Later runs fail to install it.').waitFor()
       const confirmation = await layoutFaults(page)
       const isDisabled = await button(page, 'Delete anyway').getAttribute('aria-disabled')
       await page.getByLabel('Type 1.0.0 to confirm').fill('1.0.0')

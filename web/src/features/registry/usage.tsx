@@ -87,7 +87,7 @@ function usersOf(uses: Uses, version: string | undefined) {
   if (total === 0) return undefined
   const others = total - shown.length
   const rest = others === 0 ? [] : [counted(others, shown.length > 0 ? 'other workspace' : 'workspace')]
-  return `Used by ${[...shown, ...rest].join(', ')}: their next runs fail to install it.`
+  return `Used by ${[...shown, ...rest].join(', ')}. Later runs fail to install it.`
 }
 
 type Deletion = { name: string; version?: string; path: string }
