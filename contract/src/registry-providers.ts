@@ -30,17 +30,17 @@ export const createRegistryProviderBody = requestBody(
 )
 export type CreateRegistryProvider = z.infer<typeof createRegistryProviderBody>['data']['attributes']
 
-export const updateRegistryProviderBody = requestBody(
-  'registry-providers',
-  z.object({}),
-  z.object({ 'tag-bindings': tagBindingsRelation }),
-)
-export type UpdateRegistryProvider = z.infer<typeof updateRegistryProviderBody>['data']
-
 /** Existing clients send an empty type. */
 function emptyOr(type: string) {
   return z.literal([type, '']).default(type)
 }
+
+export const updateRegistryProviderBody = requestBody(
+  emptyOr('registry-providers'),
+  z.object({}),
+  z.object({ 'tag-bindings': tagBindingsRelation }),
+)
+export type UpdateRegistryProvider = z.infer<typeof updateRegistryProviderBody>['data']
 
 const PROTOCOL = /^\d{1,3}\.\d{1,3}$/
 

@@ -26,12 +26,12 @@ async function listTags() {
     .data.map((tag: { attributes: { key: string; value: string } }) => [tag.attributes.key, tag.attributes.value])
 }
 
-test('the tags of a provider are replaced, and kept by an update without them', async () => {
+test('the tags of a provider are replaced, and kept by an update without them, also by clients that send an empty type', async () => {
   const tagged = await send('PATCH', RANDOM, tags({ key: 'env', value: 'prod' }, { key: 'team', value: 'core' }))
   const listed = await listTags()
-  await send('PATCH', RANDOM, {})
+  await send('PATCH', RANDOM, { type: '' })
   const kept = await listTags()
-  await send('PATCH', RANDOM, tags())
+  await send('PATCH', RANDOM, { type: '', ...tags() })
 
   expect(tagged.json().data).toMatchObject({ id: created.id, attributes: { name: 'random' } })
   expect(listed).toEqual([
