@@ -207,10 +207,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     .argument('<directory>', 'directory with policies.hcl and .rego files')
     .addOption(urlOption())
     .addOption(tokenOption())
-    .option(
-      '--run <id...>',
-      'runs whose plan you may read; by default those of the last 30 days in the scope of the set',
-    )
+    .addOption(runOption())
     .option('--policy-set <id>', 'policy set whose parameters the policies get')
     .option(
       '--policies-path <path>',
@@ -292,6 +289,12 @@ function tokenOption() {
     if (/^[\x21-\x7e]+$/.test(token)) return token
     throw new InvalidArgumentError('It must be a token without spaces.')
   })
+}
+
+/** Repeatable, since a list after one flag would include the directory that follows. */
+function runOption() {
+  const about = 'run whose plan you may read, repeatable; by default those of the last 30 days in the scope of the set'
+  return new Option('--run <id>', about).argParser((id, before: string[] = []) => [...before, id])
 }
 
 function hostNameOption() {

@@ -135,7 +135,7 @@ describe('groundstate policy test', () => {
     const cases: [string[], RegExp][] = [
       [[directory], /^groundstate: name runs with --run, or a policy set with --policy-set/],
       [[directory, '--run', 'run-none'], /^groundstate: GET \/runs\/run-none failed with status 404: run not found/],
-      [[directory, '--run', run, 'run-none'], /failed with status 404: plan of the run run-none not found/],
+      [['--run', run, '--run', 'run-none', directory], /failed with status 404: plan of the run run-none not found/],
       [['/nowhere', '--run', run], /^groundstate: \/nowhere is not a directory with policies.hcl/],
       [['/', '--run', run], /^groundstate: \/policies.hcl can't be read: it must define the policies/],
       [[empty, '--run', run], /failed with status 422: the root of the archive has no .rego file/],
