@@ -294,7 +294,7 @@ function tokenOption() {
 /** Repeatable, since a list after one flag would include the directory that follows. */
 function runOption() {
   const about = 'run whose plan you may read, repeatable; by default those of the last 30 days in the scope of the set'
-  return new Option('--run <id>', about).argParser((id, before: string[] = []) => [...before, id])
+  return new Option('--run <id>', about).argParser((id, before: string[] | undefined) => [...(before ?? []), id])
 }
 
 function hostNameOption() {

@@ -77,7 +77,7 @@ const EARLIER: readonly Column<trials.Trial>[] = [
   { header: 'Status', cell: (trial) => <StatusText {...trials.trialStyle(trial)} isBusy={trials.isOpen(trial)} /> },
   {
     header: 'Result',
-    cell: ({ attributes }) => attributes['error-message'] ?? trials.countsText(attributes['run-counts']),
+    cell: (trial) => trial.attributes['error-message'] ?? summary(trial),
   },
 ]
 
