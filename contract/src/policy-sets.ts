@@ -24,12 +24,16 @@ const text = (noun: string, max: number) =>
     .max(max, `${noun} is too long (maximum is ${max} characters)`)
     .refine((value) => !value.includes('\0'), { error: `${noun} must not contain null bytes` })
 
-/** A directory in the archive, without slashes at its ends; empty for the root. */
-export const policiesPath = text('policies-path', 1000)
-  .transform((path) => path.replaceAll(/^(?:\.?\/)+|\/+$/g, '').replace(/^\.$/, ''))
-  .refine((path) => !path.split('/').includes('..') && !path.includes('\\'), {
-    error: ({ input }) => `policies-path is ${JSON.stringify(input)}; it must be a directory in the archive`,
-  })
+/** A directory in the archive, as written: clients compare it with their configuration. */
+export const policiesPath = text('policies-path', 1000).refine(
+  (path) => !path.split('/').includes('..') && !path.includes('\\'),
+  { error: ({ input }) => `policies-path is ${JSON.stringify(input)}; it must be a directory in the archive` },
+)
+
+/** The directory of a `policies-path`, without slashes at its ends; empty for the root. */
+export function policiesDirectory(path: string) {
+  return path.replaceAll(/^(?:\.?\/)+|\/+$/g, '').replace(/^\.$/, '')
+}
 
 const tagSelector = z.object({
   'tag-key': tagKey,

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { ArchiveError } from '@groundstate/contract/archive'
+import { policiesDirectory } from '@groundstate/contract/policy-sets'
 import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { putArchive } from '../../../blobs/archive.ts'
@@ -44,7 +45,7 @@ export async function publishPolicySetVersion(ctx: Ctx, { setId, commitSha, ingr
       status: 'ingressing',
       status_timestamps: JSON.stringify({ pending: now.toISOString(), ingressing: now.toISOString() }),
       source: ingress.source,
-      policies_path: set.policies_path,
+      policies_path: policiesDirectory(set.policies_path),
       commit_sha: commitSha,
       commit_url: ingress.commitUrl,
       commit_identifier: ingress.identifier,
@@ -65,8 +66,9 @@ async function publish(ctx: Ctx, version: store.VersionRow, archive: Readable) {
     const { size } = await putArchive(ctx.blobs, key, archive)
     const set = await store.findSet(ctx.db, version.policy_set_id)
     if (!set) throw notFound('upload')
-    const { policies, digest } = await readPolicies(ctx, await ctx.blobs.open(key), set.policies_path)
-    await accept(ctx, version, { policies, changes: { blob_key: key, size, digest, policies_path: set.policies_path } })
+    const directory = policiesDirectory(set.policies_path)
+    const { policies, digest } = await readPolicies(ctx, await ctx.blobs.open(key), directory)
+    await accept(ctx, version, { policies, changes: { blob_key: key, size, digest, policies_path: directory } })
     return undefined
   } catch (error) {
     if (error instanceof ArchiveError || error instanceof PolicyError) {

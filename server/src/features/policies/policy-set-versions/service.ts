@@ -1,3 +1,4 @@
+import { policiesDirectory } from '@groundstate/contract/policy-sets'
 import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { actorUserId } from '../../../auth/actor.ts'
@@ -29,7 +30,7 @@ export async function createPolicySetVersion(ctx: Ctx, setId: string) {
       status: 'pending',
       status_timestamps: JSON.stringify({ pending: now.toISOString() }),
       source: 'tfe-api',
-      policies_path: set.policies_path,
+      policies_path: policiesDirectory(set.policies_path),
       created_by_user_id: actorUserId(ctx.actor),
       created_at: now,
       updated_at: now,

@@ -162,7 +162,7 @@ test('the versions of a set are listed with their creators, the newest first', a
   expect(page.meta.pagination['total-count']).toBe(2)
 })
 
-test('policies are read from the directory of the set', async () => {
+test('policies are read from the directory of the set, which is shown as written', async () => {
   const set = await createSet({ 'policies-path': '/policies/opa/' })
 
   const { version } = await upload(
@@ -171,6 +171,7 @@ test('policies are read from the directory of the set', async () => {
   )
 
   expect(version.attributes.status).toBe('ready')
+  expect(set.attributes['policies-path']).toBe('/policies/opa/')
 })
 
 test('attached policies are bundled once for each content', async () => {

@@ -1,3 +1,4 @@
+import { policiesDirectory } from '@groundstate/contract/policy-sets'
 import type { TransactionCtx } from '../../../app.ts'
 import { raise } from '../../../events.ts'
 import { reaction, scheduledJob } from '../../../handlers.ts'
@@ -56,7 +57,7 @@ async function decidePublications(ctx: TransactionCtx, { deliveryId, repositoryI
     ...policySets.map((row) => {
       const rule = {
         branch: row.branch ?? '',
-        policiesPath: row.policies_path,
+        policiesPath: policiesDirectory(row.policies_path),
         updatePatterns: row.policy_update_patterns,
       }
       return { registry_module_id: null, policy_set_id: row.id, decision: decidePolicySet(rule, event) }

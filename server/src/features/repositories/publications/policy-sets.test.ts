@@ -84,7 +84,7 @@ test('a push publishes a version; other branches, tags and pull requests do not'
 
 test('only changes below the path of the policies, or that match the patterns, publish a version', async () => {
   const files = inDirectory('policies', policies('data.tags.deny'))
-  const attributes = { 'policies-path': 'policies' }
+  const attributes = { 'policies-path': '/policies/' }
   const { version, publications, deliver, push, request, id } = await connectPolicySet({ attributes, files })
 
   await deliver('push', push({ 'README.md': 'docs' }))

@@ -1,3 +1,4 @@
+import { policiesDirectory } from '@groundstate/contract/policy-sets'
 import type { PublicationReason } from '@groundstate/contract/vcs-publications'
 import { z } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
@@ -116,7 +117,7 @@ async function alreadyDecided(ctx: Ctx, { pending, target }: Job): Promise<End |
   const { current_commit: commit, current_path: path, policies_path: wanted } = target.policySet
   const latest = await store.findLatestPublished(ctx.db, target.policySet.id)
   // With another path, the same commit has other policies.
-  if (commit === pending.commit_sha && path === wanted)
+  if (commit === pending.commit_sha && path === policiesDirectory(wanted))
     return latest?.commit_sha === commit ? skip('same-commit') : published(pending)
   return latest && latest.reported_at > pending.reported_at ? skip('superseded') : undefined
 }
@@ -126,8 +127,8 @@ function published({ reason, detail }: store.PendingRow): End {
 }
 
 function ruleOf(row: store.PolicySetRow): PolicySetRule {
-  const { branch, policies_path: policiesPath, policy_update_patterns: updatePatterns } = row
-  return { branch: branch ?? '', policiesPath, updatePatterns }
+  const { branch, policies_path: path, policy_update_patterns: updatePatterns } = row
+  return { branch: branch ?? '', policiesPath: policiesDirectory(path), updatePatterns }
 }
 
 /** Stores the archive of the commit as a blob, or decides that its changed files do not concern the policy set. */

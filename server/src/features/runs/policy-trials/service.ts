@@ -1,3 +1,4 @@
+import { policiesDirectory } from '@groundstate/contract/policy-sets'
 import type { CreatePolicyTrial, PolicyTrialRunStatus } from '@groundstate/contract/policy-trials'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
@@ -43,7 +44,7 @@ export async function createTrial(ctx: Ctx, organizationName: string, input: Cre
     policy_set_id: set?.id ?? null,
     source: 'upload' as const,
     status: 'pending' as const,
-    policies_path: attributes['policies-path'] ?? set?.policies_path ?? '',
+    policies_path: policiesDirectory(attributes['policies-path'] ?? set?.policies_path ?? ''),
     policy_tool_version: toolVersion ?? set?.policy_tool_version ?? 'latest',
   }
   await transact(ctx, async (ctx) => insertTrial(ctx, columns, selection))
