@@ -84,10 +84,13 @@ export async function createPolicies(app: TestApp, { make, organization }: Conne
   }
 }
 
+let opaVersions = 0
+
 /** One that no policy set names. */
 async function createOpaVersion(app: TestApp) {
   const id = app.newId('tool')
-  const row = { id, version: `0.${id.replaceAll(/\D/g, '') || 1}.0`, created_at: app.clock.now() }
+  opaVersions += 1
+  const row = { id, version: `0.${opaVersions}.0`, created_at: app.clock.now() }
   await app.db.insertInto('opa_versions').values(row).execute()
   return id
 }
