@@ -2,7 +2,8 @@ import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { temporaryDirectory } from '../testing/agent-fixture.ts'
+import { startServer, temporaryDirectory } from '../testing/agent-fixture.ts'
+import { spawnAgent } from '../testing/agent-process.ts'
 import { evaluated, rego, SANDBOXES } from '../testing/policy-agent.ts'
 import { OPA_LIMITS } from './evaluation.ts'
 
@@ -97,6 +98,24 @@ test.for(['opa.runtime()', 'net.lookup_ip_addr("localhost")'])('a policy cannot 
   expect(outcome).toMatchObject([{ status: 'errored', message: `a.rego:3: undefined function ${name}` }])
 })
 
+/** A program in place of OPA whose evaluation is a shell script. */
+async function scriptedOpa(script: readonly string[]) {
+  const directory = await temporaryDirectory()
+  await chmod(directory, 0o755)
+  const path = join(directory, 'opa')
+  const lines = [
+    '#!/bin/sh',
+    'case "$1" in',
+    'version) echo "Version: 9.9.9" ;;',
+    `capabilities) echo '{"builtins":[{"name":"count"},{"name":"http.send"}],"features":["rego_v1"]}' ;;`,
+    'eval)',
+    ...script,
+    'esac',
+  ]
+  await writeFile(path, `${lines.join('\n')}\n`, { mode: 0o755 })
+  return path
+}
+
 /** A program in place of OPA that notes how it was started; `script` prints its result. */
 async function notingOpa(script: string) {
   const directory = await temporaryDirectory()
@@ -104,20 +123,13 @@ async function notingOpa(script: string) {
   const notes = join(directory, 'notes')
   await writeFile(notes, '')
   await chmod(notes, 0o666)
-  const path = join(directory, 'opa')
-  const lines = [
-    '#!/bin/sh',
-    'case "$1" in',
-    'version) echo "Version: 9.9.9" ;;',
-    `capabilities) echo '{"builtins":[{"name":"count"},{"name":"http.send"}],"features":["rego_v1"]}' ;;`,
-    `eval) for one in "$@"; do echo "arg $one"; done >> ${notes}`,
+  const path = await scriptedOpa([
+    `for one in "$@"; do echo "arg $one"; done >> ${notes}`,
     `env | sort | sed 's/^/env /' >> ${notes}`,
     `for one in "$@"; do case "$one" in *.json) echo "file $(cat "$one")";; esac; done >> ${notes}`,
     `echo "stdin $(cat)" >> ${notes}`,
     `${script} ;;`,
-    'esac',
-  ]
-  await writeFile(path, `${lines.join('\n')}\n`, { mode: 0o755 })
+  ])
   return { path, notes: async () => (await readFile(notes, 'utf8')).split('\n').filter((line) => line !== '') }
 }
 
@@ -182,4 +194,30 @@ test.for([
   const outcome = await evaluated({ files: {} }, { opa: { version: '9.9.9' }, agent: { opa } })
 
   expect(outcome).toEqual([{ name: 'deny', status: 'errored', output: [], omitted: 0, message }])
+})
+
+test.skipIf(process.platform !== 'linux')('the memory of an agent does not grow with the plan', async () => {
+  const result = '{"result":[{"expressions":[{"value":["too large"]}]}]}'
+  const path = await scriptedOpa([`echo '${result}' ;;`])
+  const server = await startServer()
+  const agent = spawnAgent(server, await temporaryDirectory(), {
+    GROUNDSTATE_ACCEPT: 'policy',
+    GROUNDSTATE_OPA_PATH: path,
+  })
+  /** The highest memory of the agent so far after the evaluation of a plan, in MiB. */
+  async function peakWith(changes: number) {
+    const change = { address: 'terraform_data.a', change: { after: { text: 'x'.repeat(1000) } } }
+    const input = { plan: { resource_changes: Array.from({ length: changes }, () => change) }, run: {} }
+    const policies = [{ name: 'deny', query: 'data.rules.deny' }]
+    const request = { opa: { version: '9.9.9' }, input, sets: [{ files: {}, policies }] }
+    const report = await server.policies.submit(request).reported
+    expect(report).toMatchObject({ sets: [{ policies: [{ status: 'failed', output: ['too large'] }] }] })
+    return Number(/^VmHWM:\s*(\d+)/m.exec(await readFile(`/proc/${agent.pid}/status`, 'utf8'))?.[1]) / 1024
+  }
+
+  const small = await peakWith(1)
+  const large = await peakWith(90_000)
+
+  // The plan has 96 MB, and would need several times of that as a document.
+  expect(large - small).toBeLessThan(90)
 })
