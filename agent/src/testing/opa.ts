@@ -1,5 +1,17 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, linkSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
@@ -32,22 +44,39 @@ function standInWithNotice(): TestOpa {
   return createStandIn()
 }
 
-/** Writes the stand-in with a copy of Node to a directory that the users of runs can read. It is removed at exit. */
+/** Writes the stand-in with a copy of Node to a directory that the users of runs can read. It is kept, as workers of tests are killed. */
 export function createStandIn(): TestOpa {
-  const directory = mkdtempSync(join(tmpdir(), 'gs-opa-'))
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
-  chmodSync(directory, 0o755)
   const source = join(import.meta.dirname, 'opa-stand-in')
-  for (const name of readdirSync(source)) copyFileSync(join(source, name), join(directory, name))
-  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }')
-  const node = join(directory, 'node')
-  try {
-    linkSync(process.execPath, node)
-  } catch {
-    copyFileSync(process.execPath, node)
-  }
+  const files = readdirSync(source).map((name) => ({ name, text: readFileSync(join(source, name), 'utf8') }))
+  const digest = createHash('sha256')
+    .update(JSON.stringify([files, process.execPath, process.version]))
+    .digest('hex')
+  const directory = join(tmpdir(), `gs-opa-${process.geteuid?.() ?? 0}-${digest.slice(0, 16)}`)
   const path = join(directory, 'opa')
-  writeFileSync(path, `#!/bin/sh\nexec '${node}' '${join(directory, 'main.ts')}' "$@"\n`, { mode: 0o755 })
+  if (!existsSync(directory)) {
+    const draft = mkdtempSync(`${directory}-`)
+    chmodSync(draft, 0o755)
+    for (const { name, text } of files) writeFileSync(join(draft, name), text)
+    writeFileSync(join(draft, 'package.json'), '{ "type": "module" }')
+    copyNode(join(draft, 'node'))
+    const script = `#!/bin/sh\nexec '${join(directory, 'node')}' '${join(directory, 'main.ts')}' "$@"\n`
+    writeFileSync(join(draft, 'opa'), script, { mode: 0o755 })
+    try {
+      renameSync(draft, directory)
+    } catch (error) {
+      rmSync(draft, { recursive: true, force: true })
+      // Another worker may have been faster.
+      if (!existsSync(directory)) throw error
+    }
+  }
   const version = /^Version: (\S+)/m.exec(execFileSync(path, ['version'], { encoding: 'utf8' }))?.[1] ?? ''
   return { path, directory, version, isStandIn: true }
+}
+
+function copyNode(to: string) {
+  try {
+    linkSync(process.execPath, to)
+  } catch {
+    copyFileSync(process.execPath, to)
+  }
 }
