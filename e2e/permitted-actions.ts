@@ -204,6 +204,7 @@ export function permittedActions(subjects: Subjects) {
     ['workspaces/ledger/triggers', ['GET', W], { 'Add source workspace': [trigger(ledger.id)] }],
     ['workspaces/ledger/access', ['GET', W], { 'Add team': [grant('workspace', ledger.id)] }],
     ['workspaces/ledger/settings', ['GET', W], { 'field:Name': [unchanged(W, 'workspaces', ledger.id)] }],
+    ['workspaces/ledger/settings/policies', ['GET', `${W}/applied-policy-sets`], {}],
     ['workspaces/ledger/settings/tags', ['GET', W], { 'Add tag': [['PATCH', `${W}/tag-bindings`, { data: [] }]] }],
     ['workspaces/ledger/settings/notifications', ['GET', W], { 'New notification': [notification(W)] }],
     ['workspaces/ledger/settings', ['GET', W], { 'link:Workload identity': [['GET', `${W}/workload-identity`]] }],

@@ -291,6 +291,53 @@ describe.skipIf(!hasBrowser)('the site administration', async () => {
     expect([emptyFaults, faults, healthFaults]).toEqual([[], [], []])
   })
 
+  test('a version of OPA is created, corrected, kept while a policy set names it, and deleted', async () => {
+    const page = await adminPage('/app/admin/opa-versions')
+    const faults = watchFaults(page, ['422'])
+    const row = (version: string) => page.getByRole('row', { name: new RegExp(version) })
+    await row('1.4.2').getByText('latest').waitFor()
+
+    await page.getByRole('button', { name: 'New version' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Version').fill('1.5.1')
+    await dialog.getByLabel('URL').fill('file:///opa')
+    await dialog.getByRole('button', { name: 'Create version' }).click()
+    const refusal = await dialog.getByRole('alert').first().textContent()
+    const dialogFaults = await accessFaults(page)
+    await dialog.getByRole('button', { name: 'Official binaries' }).click()
+    await dialog.getByLabel('Beta').check()
+    await dialog.getByRole('button', { name: 'Create version' }).click()
+    await row('1.5.1').getByText('beta').waitFor()
+    const attributes = { name: 'pinned', kind: 'opa', 'policy-tool-version': '1.5.1' }
+    const { data } = await server.api('POST', '/organizations/main/policy-sets', {
+      data: { type: 'policy-sets', attributes },
+    })
+    await page.reload()
+    await row('1.5.1').getByText('pinned of main').waitFor()
+    const overflow = await overflowOnPhone(page)
+    const pageFaults = await accessFaults(page)
+    await page.setViewportSize(DESK)
+    await row('1.5.1').getByRole('button', { name: 'Actions for 1.5.1' }).click()
+    const isBlocked = await page.getByRole('menuitem', { name: 'Delete' }).getAttribute('aria-disabled')
+    await page.keyboard.press('Escape')
+    await server.api('DELETE', `/policy-sets/${data.id}`)
+    await page.reload()
+    await row('1.5.1').getByRole('button', { name: 'Actions for 1.5.1' }).click()
+    await page.getByRole('menuitem', { name: 'Edit' }).click()
+    await dialog.getByLabel('Enabled').uncheck()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await row('1.5.1').getByText('disabled').waitFor()
+    await row('1.5.1').getByRole('button', { name: 'Actions for 1.5.1' }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Delete version' }).click()
+    await row('1.5.1').waitFor({ state: 'detached' })
+
+    expect(refusal).toMatch(/http/)
+    expect(isBlocked).toBe('true')
+    expect(overflow).toBe(0)
+    expect([dialogFaults, pageFaults, faults]).toEqual([[], [], []])
+  })
+
   test('the versions and the licences of all packages are listed', async () => {
     const page = await adminPage('/app/admin/about')
 

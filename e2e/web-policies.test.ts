@@ -46,15 +46,17 @@ describe.skipIf(!hasBrowser)('policies of an organization', () => {
       .getByLabel('Archive or files')
       .setInputFiles([join(directory, 'policies.hcl'), join(directory, 'no_public_buckets.rego')])
     await button(page, 'Upload version').click()
-    await heading('Version in use')
+    const versions = page.getByRole('table', { name: 'Versions of security' })
+    await versions.getByText('in use').waitFor()
+    await versions.getByText('by admin').first().waitFor()
     await rm(directory, { recursive: true })
-    const versions = await layoutFaults(page)
+    const uploaded = await layoutFaults(page)
     await tab('Policies')
     await page.getByRole('cell', { name: /no-public-buckets/ }).waitFor()
 
     expect(empty).toEqual([])
     expect(refusal).toMatch(/rego/i)
-    expect(versions).toEqual([])
+    expect(uploaded).toEqual([])
     expect(await layoutFaults(page)).toEqual([])
     expect(faults).toEqual([])
   })
@@ -84,6 +86,27 @@ describe.skipIf(!hasBrowser)('policies of an organization', () => {
       'tag-selectors': [{ 'tag-key': 'env', 'tag-value': null, 'is-exclude': true }],
     })
     expect([...parameters, ...scope, ...(await layoutFaults(page))]).toEqual([])
+    expect(faults).toEqual([])
+  })
+
+  test('a workspace names the sets that select it, and why they apply or not', async () => {
+    const id = (await server.api('GET', '/organizations/main/policy-sets')).data[0].id
+    const workspace = { type: 'workspaces', attributes: { name: 'ledger' } }
+    const ledger = (await server.api('POST', '/organizations/main/workspaces', { data: workspace })).data
+    await page.goto(`${server.url}/app/main/workspaces/ledger/settings/policies`)
+    const row = page.getByRole('table', { name: 'Policy sets of ledger' }).getByRole('row', { name: /security/ })
+    await row.getByText('applies').waitFor()
+    await row.getByText('all workspaces', { exact: true }).waitFor()
+    const applied = await layoutFaults(page)
+    const tag = { type: 'tag-bindings', attributes: { key: 'env', value: 'prod' } }
+    await server.api('PATCH', `/workspaces/${ledger.id}/tag-bindings`, { data: [tag] })
+    await row.getByText('excluded', { exact: true }).waitFor()
+    const excluded = await layoutFaults(page)
+    await row.getByRole('link', { name: 'security' }).click()
+    await heading('security', 1)
+
+    expect(page.url()).toContain(`/policy-sets/${id}`)
+    expect([...applied, ...excluded]).toEqual([])
     expect(faults).toEqual([])
   })
 

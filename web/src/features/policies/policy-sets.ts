@@ -7,6 +7,7 @@ import type {
 } from '@groundstate/contract/policy-sets'
 import type { projectSchema } from '@groundstate/contract/projects'
 import type { DocumentOnWire, PageOnWire, Wire } from '@groundstate/contract/responses'
+import type { userSchema } from '@groundstate/contract/users'
 import type { workspaceSchema } from '@groundstate/contract/workspaces'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
@@ -70,6 +71,8 @@ type SetIncludes = typeof policySetVersionSchema | typeof policySchema | typeof 
 export function usePolicySet(id: string) {
   return useQuery({
     queryKey: [POLICY_SETS, id],
+    // The names of its policies, and of the workspaces and projects of its scope.
+    meta: { dependsOn: ['policies', 'workspaces', 'projects'] },
     queryFn: async ({ signal }) => {
       const document = await get<DocumentOnWire<typeof policySetSchema, SetIncludes>>(
         `/policy-sets/${id}?include=${INCLUDE}`,
@@ -90,6 +93,28 @@ export function usePolicySet(id: string) {
     },
   })
 }
+/** The versions of a set with their creators, the newest first. */
+export function useVersions(setId: string, page: number | undefined) {
+  const query = queryString({ 'page[size]': 20, 'page[number]': page, include: 'created_by' })
+  return useQuery({
+    queryKey: [POLICY_SETS, setId, 'versions', query],
+    queryFn: async ({ signal }) => {
+      const document = await get<PageOnWire<typeof policySetVersionSchema, typeof userSchema>>(
+        `/policy-sets/${setId}/versions${query}`,
+        signal,
+      )
+      const included = includedOf(document)
+      const rows = document.data.map((version): VersionRow => ({
+        ...version,
+        author: included.one('users', version.relationships['created-by'])?.attributes.username,
+      }))
+      return { rows, pagination: document.meta.pagination }
+    },
+    placeholderData: keepWithin(setId),
+  })
+}
+export type VersionRow = PolicySetVersion & { author: string | undefined }
+
 export type ShownSet = NonNullable<ReturnType<typeof usePolicySet>['data']>
 
 export function useCreatePolicySet(organization: string) {

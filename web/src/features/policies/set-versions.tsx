@@ -6,32 +6,37 @@ import { invalidate } from '../../api/queries.ts'
 import { Button } from '../../components/button.tsx'
 import { Card, DescriptionList } from '../../components/card.tsx'
 import { DocsLink } from '../../components/docs-link.tsx'
-import { ErrorNote, Notice } from '../../components/feedback.tsx'
+import { ErrorNote, Notice, loaded } from '../../components/feedback.tsx'
 import { byteSize } from '../../components/numbers.ts'
 import { toast } from '../../components/overlay-hosts.tsx'
+import { Pager } from '../../components/pager.tsx'
 import { Progress } from '../../components/progress.tsx'
+import { Badge } from '../../components/status.tsx'
+import { type Column, Count, Table } from '../../components/table.tsx'
 import { RelativeTime } from '../../components/time.tsx'
 import { SourceField } from '../configurations/source-field.tsx'
 import { type Source as Upload, SourceError } from '../configurations/source.ts'
 import { type UploadStep, archiveOf } from '../configurations/upload.ts'
+import { PublicationsCard } from '../vcs-deliveries/publication-list.tsx'
 import { connectionIdOf } from '../workspace-repository/repository-form.ts'
 import { VersionStatus } from './policy-parts.tsx'
-import { POLICY_SETS, type PolicySetVersion, type ShownSet } from './policy-sets.ts'
+import { POLICY_SETS, type PolicySet, type ShownSet, type VersionRow, useVersions } from './policy-sets.ts'
 import { Source } from './set-overview.tsx'
 
 type VersionsProps = { organization: string; shown: ShownSet }
 
-/** The version in use, the newest one if it is another, and the upload of the next one. */
+/** All versions, and the source of the next one: the repository or an upload. */
 export function SetVersions({ shown }: VersionsProps) {
   const { set, current, newest, policies } = shown
   const repository = set.attributes['vcs-repo']
-  const isCurrent = newest?.id === current?.id
+  const mayUpdate = set.attributes.permissions['can-update']
   return (
     <div className="max-w-4xl space-y-4">
-      {newest && !isCurrent && <Version title="Newest version" version={newest} isUsed={false} />}
-      {current && <Version title="Version in use" version={current} isUsed />}
-      {!newest && <p className="text-dim">No version yet.</p>}
-      {repository ? (
+      {newest?.attributes.status === 'errored' && current && (
+        <Notice tone="warn">The newest version could not be used. Runs are still checked by the one in use.</Notice>
+      )}
+      <Versions set={set} current={current?.id} />
+      {repository && (
         <Card title="Repository">
           <DescriptionList
             facts={[
@@ -42,33 +47,65 @@ export function SetVersions({ shown }: VersionsProps) {
             ]}
           />
         </Card>
-      ) : (
-        set.attributes.permissions['can-update'] && <UploadCard set={set.id} isBlocked={policies.length > 0} />
       )}
+      {repository && (
+        <PublicationsCard
+          of={{ path: `/policy-sets/${set.id}`, type: POLICY_SETS, scope: set.id }}
+          resync={mayUpdate ? 'Pushes make versions. Resync publishes the tip of the branch.' : undefined}
+        />
+      )}
+      {!repository && mayUpdate && <UploadCard set={set.id} isBlocked={policies.length > 0} />}
     </div>
   )
 }
 
-type VersionProps = { title: string; version: PolicySetVersion; isUsed: boolean }
-
-function Version({ title, version: { attributes }, isUsed }: VersionProps) {
-  const { status, 'error-message': error } = attributes
+function Versions({ set, current }: { set: PolicySet; current: string | undefined }) {
+  const [page, setPage] = useState<number>()
+  const { data, fallback } = loaded(useVersions(set.id, page), { rows: 2, label: 'Loading the versions' })
+  if (!data) return fallback
+  if (data.rows.length === 0 && page === undefined) return <p className="text-dim">No version yet.</p>
   return (
-    <Card title={title} actions={<VersionStatus version={{ attributes } as PolicySetVersion} />}>
-      <p className="text-dim">
-        Created <RelativeTime at={attributes['created-at']} /> <Source version={attributes} />
-        {status === 'ready' && `, ${attributes.policies.length.toLocaleString('en')} policies`}
-      </p>
-      {error !== null && (
-        <div className="mt-3">
-          <Notice tone="bad">{error}</Notice>
-        </div>
-      )}
-      {!isUsed && status === 'errored' && (
-        <p className="mt-2 text-dim">Runs are still checked by the version in use, if there is one.</p>
-      )}
-    </Card>
+    <>
+      <Table label={`Versions of ${set.attributes.name}`} rows={data.rows} columns={columns(current)} />
+      <Pager pagination={data.pagination} onPage={setPage} />
+    </>
   )
+}
+
+function columns(current: string | undefined): readonly Column<VersionRow>[] {
+  return [
+    {
+      header: 'Version',
+      cell: ({ id, author, attributes }) => (
+        <>
+          <span className="flex flex-wrap items-center gap-x-2">
+            <RelativeTime at={attributes['created-at']} />
+            {id === current && <Badge tone="accent" text="in use" />}
+          </span>
+          <span className="text-dim">
+            {author !== undefined && `by ${author} `}
+            <Source version={attributes} />
+          </span>
+        </>
+      ),
+    },
+    {
+      header: 'Status',
+      cell: (version) => (
+        <>
+          <VersionStatus version={version} />
+          {version.attributes['error-message'] !== null && (
+            <span className="block wrap-anywhere text-bad">{version.attributes['error-message']}</span>
+          )}
+        </>
+      ),
+    },
+    {
+      header: 'Policies',
+      className: 'hidden w-px text-right sm:table-cell',
+      cell: ({ attributes: { status, policies } }) => status === 'ready' && <Count value={policies.length} />,
+    },
+  ]
 }
 
 function UploadCard({ set, isBlocked }: { set: string; isBlocked: boolean }) {

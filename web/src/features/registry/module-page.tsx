@@ -10,7 +10,7 @@ import { EmptyState, ErrorPage, Skeleton } from '../../components/feedback.tsx'
 import { useLeaveDialog } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { Badge } from '../../components/status.tsx'
-import { ModuleVersionView } from './module-version.tsx'
+import { ModulePublications, ModuleVersionView } from './module-version.tsx'
 import { MODULES, type RegistryModule, moduleKey, modulePath, useModule, useUses } from './registry.ts'
 import { deletionOf } from './usage.tsx'
 
@@ -57,7 +57,10 @@ function OpenModule({ module }: { module: RegistryModule }) {
     >
       <div className="space-y-5">
         {version === undefined ? (
-          <NoVersions module={module} />
+          <>
+            <NoVersions module={module} />
+            {repository && <ModulePublications module={module} mayResync={permissions['can-delete']} />}
+          </>
         ) : (
           <ModuleVersionView module={module} version={version} />
         )}

@@ -10,6 +10,7 @@ import { byteSize, capitalized } from '../../components/numbers.ts'
 import { Table } from '../../components/table.tsx'
 import { ParamTabs, openTab } from '../../components/tabs.tsx'
 import { RelativeTime } from '../../components/time.tsx'
+import { PublicationsCard } from '../vcs-deliveries/publication-list.tsx'
 import { cliHost } from '../workspaces/connect-cli.tsx'
 import { Dependencies, DocumentProblems, Inputs, Outputs, Readme, Resources } from './module-documents.tsx'
 import { VersionState } from './module-state.tsx'
@@ -184,9 +185,10 @@ type VersionRow = RegistryModule['attributes']['version-statuses'][number] & { i
 
 function Versions({ module }: { module: RegistryModule }) {
   const { organization } = route.useParams()
+  const { permissions, 'vcs-repo': repository } = module.attributes
   const { data: uses } = useUses(organization, MODULES, module.id)
   const rows = module.attributes['version-statuses'].map((each): VersionRow => ({ ...each, id: each.version }))
-  return (
+  const table = (
     <Table
       label={`Versions of ${module.attributes.name}`}
       rows={rows}
@@ -223,6 +225,24 @@ function Versions({ module }: { module: RegistryModule }) {
           cell: ({ version }) => <DeleteVersion module={module} version={version} />,
         },
       ]}
+    />
+  )
+  if (!repository) return table
+  return (
+    <div className="space-y-4">
+      {table}
+      <ModulePublications module={module} mayResync={permissions['can-delete']} />
+    </div>
+  )
+}
+
+/** The versions that a module got from its repository, and why not others. */
+export function ModulePublications({ module: { id }, mayResync }: { module: RegistryModule; mayResync: boolean }) {
+  const { organization } = route.useParams()
+  return (
+    <PublicationsCard
+      of={{ path: `/registry-modules/${id}`, type: MODULES, scope: organization }}
+      resync={mayResync ? 'Resync publishes the versions of the repository that are missing.' : undefined}
     />
   )
 }

@@ -1,10 +1,15 @@
-import { CircleCheck, CircleDashed, CircleX, LoaderCircle } from 'lucide-react'
+import { CircleCheck, CircleDashed, CircleX, LoaderCircle, RotateCw } from 'lucide-react'
 import { useState } from 'react'
-import { loaded } from '../../components/feedback.tsx'
+import { request } from '../../api/client.ts'
+import { useChange } from '../../api/queries.ts'
+import { Button } from '../../components/button.tsx'
+import { Card } from '../../components/card.tsx'
+import { ErrorNote, loaded } from '../../components/feedback.tsx'
+import { toast } from '../../components/overlay-hosts.tsx'
 import { Pager } from '../../components/pager.tsx'
 import { Badge, type StatusStyle } from '../../components/status.tsx'
-import { withLocalTimes } from '../../components/time.tsx'
-import { type Publication, usePublications } from './vcs-deliveries.ts'
+import { RelativeTime, withLocalTimes } from '../../components/time.tsx'
+import { type Publication, type Published, usePublications, usePublicationsOf } from './vcs-deliveries.ts'
 
 const STATUSES: Readonly<Record<Publication['attributes']['status'], StatusStyle & { text: string }>> = {
   pending: { text: 'Publishing', tone: 'busy', icon: LoaderCircle },
@@ -28,6 +33,60 @@ export function PublicationList({ organization, deliveryId }: { organization: st
       </ul>
       <Pager pagination={data.meta.pagination} onPage={setPage} />
     </section>
+  )
+}
+
+type PublicationsCardProps = {
+  of: Published
+  /** Undefined without the permission to publish. */
+  resync: string | undefined
+}
+
+/** The versions that a module or a policy set got from its repository, and why not others. */
+export function PublicationsCard({ of, resync }: PublicationsCardProps) {
+  const [page, setPage] = useState<number>()
+  const { data, fallback } = loaded(usePublicationsOf(of, page), { rows: 2 })
+  const publish = useChange(async () => request('POST', `${of.path}/actions/resync`), [of.type])
+  return (
+    <Card
+      title="Publications"
+      about={resync ?? 'Versions from the repository.'}
+      actions={
+        resync !== undefined && (
+          <Button
+            label="Resync"
+            icon={RotateCw}
+            size="small"
+            isPending={publish.isPending}
+            onClick={() =>
+              publish.mutate(undefined, { onSuccess: () => toast({ text: 'The repository is being read' }) })
+            }
+          />
+        )
+      }
+    >
+      {publish.error && <ErrorNote error={publish.error} />}
+      {!data && fallback}
+      {data?.data.length === 0 && <p className="text-dim">Nothing published yet.</p>}
+      <ul aria-label="Publications" className="divide-y divide-line">
+        {data?.data.map(({ id, attributes }) => (
+          <li key={id} className="flex flex-wrap items-center gap-x-3 gap-y-1 py-1.5">
+            <Badge {...STATUSES[attributes.status]} />
+            <span className="min-w-0 flex-1 basis-48 break-words">
+              {attributes.version !== null && `${attributes.version}, `}
+              {withLocalTimes(attributes.message ?? attributes.description)}
+            </span>
+            {attributes['commit-sha'] !== null && (
+              <code className="text-dim">{attributes['commit-sha'].slice(0, 8)}</code>
+            )}
+            <span className="text-dim">
+              <RelativeTime at={attributes['created-at']} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      <Pager pagination={data?.meta.pagination} onPage={setPage} />
+    </Card>
   )
 }
 

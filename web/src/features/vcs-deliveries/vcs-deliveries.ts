@@ -70,6 +70,19 @@ export function usePublications(organization: string, deliveryId: string, page: 
   })
 }
 
+/** A module or a policy set that follows a repository: its path in the API, and the type and scope of queries about it. */
+export type Published = { path: string; type: string; scope: string }
+
+/** The publications of a module or a policy set, the latest first. */
+export function usePublicationsOf({ path, type, scope }: Published, page: number | undefined) {
+  const query = queryString({ 'page[number]': page, 'page[size]': 10 })
+  return useQuery({
+    queryKey: [type, scope, 'publications', path, query],
+    queryFn: async ({ signal }) => get<PageOnWire<typeof vcsPublicationSchema>>(`${path}/publications${query}`, signal),
+    placeholderData: keepWithin(scope),
+  })
+}
+
 /** The decisions about a workspace, the newest first. */
 export function useWorkspaceDecisions(organization: string, workspaceId: string, page: number | undefined) {
   const query = queryString({ include: 'delivery,run', 'page[number]': page })

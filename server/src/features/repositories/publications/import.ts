@@ -4,6 +4,7 @@ import { compareVersions } from '@groundstate/contract/version-constraint'
 import { z } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
+import { announce } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
 import { jobHandler } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
@@ -80,6 +81,7 @@ export const importJobs = [
     const row = publicationRow(ctx, repository, { ...tip, reason: 'imported', detail: tip.branch, version: null })
     await transact(ctx, async (ctx) => {
       await store.insertPublications(ctx.db, [{ ...row, registry_module_id: null, policy_set_id: policySet.id }])
+      announce(ctx, { organization: policySet.organization_id, type: 'policy-sets', id: policySet.id })
       await publishLater(ctx, { policySetId: policySet.id })
     })
   }),
@@ -134,6 +136,7 @@ async function importTags(ctx: Ctx, { module, repository, refs }: Import) {
         return { ...row, registry_module_id: module.id, policy_set_id: null }
       })
     await store.insertPublications(ctx.db, rows)
+    announce(ctx, { organization: module.organization_id, type: 'registry-modules', id: module.id })
     if (versions.length === 0) await setModuleStatus(ctx, module.id, 'no_version_tags')
     if (rows.length > 0) await publishLater(ctx, { moduleId: module.id })
   })
@@ -160,6 +163,7 @@ async function importBranch(ctx: Ctx, { module, repository, refs }: Import, init
         return { ...row, registry_module_id: module.id, policy_set_id: null }
       })
     await store.insertPublications(ctx.db, rows)
+    announce(ctx, { organization: module.organization_id, type: 'registry-modules', id: module.id })
     if (rows.length > 0) await publishLater(ctx, { moduleId: module.id })
   })
 }

@@ -149,6 +149,11 @@ export function SetOutcome({ outcome: { attributes, relationships } }: { outcome
             </ExternalLink>
           </span>
         )}
+        {commit === null && set !== undefined && relationships['policy-set-version'].data !== null && (
+          <span className="text-dim">
+            <SetLink id={set} name="uploaded version" tab="versions" />
+          </span>
+        )}
         <span className="ml-auto text-dim">{resultText(attributes.result_count)}</span>
       </div>
       {attributes.error !== null && (
@@ -168,11 +173,15 @@ export function SetOutcome({ outcome: { attributes, relationships } }: { outcome
   )
 }
 
-function SetLink({ id, name }: { id: string; name: string }) {
+function SetLink({ id, name, tab }: { id: string; name: string; tab?: string }) {
   const { organization } = runRoute.useParams()
   return (
     <TargetLink
-      leadsTo={{ to: '/app/$organization/policy-sets/$set', params: { organization, set: id } }}
+      leadsTo={{
+        to: '/app/$organization/policy-sets/$set',
+        params: { organization, set: id },
+        ...(tab !== undefined && { search: { tab } }),
+      }}
       className="hover:underline"
     >
       {name}
