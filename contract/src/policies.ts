@@ -14,21 +14,21 @@ import {
 
 const counts = (...names: readonly string[]) => z.strictObject(Object.fromEntries(names.map((name) => [name, z.int()])))
 
-/** Results of Sentinel in the public API. This server evaluates with OPA only, so there are none. */ export const policyCheckSchema =
-  resource('policy-checks', {
-    attributes: {
-      scope: z.string(),
-      status: z.string(),
-      'status-timestamps': statusTimestamps,
-      result: counts('passed', 'total-failed', 'hard-failed', 'soft-failed', 'advisory-failed', 'duration-ms')
-        .extend({ result: z.boolean(), sentinel: z.record(z.string(), z.unknown()).nullable() })
-        .nullable(),
-      actions: z.strictObject({ 'is-overridable': z.boolean() }),
-      permissions: z.strictObject({ 'can-override': z.boolean() }),
-    },
-    relationships: { run: hasOne('runs') },
-    links: { output: nullable.string },
-  })
+/** Results of Sentinel in the public API. This server evaluates with OPA only, so there are none. */
+export const policyCheckSchema = resource('policy-checks', {
+  attributes: {
+    scope: z.string(),
+    status: z.string(),
+    'status-timestamps': statusTimestamps,
+    result: counts('passed', 'total-failed', 'hard-failed', 'soft-failed', 'advisory-failed', 'duration-ms')
+      .extend({ result: z.boolean(), sentinel: z.record(z.string(), z.unknown()).nullable() })
+      .nullable(),
+    actions: z.strictObject({ 'is-overridable': z.boolean() }),
+    permissions: z.strictObject({ 'can-override': z.boolean() }),
+  },
+  relationships: { run: hasOne('runs') },
+  links: { output: nullable.string },
+})
 
 export const POLICY_EVALUATION_STATUS = [
   'pending',

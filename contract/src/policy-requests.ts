@@ -58,7 +58,7 @@ export type ReportedPolicy = z.infer<typeof reportedPolicy>
 
 export const reportPolicyBody = z.union([
   z.object({
-    opaVersion: z.string().max(100),
+    opaVersion: text(100),
     durationMs: z.int().min(0),
     sets: boundedList(z.object({ id: z.string().max(100), policies: boundedList(reportedPolicy, 1000) }), 1000),
   }),

@@ -8,11 +8,12 @@ export type ResultCount = Pick<EvaluationEnd, 'passed' | 'advisory_failed' | 'ma
 
 /** The outcomes of the sets that were to be evaluated: a policy without a result in the report is errored. */
 export function outcomesOf({ sets }: Pick<PolicyWork, 'sets'>, report: ReportPolicies): SetOutcome[] {
+  const failure = 'error' in report ? report.error : undefined
+  const reported = new Map('error' in report ? [] : report.sets.map(({ id, policies }) => [id, policies]))
   return sets.map((set) => {
-    const failure = 'error' in report ? report.error : undefined
-    const reported = 'error' in report ? undefined : report.sets.find(({ id }) => id === set.id)
+    const results = new Map(reported.get(set.id)?.map((result) => [result.name, result]))
     const outcomes = set.policies.map((policy): PolicyOutcome => {
-      const result = reported?.policies.find(({ name }) => name === policy.name)
+      const result = results.get(policy.name)
       const error = failure ?? result?.message ?? (result ? undefined : 'the agent reported no result')
       return {
         policy_name: policy.name,

@@ -1,4 +1,3 @@
-import type { ReportPolicies } from '@groundstate/contract/policy-requests'
 import { z } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { actorUserId } from '../../../auth/actor.ts'
@@ -8,7 +7,12 @@ import { domainEvent, raise } from '../../../events.ts'
 import { reaction, scheduledJob } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import type { PolicyWork } from '../policy-requests/policy-request.ts'
-import { checkPolicyRequestLater, policiesReported, queuePolicyRequest } from '../policy-requests/service.ts'
+import {
+  type PoliciesReported,
+  checkPolicyRequestLater,
+  policiesReported,
+  queuePolicyRequest,
+} from '../policy-requests/service.ts'
 import { deletePolicyRequest } from '../policy-requests/store.ts'
 import { type SetOutcome, endOf, outcomesOf } from './outcome.ts'
 import * as store from './store.ts'
@@ -67,12 +71,11 @@ export async function failEvaluation(
   })
 }
 
-type Reported = { requestId: string; evaluationId: string; work: PolicyWork; report: ReportPolicies }
+type Reported = Omit<PoliciesReported, 'evaluationId'> & { evaluationId: string }
 
-async function receiveReport(ctx: TransactionCtx, { requestId, evaluationId, work, report }: Reported) {
+async function receiveReport(ctx: TransactionCtx, { requestId, lease, evaluationId, work, report }: Reported) {
   const evaluation = await store.lockRunning(ctx.db, evaluationId)
-  await deletePolicyRequest(ctx.db, requestId)
-  if (!evaluation) return
+  if (!(await deletePolicyRequest(ctx.db, requestId, lease)) || !evaluation) return
   const toolVersion = 'error' in report ? null : report.opaVersion
   await endEvaluation(ctx, evaluation, { outcomes: outcomesOf(work, report), toolVersion })
 }

@@ -36,9 +36,10 @@ const TRIAL_QUEUE_MS = 60 * 60_000
 /** Interval of checks for lost agents, in ms. */
 const CHECK_MS = 60_000
 
-/** A request has a result, or none will come. Raised in a transaction, in which a reaction must end what waits for it and delete the request. */
-export const policiesReported = domainEvent<{
+export type PoliciesReported = {
   requestId: string
+  /** Only while the request has this lease. */
+  lease?: { expiresAt: Date | null } | undefined
   evaluationId: string | null
   /** The run of a trial that the request evaluates. */
   trialRunId: string | null
@@ -46,7 +47,13 @@ export const policiesReported = domainEvent<{
   report: ReportPolicies
   /** The pool of which no agent took the request. */
   untakenIn?: string | undefined
-}>('policies.reported')
+}
+
+/**
+ * A request has a result, or none will come. Raised in a transaction, in which a reaction must lock what waits for it, delete the request and
+ * then end the evaluation; without a request to delete, the result is not needed. Cancellation locks in the same order.
+ */
+export const policiesReported = domainEvent<PoliciesReported>('policies.reported')
 
 const checkJob = jobKind('policy-requests.check', z.object({ id: z.string() }), { concurrency: 2 })
 
@@ -163,10 +170,12 @@ async function checkRequest(ctx: Ctx, id: string) {
   const now = ctx.now().getTime()
   const error = failureOf(request, now)
   await transact(ctx, async (ctx) => {
-    if (error === undefined || !(await store.lockUnchanged(ctx.db, request))) return checkPolicyRequestLater(ctx, id)
+    await checkPolicyRequestLater(ctx, id)
+    if (error === undefined) return
     const { policy_evaluation_id: evaluationId, policy_trial_run_id: trialRunId } = request
     await raise(ctx, policiesReported, {
       requestId: id,
+      lease: { expiresAt: request.lease_expires_at },
       evaluationId,
       trialRunId,
       work: openWork(ctx, request),

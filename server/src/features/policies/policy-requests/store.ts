@@ -105,15 +105,11 @@ export async function findRequest(db: Db, { id, pingedAfter }: { id: string; pin
     .executeTakeFirst()
 }
 
-/** Whether the request exists, and its lease is still this one. Locks it. */
-export async function lockUnchanged(tx: Tx, { id, lease_expires_at }: { id: string; lease_expires_at: Date | null }) {
-  const { rows } = await sql`select from policy_requests
-    where id = ${id} and lease_expires_at is not distinct from ${lease_expires_at} for update`.execute(tx)
+/** Deletes a request, with `lease` only while its lease is that one. Returns whether it did. */
+export async function deletePolicyRequest(tx: Tx, id: string, lease: { expiresAt: Date | null } | undefined) {
+  const isUnchanged = lease ? sql`lease_expires_at is not distinct from ${lease.expiresAt}` : sql`true`
+  const { rows } = await sql`delete from policy_requests where id = ${id} and ${isUnchanged} returning id`.execute(tx)
   return rows.length > 0
-}
-
-export async function deletePolicyRequest(tx: Tx, id: string) {
-  await tx.deleteFrom('policy_requests').where('id', '=', id).execute()
 }
 
 /** Deletes the requests of a trial; agents drop them. */

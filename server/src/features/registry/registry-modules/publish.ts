@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { ArchiveError } from '@groundstate/contract/archive'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
-import { putArchive } from '../../../blobs/archive.ts'
+import { hashOf, putArchive } from '../../../blobs/archive.ts'
 import { isDefinitelyRejected, transact } from '../../../db/db.ts'
 import { conflict, invalid, notFound } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
+import { requireOrganizationById } from '../../organizations/organizations/access.ts'
 import { moduleVersionPublished, requireUpload, versionAudit } from './access.ts'
 import * as store from './store.ts'
 import { MODULE_PREFIX } from './urls.ts'
@@ -19,7 +19,7 @@ type Unpublished = NonNullable<Awaited<ReturnType<typeof store.findVersionRow>>>
  */
 export async function uploadModuleVersion(anyone: Ctx, token: string, archive: Readable) {
   const { ctx, version } = await requireUpload(anyone, token)
-  if (version.status === 'ok') return checkRepeated(version, await md5Of(archive))
+  if (version.status === 'ok') return checkRepeated(version, await hashOf('md5', archive))
   const problem = await publish(ctx, version, archive)
   if (problem !== undefined) throw invalid(problem)
 }
@@ -109,6 +109,8 @@ async function accept(ctx: Ctx, version: Unpublished, { key, size, md5 }: Stored
   return transact(ctx, async (ctx) => {
     const now = ctx.now()
     if (!(await store.lockModule(ctx.db, version.registry_module_id))) throw notFound('upload')
+    // Permissions may have changed during a long upload.
+    await requireOrganizationById(ctx, version.organization_id, 'modules:manage')
     const changes = { status: 'ok', error: null, blob_key: key, size, md5, updated_at: now } as const
     if (!(await store.updateVersion(ctx.db, version.id, changes))) {
       const other = await store.findVersionRow(ctx.db, version.id)
@@ -129,10 +131,4 @@ function checkRepeated(version: store.VersionRow, md5: string) {
     throw conflict(
       `version ${version.version} is published with another archive and never changes: publish a new version`,
     )
-}
-
-async function md5Of(archive: Readable) {
-  const hash = createHash('md5')
-  for await (const chunk of archive.iterator({ destroyOnReturn: false })) hash.update(chunk as Buffer)
-  return hash.digest('hex')
 }

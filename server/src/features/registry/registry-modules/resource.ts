@@ -22,7 +22,7 @@ export function registryModuleResource(module: RegistryModule): contract.Registr
       'no-code': module.no_code,
       'version-statuses': latestFirst(module.versions).map(({ version, status, error }) => ({
         version,
-        status: status,
+        status,
         ...(error !== null && { error }),
       })),
       'latest-version': latestVersion(module.versions)?.version ?? null,

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
-import { BlobNotFoundError, BlobTooLargeError } from '../../../blobs/errors.ts'
+import { hashOf, throwUploadError } from '../../../blobs/archive.ts'
+import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { isDefinitelyRejected, transact } from '../../../db/db.ts'
 import { AppError, conflict, invalid, notFound, tooLarge } from '../../../errors.ts'
 import { asUploader } from '../../identity/tokens/uploader.ts'
@@ -90,18 +91,21 @@ export async function uploadPackage(anyone: Ctx, token: string, body: Readable) 
   const { ctx, version, platform } = await requireUpload(anyone, token, ['package'])
   if (!platform) throw notFound('upload')
   const hash = createHash('sha256')
-  if (platform.blob_key !== null) return checkRepeated(platform, await sumOf(body))
+  if (platform.blob_key !== null) return checkRepeated(platform, await hashOf('sha256', body))
   const key = `${PACKAGE_PREFIX}${platform.id}/${ctx.newId('upload')}`
   const stored = await ctx.blobs
     .put(key, hashed(body, hash), { maxBytes: MAX_PACKAGE_BYTES, compress: false })
-    .catch(translate)
+    .catch((error: unknown) => throwUploadError(error, `the archive is larger than ${MAX_PACKAGE_BYTES} bytes`))
   try {
     checkSum(platform, hash.digest('hex'))
     await checkZip(ctx, key, platform)
     const isFirst = await transact(ctx, async (ctx) => {
       // Permissions may have changed during a long upload.
       await requireUploadVersion(ctx, version.id)
-      if (!(await store.setPackage(ctx.db, platform.id, { blob_key: key, size: stored.size }))) return false
+      if (!(await store.setPackage(ctx.db, platform.id, { blob_key: key, size: stored.size }))) {
+        if (!(await store.findPlatform(ctx.db, platform.id))) throw notFound('upload')
+        return false
+      }
       await recordAudit(ctx, versionAudit(version, 'upload', { file: platform.filename }))
       return true
     })
@@ -117,12 +121,6 @@ async function* hashed(body: Readable, hash: ReturnType<typeof createHash>) {
     hash.update(chunk as Buffer)
     yield chunk as Buffer
   }
-}
-
-async function sumOf(body: Readable) {
-  const hash = createHash('sha256')
-  for await (const chunk of body.iterator({ destroyOnReturn: false })) hash.update(chunk as Buffer)
-  return hash.digest('hex')
 }
 
 function checkSum({ filename, shasum }: store.PlatformRow, sum: string) {
@@ -145,14 +143,6 @@ async function checkZip(ctx: Ctx, key: string, { filename }: store.PlatformRow) 
   content.destroy()
   if (!start.subarray(0, 4).equals(Buffer.from('PK\u0003\u0004')))
     throw invalid(`${filename} is not a zip archive: it must have the executable terraform-provider-…`)
-}
-
-function translate(error: unknown): never {
-  if (error instanceof BlobTooLargeError) throw tooLarge(`the archive is larger than ${MAX_PACKAGE_BYTES} bytes`)
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE')
-    throw new AppError('bad-request', [{ detail: 'the upload was interrupted' }], { cause: error })
-  throw error
 }
 
 /** The file of a download URL: its name, content and size in bytes. */

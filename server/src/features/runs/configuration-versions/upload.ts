@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { ArchiveError } from '@groundstate/contract/archive'
 import type { Ctx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
-import { putArchive } from '../../../blobs/archive.ts'
+import { hashOf, putArchive } from '../../../blobs/archive.ts'
 import { isDefinitelyRejected, isUnavailable, transact } from '../../../db/db.ts'
 import { AppError, invalid, notFound } from '../../../errors.ts'
 import { raise } from '../../../events.ts'
@@ -20,7 +19,7 @@ import { ARCHIVE_PREFIX } from './urls.ts'
 export async function uploadConfiguration(anyone: Ctx, token: string, archive: Readable) {
   const { ctx, version } = await requireUpload(anyone, token)
   if (version.status !== 'pending') {
-    checkRepeated(version, version.status === 'uploaded' ? await md5Of(archive) : null)
+    checkRepeated(version, version.status === 'uploaded' ? await hashOf('md5', archive) : null)
     return
   }
 
@@ -55,12 +54,6 @@ function checkRepeated(version: store.ConfigurationVersionRow, md5: string | nul
     )
   if (md5 === null || version.md5 !== md5)
     throw invalid(`the configuration version ${version.id} is uploaded: it can be uploaded once`)
-}
-
-async function md5Of(archive: Readable) {
-  const hash = createHash('md5')
-  for await (const chunk of archive.iterator({ destroyOnReturn: false })) hash.update(chunk as Buffer)
-  return hash.digest('hex')
 }
 
 type StoredArchive = { key: string; size: number; md5: string }

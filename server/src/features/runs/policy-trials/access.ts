@@ -1,7 +1,7 @@
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
 import { forbidden, notFound } from '../../../errors.ts'
-import { findUserActor } from '../../identity/users/access.ts'
+import { asUploader } from '../../identity/tokens/uploader.ts'
 import { requireOrganizationById, requirePart } from '../../organizations/organizations/access.ts'
 import * as store from './store.ts'
 import { readUploadUrl } from './urls.ts'
@@ -18,19 +18,18 @@ export async function requireTrialToCancel(ctx: Ctx, id: string) {
   return requirePart(ctx, await store.findTrial(ctx.db, id), { ...MANAGE, read: 'policies:read' })
 }
 
-/** The trial of an upload URL, and its creator as the actor. Throws `not-found` for an invalid URL, `forbidden` for an expired one. */
+/** The trial of an upload URL, with the caller who got it as the actor. Throws `not-found` for an invalid URL, `forbidden` for an expired one. */
 export async function requireUpload(ctx: Ctx, token: string) {
   const grant = readUploadUrl(ctx, token)
-  if ('problem' in grant && grant.problem === 'expired')
+  if ('problem' in grant) {
+    if (grant.problem === 'forged') throw notFound('upload')
     throw forbidden('the upload URL has expired: create a new trial, and upload within an hour')
-  const trial = 'id' in grant ? await store.findTrial(ctx.db, grant.id) : undefined
+  }
+  const trial = await store.findTrial(ctx.db, grant.id)
   if (!trial) throw notFound('upload')
-  if (trial.created_by_user_id === null) return { ctx, trial }
-  const actor = await findUserActor(ctx, trial.created_by_user_id)
-  if (!actor) throw forbidden(`the account that created ${trial.id} is deleted or suspended: create a new trial`)
-  const asCreator: Ctx = { ...ctx, actor }
-  await requireOrganizationById(asCreator, trial.organization_id, 'policies:manage')
-  return { ctx: asCreator, trial }
+  const uploader = await asUploader(ctx, { by: grant.by, organizationId: trial.organization_id })
+  await requireOrganizationById(uploader, trial.organization_id, 'policies:manage')
+  return { ctx: uploader, trial }
 }
 
 type Audited = { id: string; organization_id: string; policy_set_id: string | null }

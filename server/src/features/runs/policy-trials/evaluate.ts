@@ -9,7 +9,7 @@ import { jobHandler, reaction } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { endOf, outcomesOf } from '../../policies/policy-evaluations/outcome.ts'
 import type { PolicyWork } from '../../policies/policy-requests/policy-request.ts'
-import { policiesReported, queuePolicyRequest } from '../../policies/policy-requests/service.ts'
+import { type PoliciesReported, policiesReported, queuePolicyRequest } from '../../policies/policy-requests/service.ts'
 import { deletePolicyRequest } from '../../policies/policy-requests/store.ts'
 import { policyInput } from '../plans/policy-input.ts'
 import { openRules } from './rules.ts'
@@ -77,20 +77,12 @@ async function finishWithoutPending(ctx: TransactionCtx, { id, organization_id: 
   announce(ctx, { organization, type: 'policy-trials', id })
 }
 
-type Reported = {
-  requestId: string
-  trialRunId: string
-  work: PolicyWork
-  report: ReportPolicies
-  untakenIn?: string | undefined
-}
+type Reported = Omit<PoliciesReported, 'trialRunId'> & { trialRunId: string }
 
-async function receiveReport(ctx: TransactionCtx, { requestId, trialRunId, work, report, untakenIn }: Reported) {
+async function receiveReport(ctx: TransactionCtx, { requestId, lease, trialRunId, work, report, untakenIn }: Reported) {
   const run = await store.findTrialRun(ctx.db, trialRunId)
-  // Requests are locked before their trial everywhere.
-  await deletePolicyRequest(ctx.db, requestId)
   const trial = run && (await store.lockRunning(ctx.db, run.policy_trial_id))
-  if (!trial) return
+  if (!(await deletePolicyRequest(ctx.db, requestId, lease)) || !trial) return
   const error = 'error' in report ? report.error : null
   // The other requests in the pool are deleted by their own checks.
   if (error !== null && untakenIn !== undefined) await store.failPool(ctx.db, trial.id, { poolId: untakenIn, error })

@@ -9,6 +9,7 @@ import { addWorkspace, put, readWorkspace } from '../../../testing/runs.ts'
 import { createTaskSetting } from '../../../testing/task-runs.ts'
 import { addMember } from '../../../testing/teams.ts'
 import {
+  STRICT,
   cancelTrial,
   createPastRun,
   postTrial,
@@ -105,6 +106,24 @@ describe('a trial of an archive', () => {
     expect(attributes).toMatchObject({ status: 'errored', 'error-message': message })
     expect(shown.upload).toBeUndefined()
     expect((await put(app, links.upload, archiveOf({}))).status).toBe(409)
+  })
+
+  test('is not uploaded with the URL of a token that is deleted', async () => {
+    const setting = await createTaskSetting(app)
+    const set = await createPolicySet(app, setting, { policies: [{}] })
+    const url = `/api/v2/organizations/${setting.organization}/authentication-token`
+    const owner = setting.user.token
+    const { token } = (await app.request({ method: 'POST', url, token: owner, body: { data: {} } })).json().data
+      .attributes
+    const { links } = (await postTrial(app, setting, { set, token })).json().data
+    await app.request({ method: 'DELETE', url, token: owner })
+
+    const refused = await put(app, links.upload, STRICT)
+
+    expect([refused.status, refused.json().errors[0].detail]).toEqual([
+      403,
+      'the account or token of this upload URL is deleted or suspended: get a new URL',
+    ])
   })
 
   test('is created for runs whose plan the caller may read only', async () => {

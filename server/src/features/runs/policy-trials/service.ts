@@ -133,10 +133,10 @@ export async function listTrialRuns(ctx: Ctx, id: string, { page, statuses }: Li
 export async function cancelTrial(ctx: Ctx, id: string) {
   const trial = await requireTrialToCancel(ctx, id)
   await transact(ctx, async (ctx) => {
-    await deleteTrialRequests(ctx.db, id)
     const change = { from: ['pending', 'running'], to: 'canceled', now: ctx.now() } as const
     if (!(await store.updateStatus(ctx.db, id, change)))
       throw conflict(`the trial ${id} has ended: only one that is pending or running can be canceled`)
+    await deleteTrialRequests(ctx.db, id)
     await recordAudit(ctx, trialAudit(trial, 'cancel'))
   })
   return requireTrial(ctx, id)
