@@ -91,6 +91,11 @@ describe.skipIf(!hasBrowser)('lists of none, one, 20 and 10,000 items', async ()
     'main/settings/tags',
     'main/workspaces',
     'main/audit-trail',
+    'main/policies',
+    'main/policies?tab=policies',
+    'main/registry',
+    'main/registry?tab=providers',
+    'main/settings/gpg-keys',
     'admin/users',
   ]
 
@@ -110,6 +115,20 @@ describe.skipIf(!hasBrowser)('lists of none, one, 20 and 10,000 items', async ()
     const { url } = await startReceiver()
     const task = await create(`${ORGANIZATION}/tasks`, 'tasks', { name: 'original', url, category: 'task' })
     const pool = await create(`${ORGANIZATION}/agent-pools`, 'agent-pools', { name: 'original' })
+    const policySet = await create(`${ORGANIZATION}/policy-sets`, 'policy-sets', { name: 'original' })
+    const policy = await create(`${ORGANIZATION}/policies`, 'policies', {
+      name: 'original',
+      query: 'data.original.deny',
+    })
+    const module = await create(`${ORGANIZATION}/registry-modules`, 'registry-modules', {
+      name: 'original',
+      provider: 'aws',
+    })
+    const provider = await create(`${ORGANIZATION}/registry-providers`, 'registry-providers', {
+      name: 'original',
+      namespace: 'main',
+      'registry-name': 'private',
+    })
     const team = await create(`${ORGANIZATION}/teams`, 'teams', { name: 'original' })
     await server.api('PATCH', `/workspaces/${second}/tag-bindings`, {
       data: [{ type: 'tag-bindings', attributes: { key: 'original', value: '' } }],
@@ -201,6 +220,22 @@ describe.skipIf(!hasBrowser)('lists of none, one, 20 and 10,000 items', async ()
             values: { id: `'ou-bulk' || n`, user_id: `'user-bulk' || n`, email: `'bulk-' || n || '@example.com'` },
           },
         ],
+      },
+      {
+        path: 'main/policies',
+        copies: [{ table: 'policy_sets', id: policySet, values: named('polset') }],
+      },
+      {
+        path: 'main/policies?tab=policies',
+        copies: [{ table: 'policies', id: policy, values: named('pol') }],
+      },
+      {
+        path: 'main/registry',
+        copies: [{ table: 'registry_modules', id: module, values: named('mod') }],
+      },
+      {
+        path: 'main/registry?tab=providers',
+        copies: [{ table: 'registry_providers', id: provider, values: named('prov') }],
       },
       { path: 'main/teams', copies: [{ table: 'teams', id: team, values: named('team') }] },
       {

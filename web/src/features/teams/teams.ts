@@ -69,7 +69,7 @@ export const ORGANIZATION_ACCESS = {
   'manage-run-tasks': { text: 'Manage run tasks', about: 'Create and change them for the organization.' },
   'manage-policies': {
     text: 'Manage policies',
-    about: 'Create policies and policy sets, and choose where they apply.',
+    about: 'Create policies and policy sets, and choose where they apply, among what they see.',
   },
   'manage-policy-overrides': {
     text: 'Override policies',
