@@ -79,18 +79,20 @@ test('entries of other types and forms are ignored', async () => {
     module('groundstate.local/acme/../network/aws'),
     module(`groundstate.local/acme/${'x'.repeat(1000)}/aws`),
     module('groundstate.local/acme/network/aws', '1'.repeat(1000)),
+    module('groundstate.local/acme/network/aws', '1.0.0\0'),
+    module('groundstate.local/acme/network/aws', '1.0.0\uD800'),
     module('/acme/network/aws'),
     module('groundstate.local/acme/kept/aws'),
   )
 
-  const installed = await read({ modules, lock: '"{{{' })
+  const installed = await read({ modules, lock: `${provider('groundstate.local/acme/dummy', '1.0.0\0')}"{{{` })
 
   expect(installed).toEqual({ modules: [{ address: 'acme/kept/aws', version: '1.0.0' }], providers: [] })
 })
 
 test('of very many entries the first are reported', async () => {
-  const entries = Array.from({ length: 15_000 }, (_, index) => module(`groundstate.local/acme/m${index}/aws`))
-  const lock = Array.from({ length: 15_000 }, (_, index) => provider(`groundstate.local/acme/p${index}`)).join('')
+  const entries = Array.from({ length: 5000 }, (_, index) => module(`groundstate.local/acme/m${index}/aws`))
+  const lock = Array.from({ length: 5000 }, (_, index) => provider(`groundstate.local/acme/p${index}`)).join('')
 
   const installed = await read({ modules: listed(...entries), lock })
 
@@ -102,7 +104,7 @@ test('of very many entries the first are reported', async () => {
 test.each([
   ['is no JSON', '{"Modules":'],
   ['has another form', { Modules: {} }],
-  ['has 100,000 entries', listed(...Array.from({ length: 100_000 }, () => module('groundstate.local/acme/n/aws')))],
+  ['has 10,000 entries', listed(...Array.from({ length: 10_000 }, () => module('groundstate.local/acme/n/aws')))],
 ])('nothing is known if the list of modules %s', async (_, modules) => {
   expect(await read({ modules })).toBeUndefined()
 })

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { type InstalledParts, MAX_INSTALLED } from '@groundstate/contract/agent'
+import { isObject } from '@groundstate/contract/exact-json'
 import { z } from 'zod'
 import type { RunDirectory } from '../isolation/run-directory.ts'
 import { openConfined, readWhole } from '../process/confined-file.ts'
@@ -10,8 +11,8 @@ import { MODULE_LIST } from './init-cache.ts'
 import { lockFile } from './run-engine.ts'
 import { serverNames } from './working-directory.ts'
 
-/** Files above this size, in bytes, are not read: the agent parses them, and may be part of the server. */
-const MAX_BYTES = 2 * 1024 * 1024
+/** Files above this size, in bytes, are not read: the agent parses them, and may be part of the server, whose event loop must not wait. */
+const MAX_BYTES = 512 * 1024
 
 type Context = Pick<EngineContext, 'agent' | 'job' | 'directory' | 'workingDirectory'>
 
@@ -41,14 +42,14 @@ async function readText(path: string, directory: RunDirectory): Promise<string |
 }
 
 const moduleList = z.object({ Modules: z.array(z.unknown()) })
-const listedModule = z.object({ Source: z.string(), Version: z.string().min(1) })
 
-/** The modules with a version: those of registries. */
+/** The modules with a version: those of registries. A schema for each entry would take seconds for a hostile list. */
 function listedModules(list: string | undefined) {
   if (list === undefined) return []
   return moduleList.parse(parseJson(list)).Modules.flatMap((entry) => {
-    const { data } = listedModule.safeParse(entry)
-    return data ? [{ source: data.Source, version: data.Version }] : []
+    if (!isObject(entry)) return []
+    const { Source: source, Version: version } = entry
+    return typeof source === 'string' && typeof version === 'string' ? [{ source, version }] : []
   })
 }
 
@@ -56,13 +57,16 @@ const PART = '[A-Za-z0-9][A-Za-z0-9_-]*'
 /** Sources `host/organization/name/provider`, perhaps with a directory, and `host/organization/type`. */
 const MODULE = new RegExp(`^([^/]+)/(${PART}/${PART}/${PART})(?://.*)?$`)
 const PROVIDER = new RegExp(`^([^/]+)/(${PART}/${PART})$`)
+/** The characters of versions: a report with others, such as U+0000, would be refused with the result of the plan. */
+const VERSION = /^[0-9A-Za-z.+-]+$/
 
 /** The first parts of the server's registry, each once. */
 function ownParts(found: readonly { source: string; version: string }[], form: RegExp, hosts: ReadonlySet<string>) {
   const parts = new Map<string, InstalledParts['modules'][number]>()
   for (const { source, version } of found) {
     const [, host = '', address = ''] = form.exec(source) ?? []
-    if (!hosts.has(hostOf(host)) || address.length > MAX_TEXT || version.length > MAX_TEXT) continue
+    if (!VERSION.test(version) || version.length > MAX_TEXT || address.length > MAX_TEXT || !hosts.has(hostOf(host)))
+      continue
     parts.set(`${address} ${version}`, { address, version })
     if (parts.size === MAX_INSTALLED) break
   }

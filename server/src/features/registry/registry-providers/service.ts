@@ -95,7 +95,6 @@ export async function readProviderUses(ctx: Ctx, provider: store.ProviderRow) {
   return listProviderUses(ctx.db, ctx.actor, { provider, hosts: hostNames(ctx.baseUrl) })
 }
 
-/** Deletes a provider with its versions. Throws `conflict` if workspaces use it, unless `force`. */
 /** Replaces the tags of a provider, unless they are absent. */
 export async function updateProvider(ctx: Ctx, provider: Provider, { relationships }: UpdateRegistryProvider) {
   const tags = relationships['tag-bindings']?.data
@@ -106,6 +105,7 @@ export async function updateProvider(ctx: Ctx, provider: Provider, { relationshi
   return countWorkspaces(ctx, { ...provider, updated_at: changes.updated_at })
 }
 
+/** Deletes a provider with its versions. Throws `conflict` if workspaces use it, unless `force`. */
 export async function deleteProvider(ctx: Ctx, provider: Provider, force: boolean) {
   const keys = await audited(ctx, providerAudit(provider, 'destroy'), async (ctx) => {
     await store.lockProvider(ctx.db, provider.id)
