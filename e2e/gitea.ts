@@ -41,6 +41,7 @@ export async function startGitea() {
     const id = Number(/\d+$/.exec(route)?.[0])
     if (route === 'GET /user') return reply(200, bodies.mona)
     if (route === 'GET ') return reply(200, described())
+    if (route === 'GET /repos/search') return reply(200, { ok: true, data: [described()] })
     if (route === 'GET /hooks') return reply(200, [])
     if (route === 'POST /hooks') {
       webhooks.push(body.config)
