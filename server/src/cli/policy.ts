@@ -1,11 +1,11 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { policyTrialRunSchema, policyTrialSchema } from '@groundstate/contract/policy-trials'
 import type { Written } from '@groundstate/contract/responses'
 import { create } from 'tar'
 import { z } from 'zod'
+import { MAX_ARCHIVE_BYTES } from '../blobs/archive.ts'
 import { messageOf } from '../error-code.ts'
 import { StartError } from '../start-error.ts'
 import { trialReport } from './policy-report.ts'
@@ -48,19 +48,25 @@ async function testPolicies(directory: string, flags: PolicyTestFlags, signal: A
   const { url, token } = flags
   if (token === undefined || token === '')
     throw new StartError(`there is no API token for ${url}: set GROUNDSTATE_TOKEN or --token`)
-  const api = publicApi({ url, token })
+  const api = publicApi({ url, token, signal })
   const { organization, policiesPath } = await subjectOf(api, flags)
   await checkDirectory(directory, policiesPath)
-  const archive = await pack(directory)
+  const archive = await pack(directory, signal)
   const created = await api.one(
     policyTrialSchema,
     'POST',
     `/organizations/${encodeURIComponent(organization)}/policy-trials`,
     trialBody(flags, policiesPath),
   )
-  // An invalid archive is rejected with the reason.
-  await api.upload(created.links.upload ?? '', archive)
-  const trial = await finished(api, created.id, signal)
+  let trial: Trial
+  try {
+    // An invalid archive is rejected with the reason.
+    await api.upload(created.links.upload ?? '', archive)
+    trial = await finished(api, created.id, signal)
+  } catch (error) {
+    if (signal.aborted) await cancel(publicApi({ url, token }), created.id)
+    throw error
+  }
   if (trial.attributes.status !== 'finished')
     throw new Error(trial.attributes['error-message'] ?? `the evaluation is ${trial.attributes.status}`)
   const runs = await api.all(policyTrialRunSchema, `/policy-trials/${trial.id}/runs`)
@@ -122,14 +128,30 @@ async function checkDirectory(directory: string, policiesPath: string) {
 /** Directories that are no part of the policies. */
 const LEFT_OUT = /(?:^|\/)(?:\.git|\.terraform)(?:\/|$)/
 
-async function pack(cwd: string) {
+async function pack(cwd: string, signal: AbortSignal) {
   const archive = create({ cwd, gzip: true, portable: true, filter: (path) => !LEFT_OUT.test(path) }, ['.'])
-  return buffer(archive)
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of archive) {
+    signal.throwIfAborted()
+    chunks.push(chunk)
+    size += chunk.length
+    if (size > MAX_ARCHIVE_BYTES)
+      throw new StartError(
+        `${cwd} has more than ${MAX_ARCHIVE_BYTES} bytes when packed: name the directory of the policies`,
+      )
+  }
+  return Buffer.concat(chunks)
 }
 
 const POLL_MS = 1000
 
-/** The trial when it has ended. Cancels it if the signal aborts, and rejects. */
+async function cancel(api: Api, id: string) {
+  await api.request('POST', `/policy-trials/${id}/actions/cancel`)
+  process.stderr.write('groundstate: interrupted; the evaluation is canceled\n')
+}
+
+/** The trial when it has ended. Rejects if the signal aborts. */
 async function finished(api: Api, id: string, signal: AbortSignal): Promise<Trial> {
   let shown = ''
   for (;;) {
@@ -139,10 +161,6 @@ async function finished(api: Api, id: string, signal: AbortSignal): Promise<Tria
     if (progress !== shown) process.stderr.write(progress)
     shown = progress
     if (status !== 'pending' && status !== 'running') return trial
-    await pause(POLL_MS, undefined, { signal }).catch(async () => {
-      await api.request('POST', `/policy-trials/${id}/actions/cancel`)
-      process.stderr.write('groundstate: interrupted; the evaluation is canceled\n')
-      throw signal.reason
-    })
+    await pause(POLL_MS, undefined, { signal })
   }
 }

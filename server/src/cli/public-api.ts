@@ -6,7 +6,12 @@ import { messageOf } from '../error-code.ts'
 import { innermostError } from '../outbound/failure.ts'
 
 /** `url` is the base URL of a server with the public API, such as `https://app.terraform.io`. */
-export type ServerAccess = { url: string; token: string }
+export type ServerAccess = {
+  url: string
+  token: string
+  /** Ends the requests, and the pauses between their attempts. */
+  signal?: AbortSignal
+}
 
 const PAGE = 100
 const ATTEMPTS = 5
@@ -18,7 +23,7 @@ const list = z.object({
 })
 
 /** A client of the public API, which retries rate-limited and failed requests. Throws `RequestRejectedError` for statuses from 400. */
-export function publicApi({ url, token }: ServerAccess) {
+export function publicApi({ url, token, signal }: ServerAccess) {
   const base = new URL(url)
   const prefix = `${url.replace(/\/+$/, '')}/api/v2`
   let hasResponded = false
@@ -35,7 +40,9 @@ export function publicApi({ url, token }: ServerAccess) {
           'content-type': typeof body === 'string' ? 'application/vnd.api+json' : 'application/octet-stream',
         },
         ...(body !== undefined && { body }),
+        ...(signal && { signal }),
       }).catch((error: unknown) => {
+        signal?.throwIfAborted()
         // If the server never responded, its address is probably wrong.
         if (hasResponded && attempt < ATTEMPTS) return undefined
         throw new Error(`${target.origin} can't be reached: ${messageOf(innermostError(error))}`, { cause: error })
@@ -45,7 +52,9 @@ export function publicApi({ url, token }: ServerAccess) {
         if (attempt >= ATTEMPTS || (response.status !== 429 && response.status < 500)) return response
         await response.text()
       }
-      await pause(1000 * Number(response?.headers.get('x-ratelimit-reset') ?? 2 ** (attempt - 1)))
+      await pause(1000 * Number(response?.headers.get('x-ratelimit-reset') ?? 2 ** (attempt - 1)), undefined, {
+        signal,
+      })
     }
   }
 

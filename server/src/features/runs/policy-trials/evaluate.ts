@@ -82,6 +82,8 @@ type Reported = Omit<PoliciesReported, 'trialRunId'> & { trialRunId: string }
 async function receiveReport(ctx: TransactionCtx, { requestId, lease, trialRunId, work, report, untakenIn }: Reported) {
   const run = await store.findTrialRun(ctx.db, trialRunId)
   const trial = run && (await store.lockRunning(ctx.db, run.policy_trial_id))
+  // A deletion of the run locks in this order, too.
+  await store.lockTrialRun(ctx.db, trialRunId)
   if (!(await deletePolicyRequest(ctx.db, requestId, lease)) || !trial) return
   const error = 'error' in report ? report.error : null
   // The other requests in the pool are deleted by their own checks.

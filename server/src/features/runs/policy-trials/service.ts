@@ -4,7 +4,7 @@ import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { recordAudit } from '../../../audit/record.ts'
 import { actorUserId } from '../../../auth/actor.ts'
 import { readAccess } from '../../../auth/workspace-access.ts'
-import { type Page, isUniqueViolation, pageOffset, transact } from '../../../db/db.ts'
+import { type Page, isForeignKeyViolation, isUniqueViolation, pageOffset, transact } from '../../../db/db.ts'
 import { conflict, invalid, notFound } from '../../../errors.ts'
 import { requireOrganization, requireOrganizationById } from '../../organizations/organizations/access.ts'
 import { checkToolVersion } from '../../policies/opa-versions/service.ts'
@@ -91,7 +91,7 @@ type Columns = Omit<Parameters<typeof store.insertTrial>[1], 'created_at' | 'upd
 
 async function insertTrial(ctx: TransactionCtx, columns: Columns, { runIds, unreadable, planless, older }: Selection) {
   const now = ctx.now()
-  await store.insertTrial(ctx.db, {
+  const trial = {
     ...columns,
     unreadable_runs: unreadable,
     planless_runs: planless,
@@ -99,14 +99,20 @@ async function insertTrial(ctx: TransactionCtx, columns: Columns, { runIds, unre
     created_by_user_id: actorUserId(ctx.actor),
     created_at: now,
     updated_at: now,
-  })
-  const rows = runIds.map((runId, position) => ({
+  }
+  const runs = runIds.map((runId, position) => ({
     id: ctx.newId('poltrialrun'),
     policy_trial_id: columns.id,
     position,
     run_id: runId,
   }))
-  await store.insertTrialRuns(ctx.db, rows)
+  try {
+    await store.insertTrial(ctx.db, trial)
+    await store.insertTrialRuns(ctx.db, runs)
+  } catch (error) {
+    if (!isForeignKeyViolation(error)) throw error
+    throw conflict('the policy set or a run was deleted at the same time: create the trial again')
+  }
   await recordAudit(ctx, trialAudit(columns, 'create', { runs: runIds.length }))
 }
 

@@ -111,6 +111,10 @@ export async function countPending(db: Db, trialId: string) {
   return rows[0] ?? { pending: 0, requested: 0 }
 }
 
+export async function lockTrialRun(tx: Tx, id: string) {
+  await sql`select from policy_trial_runs where id = ${id} for no key update`.execute(tx)
+}
+
 export type TrialRunEnd = Omit<Updateable<Schema['policy_trial_runs']>, 'outcomes'> & {
   status: PolicyTrialRunStatus
   outcomes?: readonly object[]
