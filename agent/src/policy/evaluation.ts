@@ -69,7 +69,7 @@ export async function storeInput(body: Readable, directory: RunDirectory, { inpu
 }
 
 function inMebibytes(bytes: number) {
-  return `${Number((bytes / MEBIBYTE).toFixed(2))} MiB`
+  return `${Number((bytes / MEBIBYTE).toPrecision(4))} MiB`
 }
 
 /** Restricts what policies may call. The list comes from OPA itself, as each version has other functions. */

@@ -128,6 +128,18 @@ describe('groundstate policy test', () => {
     expect(printed.stdout).toContain(run)
   })
 
+  test('exits with 2 if there is no run to evaluate', async () => {
+    const own = await createTaskSetting(app)
+    const set = await createPolicySet(app, own, { policies: [] })
+    onProgress = () => void app.runJobs()
+    const args = ['node', 'groundstate', 'policy', 'test', directory, '--policy-set', set]
+
+    const code = await runCli([...args, '--url', url, '--token', own.user.token])
+
+    expect(code).toBe(2)
+    expect(printed.stderr).toContain('no run was evaluated: name runs with --run')
+  })
+
   test('refuses what cannot be evaluated with one line and exit code 2', async () => {
     const run = await createPastRun(app, setting)
     const empty = await mkdtemp(join(tmpdir(), 'policies-'))

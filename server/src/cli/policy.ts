@@ -71,7 +71,8 @@ async function testPolicies(directory: string, flags: PolicyTestFlags, signal: A
     throw new Error(trial.attributes['error-message'] ?? `the evaluation is ${trial.attributes.status}`)
   const runs = await api.all(policyTrialRunSchema, `/policy-trials/${trial.id}/runs`)
   process.stdout.write(flags.json ? `${JSON.stringify({ trial, runs }, null, 2)}\n` : trialReport(trial, runs))
-  const { errored, stopped } = trial.attributes['run-counts']
+  const { errored, stopped, total } = trial.attributes['run-counts']
+  if (total === 0) throw new Error('no run was evaluated: name runs with --run')
   return errored > 0 ? FAILED : stopped > 0 ? 1 : 0
 }
 

@@ -76,3 +76,28 @@ test('a version that a policy set names cannot be disabled or deleted', async ()
     latest: true,
   })
 })
+
+test('the only version that can be the latest stays while policy sets use it', async () => {
+  const organization = await createOrganization(app, admin)
+  const set = { type: 'policy-sets', attributes: { name: 'current', kind: 'opa' } }
+  const url = `/api/v2/organizations/${organization.name}/policy-sets`
+  await app.request({ method: 'POST', url, token: admin.token, body: { data: set } })
+  const versions = (await send('GET', PATH)).json().data
+  const others = versions.slice(0, -1)
+  const last = versions.at(-1)
+  for (const { id } of others) await send('PATCH', `${PATH}/${id}`, { deprecated: true })
+
+  const refused = [
+    await send('DELETE', `${PATH}/${last.id}`),
+    await send('PATCH', `${PATH}/${last.id}`, { enabled: false }),
+    await send('PATCH', `${PATH}/${last.id}`, { deprecated: true }),
+  ]
+  await send('PATCH', `${PATH}/${others[0].id}`, { deprecated: false })
+  const allowed = await send('PATCH', `${PATH}/${last.id}`, { deprecated: true })
+
+  expect(refused.map(({ status }) => status)).toEqual([409, 409, 409])
+  expect(refused[0]?.json().errors[0].detail).toBe(
+    `version ${last.attributes.version} is the only one that can be the latest, which 1 policy set uses: add another one first`,
+  )
+  expect(allowed.status).toBe(200)
+})

@@ -58,7 +58,7 @@ export async function checkToolVersion(ctx: Pick<Ctx, 'db'>, version: string) {
   if (enabled.some((row) => row.version === version)) return
   const known = enabled.map((row) => row.version).toSorted(newestFirst)
   throw invalid(
-    `policy-tool-version is ${JSON.stringify(version)}; it must be latest or an enabled version of OPA: ${known.join(', ')}`,
+    `policy-tool-version is ${JSON.stringify(version)}; it must be latest or an enabled version of OPA: ${known.join(', ') || 'a site administrator has enabled none'}`,
     '/data/attributes/policy-tool-version',
   )
 }
@@ -67,9 +67,24 @@ export async function checkToolVersion(ctx: Pick<Ctx, 'db'>, version: string) {
 export async function findToolVersion(ctx: Pick<Ctx, 'db'>, version: string) {
   const enabled = await store.listEnabledVersions(ctx.db)
   if (version !== 'latest') return enabled.find((row) => row.version === version)
-  return enabled
-    .filter((row) => !row.beta && !row.deprecated && !row.version.includes('-'))
-    .toSorted((a, b) => newestFirst(a.version, b.version))[0]
+  return enabled.filter(mayBeLatest).toSorted((a, b) => newestFirst(a.version, b.version))[0]
+}
+
+type Qualities = Pick<store.OpaVersionRow, 'version' | 'enabled' | 'beta' | 'deprecated'>
+
+function mayBeLatest({ version, enabled, beta, deprecated }: Qualities) {
+  return enabled && !beta && !deprecated && !version.includes('-')
+}
+
+/** Throws `conflict` if policy sets use `latest`, and no version would be the latest after the change. */
+async function checkLatestRemains(ctx: Ctx, before: store.OpaVersionRow, after?: Qualities) {
+  if (!mayBeLatest(before) || (after && mayBeLatest(after))) return
+  const others = (await store.listEnabledVersions(ctx.db)).filter(({ id }) => id !== before.id)
+  const usage = others.some(mayBeLatest) ? 0 : await store.countLatestUsers(ctx.db)
+  if (usage > 0)
+    throw conflict(
+      `version ${before.version} is the only one that can be the latest, which ${usage} policy ${usage === 1 ? 'set uses' : 'sets use'}: add another one first`,
+    )
 }
 
 /** Sorts versions of OPA. */
@@ -91,6 +106,7 @@ export async function updateOpaVersion(ctx: Ctx, id: string, input: UpdateOpaVer
     deprecated_reason:
       input['deprecated-reason'] === undefined ? before.deprecated_reason : input['deprecated-reason'] || null,
   }
+  await checkLatestRemains(ctx, before, changes)
   const event = { ...versionAudit(before, 'update'), settings: { before, columns: changes } }
   await rejectTakenName({ ...TAKEN, detail: detailOf(version) }, async () =>
     audited(ctx, event, async (ctx) => {
@@ -104,6 +120,7 @@ export async function updateOpaVersion(ctx: Ctx, id: string, input: UpdateOpaVer
 export async function deleteOpaVersion(ctx: Ctx, id: string) {
   const row = await requireOpaVersion(ctx, id)
   if (row.usage > 0) throw inUse(row)
+  await checkLatestRemains(ctx, row)
   await audited(ctx, versionAudit(row, 'destroy'), async (ctx) => store.deleteOpaVersion(ctx.db, id))
 }
 

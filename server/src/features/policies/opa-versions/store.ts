@@ -51,6 +51,13 @@ export async function listEnabledVersions(db: Db) {
   return selectWithArchs(db).where('v.enabled', '=', sql.lit(true)).execute()
 }
 
+/** The number of policy sets that are evaluated by the latest version. */
+export async function countLatestUsers(db: Db) {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) from policy_sets where policy_tool_version = 'latest'`.execute(db)
+  return rows[0]?.count ?? 0
+}
+
 export async function insertOpaVersion(db: Db, row: Insertable<Schema['opa_versions']>) {
   await db.insertInto('opa_versions').values(row).execute()
 }

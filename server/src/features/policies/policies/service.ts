@@ -82,6 +82,7 @@ export async function deletePolicy(ctx: Ctx, id: string) {
 /** Replaces the code of a policy, which the caller has authorised. */
 export async function uploadPolicy(ctx: Ctx, policy: store.PolicyRow, content: Readable) {
   const bytes = await buffer(content)
+  if (bytes.length === 0) throw invalid('the code is empty: it must be Rego')
   if (!isUtf8(bytes)) throw invalid('the code is not valid UTF-8')
   if (bytes.includes(0)) throw invalid('the code contains a null byte')
   const digest = hash('sha256', bytes)

@@ -34,13 +34,20 @@ export function resultCount({ passed, advisory_failed, mandatory_failed, errored
   return { passed, 'advisory-failed': advisory_failed, 'mandatory-failed': mandatory_failed, errored }
 }
 
+/** The command line prints the description of a policy only, so it has the reason why a policy could not be evaluated. */
+function shownOutcome(outcome: contract.PolicyOutcome): contract.PolicyOutcome {
+  const { error, description } = outcome
+  if (error === null) return outcome
+  return { ...outcome, description: `could not be evaluated: ${error}${description === '' ? '' : ` (${description})`}` }
+}
+
 export function policySetOutcomeResource(row: OutcomeRow): contract.PolicySetOutcomeResource {
   const { policy_set_id: setId, policy_set_version_id: versionId } = row
   return {
     id: row.id,
     type: 'policy-set-outcomes',
     attributes: {
-      outcomes: row.outcomes as contract.PolicyOutcome[],
+      outcomes: (row.outcomes as contract.PolicyOutcome[]).map(shownOutcome),
       error: row.error,
       overridable: row.overridable,
       'policy-set-name': row.policy_set_name,

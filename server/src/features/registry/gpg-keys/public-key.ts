@@ -13,6 +13,8 @@ export async function readPublicKey(armor: string, now: Date) {
       'ASCII armor is invalid: it is a private key; export the public one with gpg --armor --export',
       POINTER,
     )
+  const blocks = armor.match(/-----BEGIN PGP PUBLIC KEY BLOCK-----/g)?.length ?? 0
+  if (blocks > 1) throw invalid(`ASCII armor is invalid: it has ${blocks} keys; it must have one`, POINTER)
   const keys: Key[] = await readKeys({ armoredKeys: armor }).catch((error: unknown) => {
     throw invalid(
       `ASCII armor is invalid: it must be a public key, as from gpg --armor --export (${messageOf(error)})`,

@@ -31,6 +31,17 @@ test('a null byte in a user id is replaced', async () => {
   expect(added.json().data.attributes['user-ids']).toEqual(['Ac\u{FFFD}me'])
 })
 
+test('two keys in a text are rejected', async () => {
+  const [one, two] = await Promise.all(
+    ['one', 'two'].map(async (name) => generateKey({ userIDs: [{ name }], format: 'object' })),
+  )
+
+  const refused = await add(`${one!.publicKey.armor()}\n${two!.publicKey.armor()}`)
+
+  expect(refused.status).toBe(422)
+  expect(refused.json().errors[0].detail).toBe('ASCII armor is invalid: it has 2 keys; it must have one')
+})
+
 test('a DSA key whose verification would take minutes is rejected', async () => {
   const key = new PublicKeyPacket()
   Object.assign(key, {

@@ -263,11 +263,14 @@ describe('an agent', () => {
     app.clock.advance(10 * 60_000)
     await app.runJobs()
 
-    const { evaluation } = await evaluationOf(setting, run)
+    const { evaluation, outcomes } = await evaluationOf(setting, run)
     expect(evaluation.attributes).toMatchObject({
       status: 'errored',
       message: expect.stringContaining('evaluated the policies within 10 minutes'),
     })
+    expect(outcomes[0].attributes.outcomes).toMatchObject([
+      { status: 'errored', description: expect.stringMatching(/^could not be evaluated: no agent of the pool /) },
+    ])
   })
 
   test('gets policies whose preparation failed too often, after an hour', async () => {

@@ -45,9 +45,9 @@ export function runSituation({ run, workspace, plan, stages, commit }: RunDocume
       : next
   }
   if (status === 'post_plan_awaiting_decision')
-    return 'A mandatory policy failed. Override it to let the run continue, or discard the run.'
+    return 'A mandatory policy failed or could not be evaluated. Override it to let the run continue, or discard the run.'
   if (stages.some((stage) => stopsRun(stage) && hasFailedPolicies(stage)))
-    return 'A mandatory policy failed and can’t be overridden. Change the configuration or the policy, then start a new run.'
+    return 'A mandatory policy failed or could not be evaluated, and can’t be overridden. Change the configuration or the policy, then start a new run.'
   if (stoppingStage(status, stages) !== undefined) {
     return 'A mandatory task failed and can’t be overridden. Re-run once the task passes, or have a user who manages the workspace’s run tasks make it advisory.'
   }

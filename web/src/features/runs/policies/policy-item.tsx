@@ -19,7 +19,7 @@ export function PolicyItem({ policy }: { policy: PolicyOutcome }) {
           />
         </span>
       </div>
-      {policy.description !== '' && <p className="text-dim">{policy.description}</p>}
+      {policy.error === null && policy.description !== '' && <p className="text-dim">{policy.description}</p>}
       {policy.error !== null && <p className="mt-1 whitespace-pre-line text-bad">{policy.error}</p>}
       {output.length > 0 && (
         <ul className="mt-1 list-disc pl-5">
