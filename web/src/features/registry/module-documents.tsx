@@ -170,9 +170,7 @@ export function DocumentProblems({ problems }: { problems: ModuleDocuments['prob
   const more = problems.length - lines.length
   return (
     <Notice tone="warn">
-      {['Parts of the module are missing on this page:', ...lines, ...(more > 0 ? [`and ${more} more`] : [])].join(
-        '\n',
-      )}
+      {['Problems of this version:', ...lines, ...(more > 0 ? [`and ${more} more`] : [])].join('\n')}
     </Notice>
   )
 }

@@ -19,6 +19,11 @@ export function isReadme(path: string) {
 /** Documents of the modules in an archive, from its files and their parsed configuration. */
 export function documentsOf({ files, problems }: ModuleFiles, parsed: readonly ParsedHcl[]): ModuleDocuments {
   const found = [...problems]
+  if (![...files, ...problems].some(({ path }) => directoryOf(path) === '' && !isReadme(path)))
+    found.push({
+      path: '',
+      message: 'the root has no configuration file, such as main.tf: it cannot be used as a module',
+    })
   const directories = Map.groupBy(files, ({ path }) => directoryOf(path))
   const bodies = new Map<string, Json[]>()
   for (const { path, body, problem } of parsed) {

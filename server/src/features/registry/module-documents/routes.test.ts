@@ -246,3 +246,14 @@ test('a version whose job is gone is documented an hour later', async () => {
 
   expect(await documentsOf(id)).toMatchObject({ status: 'ready', modules: [{ outputs: [{ name: 'a' }] }] })
 })
+
+test('a version without a configuration file says so', async () => {
+  const id = await publish({ 'README.md': '# Nothing\n' })
+
+  await app.runJobs()
+  const { problems } = await documentsOf(id)
+
+  expect(problems).toEqual([
+    { path: '', message: 'the root has no configuration file, such as main.tf: it cannot be used as a module' },
+  ])
+})
