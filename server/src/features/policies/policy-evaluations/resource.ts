@@ -38,7 +38,11 @@ export function resultCount({ passed, advisory_failed, mandatory_failed, errored
 function shownOutcome(outcome: contract.PolicyOutcome): contract.PolicyOutcome {
   const { error, description } = outcome
   if (error === null) return outcome
-  return { ...outcome, description: `could not be evaluated: ${error}${description === '' ? '' : ` (${description})`}` }
+  const [reason = ''] = error.split('\n')
+  return {
+    ...outcome,
+    description: `could not be evaluated: ${reason}${description === '' ? '' : ` (${description})`}`,
+  }
 }
 
 export function policySetOutcomeResource(row: OutcomeRow): contract.PolicySetOutcomeResource {
