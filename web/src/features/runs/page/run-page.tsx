@@ -24,13 +24,14 @@ import { ReviewedPlanCard } from './reviewed-plan.tsx'
 import { RunDetails } from './run-details.tsx'
 import { RunNotice } from './run-notice.tsx'
 
-const TAB_TITLES: Record<RunTab, string> = {
-  changes: 'Changes',
-  log: 'Log',
-  tasks: 'Run tasks',
-  timeline: 'Timeline',
+const TABS: readonly RunTab[] = ['changes', 'log', 'tasks', 'timeline']
+
+function tabTitles(stages: readonly TaskStage[]): Record<RunTab, string> {
+  const hasTasks = stages.some(({ results }) => results.length > 0)
+  const hasPolicies = stages.some(({ evaluations }) => evaluations.length > 0)
+  const tasks = hasPolicies ? (hasTasks ? 'Run tasks and policies' : 'Policies') : 'Run tasks'
+  return { changes: 'Changes', log: 'Log', tasks, timeline: 'Timeline' }
 }
-const TABS = Object.keys(TAB_TITLES) as RunTab[]
 
 const byIdRoute = getRouteApi('/frame/app/$organization/runs/$run')
 
@@ -83,11 +84,14 @@ function LoadedRun({ document }: { document: RunDocument }) {
         <StageStrip steps={runSteps(document)} />
         <div className="grid gap-4 lg:grid-cols-[minmax(0,1fr)_22rem] lg:items-start">
           <div className="min-w-0">
-            <RunTabs
-              shown={shown}
-              taskCount={stages.flatMap(({ results, evaluations }) => [...results, ...evaluations]).length}
-            />
-            <section aria-label={TAB_TITLES[shown]} className="mt-4" onPointerDown={pin} onKeyDown={pin} onWheel={pin}>
+            <RunTabs shown={shown} stages={stages} />
+            <section
+              aria-label={tabTitles(stages)[shown]}
+              className="mt-4"
+              onPointerDown={pin}
+              onKeyDown={pin}
+              onWheel={pin}
+            >
               {shown === 'changes' && <ChangesTab document={document} />}
               {shown === 'log' && <LogTab document={document} />}
               {shown === 'tasks' && <TasksTab run={run} stages={stages} />}
@@ -113,9 +117,11 @@ export function defaultTab({ attributes }: Run, stages: readonly TaskStage[]): R
   return times['planning-at'] === undefined ? 'timeline' : 'log'
 }
 
-function RunTabs({ shown, taskCount }: { shown: RunTab; taskCount: number }) {
+function RunTabs({ shown, stages }: { shown: RunTab; stages: readonly TaskStage[] }) {
+  const titles = tabTitles(stages)
+  const taskCount = stages.flatMap(({ results, evaluations }) => [...results, ...evaluations]).length
   const tabs = TABS.map((tab) => ({
-    text: TAB_TITLES[tab],
+    text: titles[tab],
     count: (tab === 'tasks' && taskCount) || undefined,
     render: (props: TabLinkProps) => (
       <TabLink search={{ part: tab }} aria-current={shown === tab ? 'page' : undefined} {...props} />
@@ -131,7 +137,11 @@ function RunHeader({ document, children }: { document: RunDocument; children: Re
   const { attributes } = run
   const body = messageBody(attributes.message)
   const tab = TABS.find((own) => own === part)
-  const titles = [workspace, `run ${runState(attributes).text}`, ...(tab ? [TAB_TITLES[tab].toLowerCase()] : [])]
+  const titles = [
+    workspace,
+    `run ${runState(attributes).text}`,
+    ...(tab ? [tabTitles(document.stages)[tab].toLowerCase()] : []),
+  ]
   const about = (
     <>
       {body !== '' && <p className="mb-1 whitespace-pre-line text-ink">{body}</p>}

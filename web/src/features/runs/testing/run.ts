@@ -1,4 +1,4 @@
-import type { Plan, Run, TaskResult, TaskStage } from '../run.ts'
+import type { Plan, Run, TaskResult, TaskStage, PolicyEvaluation } from '../run.ts'
 
 /** A run as in an API response. */
 export function runWith(attributes: Partial<Run['attributes']> = {}, relationships: object = {}): Run {
@@ -164,5 +164,31 @@ export function stageWith(
       relationships: { 'task-stage': { data: null }, 'task-result-outcomes': {}, deliveries: {} },
       links: { self: '' },
     })),
+  }
+}
+
+export function policyEvaluationWith(attributes: Partial<PolicyEvaluation['attributes']>): PolicyEvaluation {
+  return {
+    id: 'poleval-1',
+    type: 'policy-evaluations',
+    attributes: {
+      status: 'running',
+      'policy-kind': 'opa',
+      'policy-tool-version': null,
+      'status-timestamps': {},
+      'created-at': at(0),
+      'updated-at': at(0),
+      'result-count': { passed: 0, 'advisory-failed': 0, 'mandatory-failed': 0, errored: 0 },
+      message: null,
+      'override-comment': null,
+      ...attributes,
+    },
+    relationships: {
+      'policy-attachable': { data: { id: 'ts-1', type: 'task-stages' } },
+      'policy-set-outcomes': { data: [] },
+      'overridden-by': { data: null },
+    },
+    links: { self: '' },
+    overriddenBy: undefined,
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RunEvent } from '../run.ts'
-import { at, planWith, runWith, stageWith } from '../testing/run.ts'
+import { at, planWith, policyEvaluationWith, runWith, stageWith } from '../testing/run.ts'
 import { timelineEntries } from './timeline-tab.tsx'
 
 function event(action: string, second: number, more: Partial<RunEvent> = {}): RunEvent {
@@ -55,6 +55,31 @@ test('events of users, phases and tasks are in chronological order', () => {
     'Run task audit: failed, advisory',
     'ada commented',
     'ada approved the plan',
+  ])
+})
+
+test('policies are evaluated, and an override is there once', () => {
+  const stage = stageWith({ stage: 'post_plan', 'status-timestamps': { 'running-at': at(1) } }, [])
+  const evaluation = policyEvaluationWith({
+    status: 'overridden',
+    message: 'no databases',
+    'status-timestamps': { 'running-at': at(1), 'failed-at': at(2), 'overridden-at': at(3) },
+  })
+  const override = event('overrode_policies', 3)
+  override.attributes.description = 'overrode the failed policies'
+
+  const entries = timelineEntries({
+    run: runWith(),
+    plan: undefined,
+    apply: undefined,
+    stages: [{ ...stage, evaluations: [evaluation] }],
+    events: [override],
+  })
+
+  expect(entries.map(({ text, description }) => [text, description])).toEqual([
+    ['Policies started', undefined],
+    ['Policies failed', 'no databases'],
+    ['overrode the failed policies', undefined],
   ])
 })
 

@@ -144,7 +144,8 @@ function eventEntry(event: RunEvent, { attributes }: Run): TimelineEntry {
   const { text, state } = EVENT_TEXTS[action] ?? { text: action.replaceAll('_', ' '), state: 'done' }
   // Team and organization tokens have no user.
   const author = event.author ?? EVENT_AUTHORS[action] ?? 'A token'
-  return { ...base, state, author, text }
+  // Some descriptions are the text of the event.
+  return { ...base, state, author, text, ...(description === text && { description: undefined }) }
 }
 
 /** Status changes that have neither an event nor a phase. */
@@ -187,11 +188,13 @@ function countsText(attributes: PhaseAttributes) {
   return added === null || changed === null || destroyed === null ? '' : `: +${added} ~${changed} −${destroyed}`
 }
 
-function stageEntries({ attributes, results }: TaskStage): TimelineEntry[] {
+function stageEntries({ attributes, results, evaluations }: TaskStage): TimelineEntry[] {
   const names = results.map((result) => result.attributes['task-name']).join(', ')
   const text = `Run ${results.length === 1 ? 'task' : 'tasks'} ${names} started`
+  const started = statusEntry(attributes.stage, attributes['status-timestamps'], 'running', { state: 'running', text })
   return [
-    ...statusEntry(attributes.stage, attributes['status-timestamps'], 'running', { state: 'running', text }),
+    ...(results.length > 0 ? started : []),
+    ...evaluations.flatMap(evaluationEntries),
     ...results.flatMap((result) => {
       const { status, message, 'task-name': name, 'status-timestamps': times } = result.attributes
       if (!['passed', 'failed', 'errored', 'unreachable'].includes(status)) return []
@@ -203,5 +206,18 @@ function stageEntries({ attributes, results }: TaskStage): TimelineEntry[] {
         description: message || undefined,
       })
     }),
+  ]
+}
+
+function evaluationEntries({ id, attributes }: TaskStage['evaluations'][number]): TimelineEntry[] {
+  const { message, 'status-timestamps': times } = attributes
+  const entry = (status: string, state: StepState, text: string, description?: string) =>
+    statusEntry(id, times, status, { state, text, description })
+  const reason = message ?? undefined
+  return [
+    ...entry('running', 'running', 'Policies started'),
+    ...entry('passed', reason === undefined ? 'done' : 'warning', 'Policies passed', reason),
+    ...entry('failed', 'failed', 'Policies failed', reason),
+    ...entry('errored', 'failed', 'Policies could not be evaluated', reason),
   ]
 }
