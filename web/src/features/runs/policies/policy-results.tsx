@@ -31,7 +31,7 @@ function Evaluation({ stage, evaluation }: { stage: TaskStage; evaluation: Polic
   const isRunning = status === 'running'
   return (
     <Card
-      title="Policies"
+      title="Policy results"
       about={version === null ? undefined : `Evaluated by OPA ${version}`}
       isFlush
       actions={
