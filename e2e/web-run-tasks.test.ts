@@ -124,7 +124,10 @@ describe.skipIf(!hasBrowser)('run tasks of an organization', () => {
     const { body, headers } = await receiver.received(2)
 
     await page.getByRole('link', { name: 'Deliveries' }).click()
+    await page.getByRole('button', { name: 'response 200' }).waitFor()
     await page.getByRole('button', { name: 'Failed' }).click()
+    // The former rows stay until the filtered ones are there.
+    await page.getByRole('button', { name: 'response 200' }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'response 503' }).click()
     await page.getByText('only 200 acknowledges the request').last().waitFor()
     const failed = await page.getByRole('button', { name: /response \d+/ }).count()
