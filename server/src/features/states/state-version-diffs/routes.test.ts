@@ -146,7 +146,7 @@ describe('the diff of two versions', () => {
 
     expect([diffs.statuses, copies.statuses]).toEqual([new Set([200]), new Set([201])])
     expect(Math.max(diffs.megabytes, copies.megabytes)).toBeLessThanOrEqual(MAX_MB)
-  })
+  }, 60_000)
 
   test('with a version of another workspace is not found', async () => {
     const workspace = await lockedWorkspace(app, organization, ada)
