@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { boundedList, resourceId } from './json-api.ts'
+import { storableText } from './storable.ts'
 import { identityToken } from './workload-identity.ts'
 
 /**
@@ -67,7 +68,7 @@ export const AGENT_API = '/api/agent/v1'
 export function text(maxCharacters: number) {
   return z
     .string()
-    .transform((value) => value.slice(0, maxCharacters).replaceAll('\0', '\u{FFFD}').toWellFormed())
+    .transform((value) => storableText(value.slice(0, maxCharacters)))
     .meta({ maxLength: maxCharacters })
 }
 

@@ -11,6 +11,7 @@ import {
   resource,
   timestamp,
 } from './responses.ts'
+import { storableText } from './storable.ts'
 
 export const STAGES = ['pre_plan', 'post_plan', 'pre_apply', 'post_apply'] as const
 export const stage = z.enum(STAGES)
@@ -79,8 +80,8 @@ export type CreateWorkspaceTask = z.infer<typeof createWorkspaceTaskBody>['data'
 export const updateWorkspaceTaskBody = requestBody('workspace-tasks', workspaceTaskAttributes.partial())
 export type UpdateWorkspaceTask = z.infer<typeof updateWorkspaceTaskBody>['data']['attributes']
 
-/** The database cannot store null characters and lone surrogates: replacing them avoids rejecting the result of a receiver. */
-const text = z.string().transform((value) => value.toWellFormed().replaceAll('\0', '\u{FFFD}'))
+/** Characters that the database does not store are replaced, to avoid rejecting the result of a receiver. */
+const text = z.string().transform(storableText)
 
 /** Shown with the run; longer texts belong in outcome bodies. */
 const MAX_LINE = 65_536

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { storableText } from '@groundstate/contract/storable'
 import { messageOf } from '../error-code.ts'
 import type { HclFile, Parsed, ParsedHcl } from './hcl.ts'
 
@@ -36,7 +37,7 @@ async function parseFile(path: string, text: string): Promise<ParsedHcl | undefi
     if (!/^(?:parse|convert|marshal) /.test(message)) return undefined
     // `parse config: [a.hcl:1,2-3: Summary; Detail.]`
     const problem = /^parse config: \[(.*)\]$/s.exec(message)?.[1] ?? message
-    return { path, problem: problem.slice(0, MAX_PROBLEM).toWellFormed().replaceAll('\0', '\u{FFFD}') }
+    return { path, problem: storableText(problem.slice(0, MAX_PROBLEM)) }
   }
 }
 

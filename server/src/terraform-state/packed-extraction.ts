@@ -1,4 +1,5 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { storableJson, storableText } from '@groundstate/contract/storable'
 import type { ExtractedOutput, Extraction } from './extraction.ts'
 
 /** An extraction for storage: JSON as text, long lists packed, characters replaced that the database cannot store. */
@@ -18,7 +19,7 @@ export type PackedExtraction = {
 }
 
 export function packedExtraction(extraction: Extraction): PackedExtraction {
-  const resources = storableJson(extraction.resources)
+  const resources = storableJson(JSON.stringify(extraction.resources))
   const isShort = resources.length < COMPRESSED_FROM
   return {
     stateVersion: extraction.stateVersion,
@@ -28,8 +29,8 @@ export function packedExtraction(extraction: Extraction): PackedExtraction {
       0,
     ),
     billableCount: extraction.billableCount,
-    modules: storableJson(extraction.modules),
-    providers: storableJson(extraction.providers),
+    modules: storableJson(JSON.stringify(extraction.modules)),
+    providers: storableJson(JSON.stringify(extraction.providers)),
     resources: isShort ? resources : null,
     resourceList: isShort ? null : packList(resources),
     instances: extraction.instances.length === 0 ? null : packList(JSON.stringify(extraction.instances)),
@@ -52,16 +53,4 @@ export function packList(json: string): Buffer {
 export function unpackList(packed: Buffer): Buffer {
   // Compressed data begins with 0x28.
   return packed[0] === OPEN_ARRAY ? packed : zstdDecompressSync(packed)
-}
-
-/** Replaces U+0000 and lone surrogates, which the database cannot store, by U+FFFD. Names in a state may contain them. */
-export function storableText(text: string) {
-  return text.toWellFormed().replaceAll('\0', '\ufffd')
-}
-
-/** Like `storableText`, for JSON, which escapes these characters. All escapes are matched, so that none is found inside another. */
-export function storableJson(value: unknown) {
-  const json = JSON.stringify(value)
-  if (!json.includes('\\u')) return json
-  return json.replaceAll(/\\(?:u0000|ud[89a-f]..|.)/g, (escape) => (escape.length > 2 ? '\ufffd' : escape))
 }

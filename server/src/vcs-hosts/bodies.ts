@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { storableJson } from '@groundstate/contract/storable'
 import { z } from 'zod'
 import { HostError, type HostWebhooks, type Sender, type WebhookRequest } from './host.ts'
 
@@ -77,16 +78,6 @@ export function isSignedBody(
   { signature, prefix = 'sha256=' }: { signature: string | undefined; prefix?: string },
 ): boolean {
   return isSame(signature, `${prefix}${createHmac('sha256', secret).update(body).digest('hex')}`)
-}
-
-/** Escapes in JSON: those that are kept, or a NUL or lone surrogate. */
-const ESCAPES = /(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|\\[^u])|\\u(?:0000|d[89a-f][0-9a-f]{2})/gi
-
-/** Replaces characters in the strings of a JSON text that PostgreSQL does not store. */
-export function storableJson(text: string): string {
-  return text.includes(String.raw`\u`)
-    ? text.replaceAll(ESCAPES, (_, kept?: string) => kept ?? String.raw`\ufffd`)
-    : text
 }
 
 function parseJson(request: WebhookRequest): unknown {

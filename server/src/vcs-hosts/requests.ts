@@ -1,6 +1,6 @@
+import { storableJson } from '@groundstate/contract/storable'
 import type { z } from 'zod'
 import { failureReason } from '../outbound/failure.ts'
-import { storableJson } from './bodies.ts'
 import { type HostConnection, HostError } from './host.ts'
 
 /* Requests of hosts whose APIs speak JSON over HTTP. */

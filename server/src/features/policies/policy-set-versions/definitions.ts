@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { readArchive } from '@groundstate/contract/archive'
 import { POLICY_LEVELS, policyQuery } from '@groundstate/contract/policies'
+import { storableText } from '@groundstate/contract/storable'
 import { normalizedDirectory } from '@groundstate/contract/workspaces'
 import { Parser, type ReadEntry } from 'tar'
 import type { Ctx } from '../../../app.ts'
@@ -118,7 +119,7 @@ function policyOf(name: string, block: unknown): VersionPolicy {
     if (value === undefined) return undefined
     if (typeof value !== 'string' || value.includes('${'))
       throw new PolicyError(`${title}: ${key} must be a text in quotes`)
-    return value.toWellFormed().replaceAll('\0', '\u{FFFD}')
+    return storableText(value)
   }
   const query = policyQuery.safeParse(text('query'))
   if (attributes['query'] === undefined)

@@ -1,3 +1,4 @@
+import { storableText } from '@groundstate/contract/storable'
 import { type Key, config, createMessage, enums, readKey, readKeys, readSignature, verify } from 'openpgp'
 import { messageOf } from '../../../error-code.ts'
 import { invalid } from '../../../errors.ts'
@@ -32,9 +33,12 @@ export async function readPublicKey(armor: string, now: Date) {
   const expiresAt = expiry instanceof Date ? expiry : null
   if (expiresAt && expiresAt <= now)
     throw invalid(`the key ${keyId} expired at ${expiresAt.toISOString()}: extend it, and export it again`, POINTER)
-  // The database stores no null bytes.
-  const userIds = key.getUserIDs().map((id) => id.toWellFormed().replaceAll('\0', '\u{FFFD}'))
-  return { keyId, fingerprint: key.getFingerprint().toUpperCase(), userIds, expiresAt }
+  return {
+    keyId,
+    fingerprint: key.getFingerprint().toUpperCase(),
+    userIds: key.getUserIDs().map(storableText),
+    expiresAt,
+  }
 }
 
 /** Limits of a DSA key, since OpenPGP.js verifies its signatures on the event loop: sizes of its numbers in bits (FIPS 186-4), and its packets. */

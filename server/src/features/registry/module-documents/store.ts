@@ -1,4 +1,5 @@
 import type { ModuleDocuments } from '@groundstate/contract/module-documents'
+import { storableJson } from '@groundstate/contract/storable'
 import type { Db } from '../../../db/db.ts'
 
 export async function findArchive(db: Db, versionId: string) {
@@ -42,14 +43,13 @@ export async function insertDocuments(db: Db, versionId: string, documents: Modu
     .expression((eb) =>
       eb
         .selectFrom('registry_module_versions')
-        .select(({ val }) => ['id', val(JSON.stringify(documents, storable)).as('documents'), val(now).as('read_at')])
+        .select(({ val }) => [
+          'id',
+          val(storableJson(JSON.stringify(documents))).as('documents'),
+          val(now).as('read_at'),
+        ])
         .where('id', '=', versionId),
     )
     .onConflict((conflict) => conflict.column('registry_module_version_id').doNothing())
     .execute()
-}
-
-/** PostgreSQL stores neither null bytes nor halves of a character, which a text that was cut may end with. */
-function storable(_key: string, value: unknown) {
-  return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\u{FFFD}') : value
 }

@@ -1,9 +1,9 @@
 import { parseExact } from '@groundstate/contract/exact-json'
+import { storableJson, storableText } from '@groundstate/contract/storable'
 import type { Selectable } from 'kysely'
 import type { App } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import type { ExtractedOutput } from '../../../terraform-state/extraction.ts'
-import { storableJson, storableText } from '../../../terraform-state/packed-extraction.ts'
 
 export type OutputRow = Selectable<Schema['state_version_outputs']>
 
@@ -29,7 +29,14 @@ export function sealOutputs(app: App, outputs: readonly ExtractedOutput[]): Seal
   return outputs.map(({ name, type, detailedType, sensitive, json }) => {
     const id = app.newId('wsout')
     const sealed = app.secrets.seal(json, sealContext(id))
-    return { id, name: storableText(name), type, detailedType: storableJson(detailedType), sensitive, value: sealed }
+    return {
+      id,
+      name: storableText(name),
+      type,
+      detailedType: storableJson(JSON.stringify(detailedType)),
+      sensitive,
+      value: sealed,
+    }
   })
 }
 
