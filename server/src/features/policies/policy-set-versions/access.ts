@@ -1,11 +1,11 @@
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
-import { forbidden, notFound } from '../../../errors.ts'
+import { notFound } from '../../../errors.ts'
 import { asUploader } from '../../identity/tokens/uploader.ts'
 import { listReadableOrganizations } from '../../organizations/organizations/access.ts'
 import { requirePolicySet } from '../policy-sets/access.ts'
 import * as store from './store.ts'
-import { readUploadUrl, uploadDeadline } from './urls.ts'
+import { openUploadUrl } from './urls.ts'
 
 export type PolicySetVersion = store.VersionRow & { canUpload: boolean }
 
@@ -29,18 +29,12 @@ export async function listReadableVersions(ctx: Ctx, ids: readonly string[]) {
 
 /** The version of an upload URL, with the caller who got it as the actor. Throws `not-found` for an invalid URL, `forbidden` for an expired one. */
 export async function requireUpload(ctx: Ctx, token: string) {
-  const grant = readUploadUrl(ctx, token)
-  if ('problem' in grant) throw grant.problem === 'expired' ? expired() : notFound('upload')
-  const [version] = await store.findVersions(ctx.db, [grant.id])
+  const { id, by } = openUploadUrl(ctx, token)
+  const [version] = await store.findVersions(ctx.db, [id])
   if (!version) throw notFound('upload')
-  if (ctx.now() >= uploadDeadline(version)) throw expired()
-  const uploader = await asUploader(ctx, { by: grant.by, organizationId: version.organization_id })
+  const uploader = await asUploader(ctx, { by, organizationId: version.organization_id })
   await requirePolicySet(uploader, version.policy_set_id, 'policies:manage')
   return { ctx: uploader, version }
-}
-
-function expired() {
-  return forbidden('the upload URL has expired: create a new version, and upload within 25 hours')
 }
 
 type Audited = { id: string; policy_set_id: string; organization_id: string }

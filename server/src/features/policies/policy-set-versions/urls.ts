@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../app.ts'
-import { uploadGrant, uploadOf } from '../../identity/tokens/uploader.ts'
+import { openUpload, signUpload } from '../../identity/tokens/uploader.ts'
 
 const PURPOSE = 'policy-set-upload'
 /** Lifetime of an upload URL from the creation of the version, in ms: 25 h, as for configurations. */
@@ -12,17 +12,14 @@ export const POLICY_PREFIX = 'policy-sets/'
 
 /** Undefined for callers who have no upload URLs. */
 export function uploadUrl(ctx: Pick<Ctx, 'actor' | 'secrets' | 'baseUrl'>, version: { id: string; created_at: Date }) {
-  const id = uploadGrant(ctx, version.id)
-  const sign = (id: string) => ctx.secrets.signPath({ purpose: PURPOSE, id, expiresAt: uploadDeadline(version) })
-  return id && `${ctx.baseUrl}/_objects/policy-sets/${sign(id)}`
+  const expiresAt = new Date(version.created_at.getTime() + UPLOAD_URL_TTL_MS)
+  const token = signUpload(ctx, { purpose: PURPOSE, id: version.id, expiresAt })
+  return token && `${ctx.baseUrl}/_objects/policy-sets/${token}`
 }
 
-export function readUploadUrl(ctx: Pick<Ctx, 'secrets' | 'now'>, token: string) {
-  return uploadOf(ctx.secrets.verifyPath(token, PURPOSE, ctx.now()))
-}
-
-export function uploadDeadline({ created_at: createdAt }: { created_at: Date }) {
-  return new Date(createdAt.getTime() + UPLOAD_URL_TTL_MS)
+/** Throws as `openUpload` does. */
+export function openUploadUrl(ctx: Pick<Ctx, 'secrets' | 'now'>, token: string) {
+  return openUpload(ctx, token, { purpose: PURPOSE, advice: 'create a new version, and upload within 25 hours' })
 }
 
 /** Pending versions created before this time can no longer get an archive. */

@@ -12,7 +12,7 @@ import {
 } from '../../organizations/organizations/access.ts'
 import { webhookUrl } from '../../vcs/repositories/webhook-url.ts'
 import * as store from './store.ts'
-import { readDownloadUrl, readUploadUrl } from './urls.ts'
+import { openUploadUrl, readDownloadUrl } from './urls.ts'
 
 export type RegistryModule = store.ModuleRow & {
   can: ReadonlySet<OrganizationPermission>
@@ -70,14 +70,10 @@ export async function requireModuleAt(ctx: Ctx, address: ModuleAddress, permissi
 
 /** A version, with the caller who got the URL as the actor. Throws `not-found` for an invalid URL, `forbidden` for an expired one. */
 export async function requireUpload(ctx: Ctx, token: string) {
-  const grant = readUploadUrl(ctx, token)
-  if ('problem' in grant) {
-    if (grant.problem === 'forged') throw notFound('upload')
-    throw forbidden('the upload URL has expired: read the version to get a new one')
-  }
-  const version = await store.findVersionRow(ctx.db, grant.id)
+  const { id, by } = openUploadUrl(ctx, token)
+  const version = await store.findVersionRow(ctx.db, id)
   if (!version) throw notFound('upload')
-  const uploader = await asUploader(ctx, { by: grant.by, organizationId: version.organization_id })
+  const uploader = await asUploader(ctx, { by, organizationId: version.organization_id })
   await requireOrganizationById(uploader, version.organization_id, 'modules:manage')
   return { ctx: uploader, version }
 }

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../app.ts'
-import { uploadGrant, uploadOf } from '../../identity/tokens/uploader.ts'
+import { openUpload, signUpload } from '../../identity/tokens/uploader.ts'
 
 const UPLOAD = 'module-upload'
 const DOWNLOAD = 'module-download'
@@ -14,24 +14,26 @@ type Signing = Pick<Ctx, 'secrets' | 'baseUrl' | 'now'>
 
 /** Clients expect `/object/` in the path. Undefined for callers who have no upload URLs. */
 export function uploadUrl(ctx: Ctx, versionId: string) {
-  const id = uploadGrant(ctx, versionId)
-  return id && `${ctx.baseUrl}/_objects/modules/object/${sign(ctx, { purpose: UPLOAD, id, ttlMs: UPLOAD_TTL_MS })}`
+  const token = signUpload(ctx, { purpose: UPLOAD, id: versionId, expiresAt: after(ctx, UPLOAD_TTL_MS) })
+  return token && `${ctx.baseUrl}/_objects/modules/object/${token}`
 }
 
 /** The engines recognise the format by the parameter `archive`. */
 export function downloadUrl(ctx: Signing, versionId: string) {
-  const token = sign(ctx, { purpose: DOWNLOAD, id: versionId, ttlMs: DOWNLOAD_TTL_MS })
+  const grant = { purpose: DOWNLOAD, id: versionId, expiresAt: after(ctx, DOWNLOAD_TTL_MS) }
+  const token = ctx.secrets.signPath(grant)
   return `${ctx.baseUrl}/_objects/modules/archive/${token}?archive=tar.gz`
 }
 
-export function readUploadUrl(ctx: Ctx, token: string) {
-  return uploadOf(ctx.secrets.verifyPath(token, UPLOAD, ctx.now()))
+/** Throws as `openUpload` does. */
+export function openUploadUrl(ctx: Ctx, token: string) {
+  return openUpload(ctx, token, { purpose: UPLOAD, advice: 'read the version to get a new one' })
 }
 
 export function readDownloadUrl(ctx: Ctx, token: string) {
   return ctx.secrets.verifyPath(token, DOWNLOAD, ctx.now())
 }
 
-function sign(ctx: Signing, { purpose, id, ttlMs }: { purpose: string; id: string; ttlMs: number }) {
-  return ctx.secrets.signPath({ purpose, id, expiresAt: new Date(ctx.now().getTime() + ttlMs) })
+function after({ now }: Pick<Ctx, 'now'>, ttlMs: number) {
+  return new Date(now().getTime() + ttlMs)
 }

@@ -1,6 +1,6 @@
 import type { App, Ctx } from '../../../app.ts'
 import { basePath } from '../../../http/base-path.ts'
-import { uploadGrant, uploadOf } from '../../identity/tokens/uploader.ts'
+import { readUpload, signUpload } from '../../identity/tokens/uploader.ts'
 
 /** Files of a version, and the archive of a platform. */
 export const FILES = ['shasums', 'signature', 'package'] as const
@@ -14,44 +14,46 @@ const UPLOAD_TTL_MS = 25 * 3_600_000
 /** An init downloads immediately, but a large archive may follow many others. */
 const DOWNLOAD_TTL_MS = 60 * 60_000
 
-const PURPOSES = { read: 'provider-download', upload: 'provider-upload' } as const
+const DOWNLOAD = 'provider-download'
+const UPLOAD = 'provider-upload'
 
 function path(kind: FileKind) {
   return kind === 'package' ? PACKAGE_PATH : SMALL_FILE_PATH
 }
 
-function signed(app: Pick<App, 'secrets' | 'now'>, purpose: keyof typeof PURPOSES, id: string) {
-  const expiresAt = new Date(app.now().getTime() + (purpose === 'read' ? DOWNLOAD_TTL_MS : UPLOAD_TTL_MS))
-  return app.secrets.signPath({ purpose: PURPOSES[purpose], id, expiresAt })
+function signedDownload(app: Pick<App, 'secrets' | 'now'>, kind: FileKind, id: string) {
+  const expiresAt = new Date(app.now().getTime() + DOWNLOAD_TTL_MS)
+  return `${path(kind)}/${app.secrets.signPath({ purpose: DOWNLOAD, id: `${id}-${kind}`, expiresAt })}`
 }
 
 /** Without a host: engines resolve it against the address that they used, which a proxy or an agent may have. */
 export function downloadPath(app: Pick<App, 'baseUrl' | 'secrets' | 'now'>, kind: FileKind, id: string) {
-  return `${basePath(app.baseUrl)}${path(kind)}/${signed(app, 'read', `${id}-${kind}`)}`
+  return `${basePath(app.baseUrl)}${signedDownload(app, kind, id)}`
 }
 
 export function downloadUrl(app: Pick<App, 'baseUrl' | 'secrets' | 'now'>, kind: FileKind, id: string) {
-  return `${app.baseUrl}${path(kind)}/${signed(app, 'read', `${id}-${kind}`)}`
+  return `${app.baseUrl}${signedDownload(app, kind, id)}`
 }
 
 /** Undefined for callers who have no upload URLs. */
 export function uploadUrl(ctx: Ctx, kind: FileKind, id: string) {
-  const grant = uploadGrant(ctx, `${id}-${kind}`)
-  return grant && `${ctx.baseUrl}${path(kind)}/${signed(ctx, 'upload', grant)}`
+  const expiresAt = new Date(ctx.now().getTime() + UPLOAD_TTL_MS)
+  const token = signUpload(ctx, { purpose: UPLOAD, id: `${id}-${kind}`, expiresAt })
+  return token && `${ctx.baseUrl}${path(kind)}/${token}`
 }
 
 export type Grant = { id: string; kind: FileKind; by: string }
 
 /** Undefined for a URL that is invalid or expired. */
 export function openUpload(app: Pick<App, 'secrets' | 'now'>, token: string): Grant | undefined {
-  const grant = uploadOf(app.secrets.verifyPath(token, PURPOSES.upload, app.now()))
+  const grant = readUpload(app, token, UPLOAD)
   if ('problem' in grant) return undefined
   const file = fileOf(grant.id)
   return file && { ...file, by: grant.by }
 }
 
 export function openDownload(app: Pick<App, 'secrets' | 'now'>, token: string) {
-  const grant = app.secrets.verifyPath(token, PURPOSES.read, app.now())
+  const grant = app.secrets.verifyPath(token, DOWNLOAD, app.now())
   return 'problem' in grant ? undefined : fileOf(grant.id)
 }
 

@@ -1,10 +1,10 @@
 import type { Ctx } from '../../../app.ts'
 import type { AuditEvent } from '../../../audit/record.ts'
-import { forbidden, notFound } from '../../../errors.ts'
+import { notFound } from '../../../errors.ts'
 import { asUploader } from '../../identity/tokens/uploader.ts'
 import { requireOrganizationById, requirePart } from '../../organizations/organizations/access.ts'
 import * as store from './store.ts'
-import { readUploadUrl } from './urls.ts'
+import { openUploadUrl } from './urls.ts'
 
 const MANAGE = { noun: 'policy trial', permission: 'policies:manage' } as const
 
@@ -20,14 +20,10 @@ export async function requireTrialToCancel(ctx: Ctx, id: string) {
 
 /** The trial of an upload URL, with the caller who got it as the actor. Throws `not-found` for an invalid URL, `forbidden` for an expired one. */
 export async function requireUpload(ctx: Ctx, token: string) {
-  const grant = readUploadUrl(ctx, token)
-  if ('problem' in grant) {
-    if (grant.problem === 'forged') throw notFound('upload')
-    throw forbidden('the upload URL has expired: create a new trial, and upload within an hour')
-  }
-  const trial = await store.findTrial(ctx.db, grant.id)
+  const { id, by } = openUploadUrl(ctx, token)
+  const trial = await store.findTrial(ctx.db, id)
   if (!trial) throw notFound('upload')
-  const uploader = await asUploader(ctx, { by: grant.by, organizationId: trial.organization_id })
+  const uploader = await asUploader(ctx, { by, organizationId: trial.organization_id })
   await requireOrganizationById(uploader, trial.organization_id, 'policies:manage')
   return { ctx: uploader, trial }
 }

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../../app.ts'
-import { uploadGrant, uploadOf } from '../../identity/tokens/uploader.ts'
+import { openUpload, signUpload } from '../../identity/tokens/uploader.ts'
 
 const PURPOSE = 'policy-trial-upload'
 /** Lifetime of an upload URL from the creation of the trial, in ms. */
@@ -12,14 +12,14 @@ export const TRIAL_PREFIX = 'policy-trials/'
 
 /** Undefined for callers who have no upload URLs. */
 export function uploadUrl(ctx: Pick<Ctx, 'actor' | 'secrets' | 'baseUrl'>, trial: { id: string; created_at: Date }) {
-  const id = uploadGrant(ctx, trial.id)
   const expiresAt = new Date(trial.created_at.getTime() + UPLOAD_URL_TTL_MS)
-  const sign = (id: string) => ctx.secrets.signPath({ purpose: PURPOSE, id, expiresAt })
-  return id && `${ctx.baseUrl}/_objects/policy-trials/${sign(id)}`
+  const token = signUpload(ctx, { purpose: PURPOSE, id: trial.id, expiresAt })
+  return token && `${ctx.baseUrl}/_objects/policy-trials/${token}`
 }
 
-export function readUploadUrl(ctx: Pick<Ctx, 'secrets' | 'now'>, token: string) {
-  return uploadOf(ctx.secrets.verifyPath(token, PURPOSE, ctx.now()))
+/** Throws as `openUpload` does. */
+export function openUploadUrl(ctx: Pick<Ctx, 'secrets' | 'now'>, token: string) {
+  return openUpload(ctx, token, { purpose: PURPOSE, advice: 'create a new trial, and upload within an hour' })
 }
 
 /** Pending trials created before this time can no longer get an archive. */
