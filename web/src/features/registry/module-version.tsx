@@ -19,7 +19,6 @@ import {
   MODULES,
   type ModuleDocuments,
   type RegistryModule,
-  type Uses,
   deleteVersion,
   moduleKey,
   modulePath,
@@ -92,7 +91,7 @@ export function ModuleVersionView({ module, version }: ViewProps) {
         label="Parts of the version"
         tabs={TABS}
         open={open}
-        counts={{ ...countsOf(shown), ...(uses.data && { workspaces: workspaceCount(uses.data) }) }}
+        counts={{ ...countsOf(shown), ...(uses.data && { workspaces: usersCount(uses.data) }) }}
         page={{ to: TARGET, params: { organization, ...nameOf(module) }, search }}
       />
       {open === 'workspaces' && (
@@ -110,10 +109,6 @@ export function ModuleVersionView({ module, version }: ViewProps) {
       )}
     </div>
   )
-}
-
-function workspaceCount({ rows, hidden }: Uses) {
-  return new Set(rows.map(({ workspace }) => workspace)).size + hidden
 }
 
 function nameOf({ attributes: { name, provider } }: RegistryModule) {

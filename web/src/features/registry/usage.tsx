@@ -70,20 +70,24 @@ function UsedVersion({ version, latest }: { version: string | null; latest: stri
   )
 }
 
-/** The number of workspaces that use a version, those without access included. */
-export function usersCount(uses: Uses, version: string) {
-  const hidden = uses.hiddenVersions.find((each) => each.version === version)?.count ?? 0
-  return uses.rows.filter((use) => use.version === version).length + hidden
+/** The names of the workspaces that use a version, or any one. */
+function namesOf(uses: Uses, version: string | undefined) {
+  const rows = uses.rows.filter((use) => version === undefined || use.version === version)
+  return [...new Set(rows.map(({ workspace }) => workspace))]
+}
+
+/** The number of workspaces that use a version, or any one, those without access included. */
+export function usersCount(uses: Uses, version?: string) {
+  const ofVersion = uses.hiddenVersions.find((each) => each.version === version)?.count ?? 0
+  return namesOf(uses, version).length + (version === undefined ? uses.hidden : ofVersion)
 }
 
 const MAX_SHOWN = 5
 
 /** The workspaces that a deletion affects, as a sentence; undefined if there are none. */
 function usersOf(uses: Uses, version: string | undefined) {
-  const affected = uses.rows.filter((use) => version === undefined || use.version === version)
-  const names = [...new Set(affected.map(({ workspace }) => workspace))]
-  const shown = names.slice(0, MAX_SHOWN)
-  const total = version === undefined ? names.length + uses.hidden : usersCount(uses, version)
+  const shown = namesOf(uses, version).slice(0, MAX_SHOWN)
+  const total = usersCount(uses, version)
   if (total === 0) return undefined
   const others = total - shown.length
   const rest = others === 0 ? [] : [counted(others, shown.length > 0 ? 'other workspace' : 'workspace')]

@@ -33,19 +33,19 @@ async function advanceOnce(ctx: Ctx, id: string): Promise<boolean> {
   const { organization_id: organizationId } = trial
   const { requested: before } = await store.countPending(ctx.db, id)
   const waiting = await store.listWaiting(ctx.db, id, Math.max(0, MAX_REQUESTED - before))
-  const prepared = await Promise.all(waiting.map(async (run) => ({ ...run, input: await inputOf(ctx, run) })))
+  const prepared = await Promise.all(waiting.map(async (run) => ({ id: run.id, request: await requestOf(ctx, run) })))
   return transact(ctx, async (ctx) => {
     if (!(await store.lockRunning(ctx.db, id))) return false
     // Another job may have queued or ended some of them.
     const open = new Set((await store.listWaiting(ctx.db, id, MAX_REQUESTED)).map((run) => run.id))
     let { requested } = await store.countPending(ctx.db, id)
     let failed = 0
-    for (const { id: trialRunId, agent_pool_id: poolId, input } of prepared.filter((run) => open.has(run.id))) {
-      if ('problem' in input || poolId === null) {
-        const error = 'problem' in input ? input.problem : 'the agent pool of the run was deleted'
-        await store.endTrialRun(ctx.db, trialRunId, { status: 'errored', error })
+    for (const { id: trialRunId, request } of prepared.filter((run) => open.has(run.id))) {
+      if ('problem' in request) {
+        await store.endTrialRun(ctx.db, trialRunId, { status: 'errored', error: request.problem })
         failed += 1
       } else if (requested < MAX_REQUESTED) {
+        const { poolId, input } = request
         await queuePolicyRequest(ctx, { poolId, trialRunId, work: { organizationId, opa, sets: [set], ...input } })
         requested += 1
       }
@@ -56,11 +56,13 @@ async function advanceOnce(ctx: Ctx, id: string): Promise<boolean> {
   })
 }
 
-async function inputOf(
-  ctx: Ctx,
-  { run_id: runId, agent_pool_id: poolId }: { run_id: string; agent_pool_id: string | null },
-) {
-  return poolId === null ? { problem: 'the agent pool of the run was deleted' } : policyInput(ctx, runId)
+type WaitingRun = { run_id: string; agent_pool_id: string | null }
+
+/** The pool whose agents evaluate a run, and their input; `problem` if they can't. */
+async function requestOf(ctx: Ctx, { run_id: runId, agent_pool_id: poolId }: WaitingRun) {
+  if (poolId === null) return { problem: 'the agent pool of the run was deleted' }
+  const input = await policyInput(ctx, runId)
+  return 'problem' in input ? input : { poolId, input }
 }
 
 type Trial = { id: string; organization_id: string }

@@ -65,25 +65,22 @@ export async function updateStatus(db: Db, id: string, { from, to, now, changes 
   return row !== undefined
 }
 
-/** A running trial. */
-export async function findRunning(db: Db, id: string) {
+function selectRunning(db: Db, id: string) {
   return db
     .selectFrom('policy_trials')
-    .select(['id', 'organization_id', 'rules'])
+    .select(['id', 'organization_id'])
     .where('id', '=', id)
     .where('status', '=', 'running')
-    .executeTakeFirst()
+}
+
+/** A running trial. */
+export async function findRunning(db: Db, id: string) {
+  return selectRunning(db, id).select('rules').executeTakeFirst()
 }
 
 /** Locks a trial, if it is running, against the other results of its runs. */
 export async function lockRunning(tx: Tx, id: string) {
-  return tx
-    .selectFrom('policy_trials')
-    .select(['id', 'organization_id', 'policy_set_id'])
-    .where('id', '=', id)
-    .where('status', '=', 'running')
-    .forNoKeyUpdate()
-    .executeTakeFirst()
+  return selectRunning(tx, id).forNoKeyUpdate().executeTakeFirst()
 }
 
 const isRequested = sql<boolean>`exists (select from policy_requests q where q.policy_trial_run_id = r.id)`
