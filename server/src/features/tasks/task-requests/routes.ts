@@ -12,7 +12,7 @@ import type { Routes } from '../../../http/http.ts'
 import { json, noContent, unstored } from '../../../http/responses.ts'
 import { requireClaimingAgent } from '../../agents/agents/access.ts'
 import { waitUnlessRevoked } from '../../agents/agents/service.ts'
-import { recordBody, recordResponse, recordTaskClaim, waitForTaskRequest } from './service.ts'
+import { recordBody, recordResponse, waitForTaskRequest } from './service.ts'
 
 const REPORTED = { none: 'reports of agents are recorded in the deliveries of the task result' }
 
@@ -31,7 +31,6 @@ export const taskRequestRoutes: Routes = (http) => {
       authorise: async (ctx, { agentId }) => requireClaimingAgent(ctx, agentId),
     },
     async (req) => {
-      await recordTaskClaim(req.ctx, req.subject.id)
       const client = clientSignal(req.raw, req.reply)
       const { waitMs, accepts } = req.body
       const request = await waitUnlessRevoked(req.ctx, { waitMs, client }, async (signal) =>

@@ -48,8 +48,6 @@ const claims = createClaims<Claim, TaskRequest>({
   listPreferredAgents: async () => [],
 })
 
-export const waitForTaskRequest = claims.wait
-
 /** Agents whose claims this process has recorded before. */
 const known = new LRUCache<string, true>({ max: 10_000 })
 
@@ -59,10 +57,27 @@ const noteRepeated = throttledTouch(
 )
 
 /** Records that an agent claims run task requests. The first claim is stored at once, since tasks of its pool may be waiting for an agent. */
-export async function recordTaskClaim(ctx: Ctx, agentId: string) {
+async function recordTaskClaim(ctx: Ctx, agentId: string) {
   if (known.has(agentId)) return noteRepeated(ctx, agentId)
   await store.recordTaskClaims(ctx.db, [agentId], ctx.now())
   known.set(agentId, true)
+}
+
+/** The next request for the agent, as `createClaims` waits for it; records the claim. */
+export async function waitForTaskRequest(
+  ctx: Ctx,
+  claim: Claim,
+  { waitMs, signal }: Parameters<typeof claims.wait>[2],
+) {
+  const failed = new AbortController()
+  const recorded = recordTaskClaim(ctx, claim.agent.id).catch((error: unknown) => {
+    failed.abort()
+    throw error
+  })
+  // Waits meanwhile: a revocation or deregistration before the wait would not end it.
+  const wait = { waitMs, signal: AbortSignal.any([signal, failed.signal]) }
+  const [request] = await Promise.all([claims.wait(ctx, claim, wait), recorded])
+  return request
 }
 
 export type Credentials = { token: string | undefined }
