@@ -1,5 +1,6 @@
-import { chown, mkdtemp, readFile, readdir, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { randomUUID } from 'node:crypto'
+import { chown, mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { syncDirectory } from '../durable-file.ts'
 import { codeOf, ignoring } from '../error-code.ts'
 import type { SystemAccount } from './account.ts'
@@ -36,11 +37,16 @@ async function readVersion(cluster: string) {
   }
 }
 
+/** The temporary directories of this process. Others with its id are left from a former process, as in a container. */
+const creating = new Set<string>()
+
 /** Creates a temporary directory and renames it, so that an interruption leaves no incomplete data directory. */
 async function createCluster(directories: Directories, binaries: Binaries, account: SystemAccount, fsync: boolean) {
   await removeInterrupted(directories)
-  const partial = await mkdtemp(`${directories.cluster}.new-${process.pid}-`)
+  const partial = `${directories.cluster}.new-${process.pid}-${randomUUID()}`
+  creating.add(basename(partial))
   try {
+    await mkdir(partial, { mode: 0o700 })
     if (account.switch) await chown(partial, account.uid, account.gid)
     await run(binaries.initdb, initdbArguments(partial, fsync), account)
     await rename(partial, directories.cluster)
@@ -49,6 +55,8 @@ async function createCluster(directories: Directories, binaries: Binaries, accou
     await rm(partial, { recursive: true, force: true })
     // Another process may have finished first.
     if ((await readVersion(directories.cluster)) === undefined) throw postgresFailure('creating the database', error)
+  } finally {
+    creating.delete(basename(partial))
   }
 }
 
@@ -71,7 +79,8 @@ function initdbArguments(directory: string, fsync: boolean) {
 async function removeInterrupted(directories: Directories) {
   for (const name of await readdir(directories.home)) {
     const pid = Number(/^cluster\.new-(\d+)-/.exec(name)?.[1])
-    if (Number.isNaN(pid) || (pid !== process.pid && isAlive(pid))) continue
+    const isInterrupted = pid === process.pid ? !creating.has(name) : !isAlive(pid)
+    if (Number.isNaN(pid) || !isInterrupted) continue
     await rm(join(directories.home, name), { recursive: true, force: true })
   }
 }
