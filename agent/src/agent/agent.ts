@@ -79,6 +79,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     certificates,
     launcher: confinement.launcher,
     hooks: options.hooks,
+    providerMirrors: options.providerMirrors,
     initResults: new Map(),
   }
   const downloads = await openDownloads(workDir, options)

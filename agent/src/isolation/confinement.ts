@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { access, chmod, constants, readFile, realpath, stat, writeFile } from 'node:fs/promises'
-import { basename, delimiter, dirname, join, sep } from 'node:path'
+import { basename, delimiter, dirname, isAbsolute, join, sep } from 'node:path'
 import { promisify } from 'node:util'
 import type { AgentLog } from '../log.ts'
 import { messageOf } from '../process/errors.ts'
@@ -26,6 +26,8 @@ export type ConfinementOptions = {
   limits?: ResourceLimits | undefined
   /** A directory of programs to run before and after plans and applies. */
   hooks?: string | undefined
+  /** Sources of providers besides the server: https addresses of network mirrors, absolute directories, or `direct`; the registries by default. */
+  providerMirrors?: readonly string[] | undefined
 }
 
 /** File with the first user id of the agent's previous block. */
@@ -47,12 +49,14 @@ type Site = {
 
 /** Prepares the requested isolation. Throws when an option is not supported on this machine. */
 export async function openConfinement(options: ConfinementOptions, site: Site) {
-  const { limits = {}, hooks, hiddenDirectories = [] } = options
+  const { limits = {}, hooks, providerMirrors = [], hiddenDirectories = [] } = options
   const { workDir, enginePath, certificates } = site
+  const mirrors = providerMirrors.filter((source) => isAbsolute(source))
   using stack = new DisposableStack()
-  if (hooks !== undefined) await requireHooks(hooks)
+  if (hooks !== undefined) await requireDirectory('--hooks', hooks)
   const block = await claimUsers(options, site)
   if (block !== undefined) stack.use(block)
+  for (const mirror of mirrors) await requireMirror(mirror, { hasRunUsers: block !== undefined })
   await chmod(workDir, block === undefined ? 0o700 : 0o711)
   // A limit of processes alone needs no cgroup: it applies to all processes of the user.
   const needsCgroup = limits.memory !== undefined || limits.cpu !== undefined || (limits.pids !== undefined && !block)
@@ -63,7 +67,7 @@ export async function openConfinement(options: ConfinementOptions, site: Site) {
   const launcher = stack.use(createLauncher(wrapper))
   const groups = block && { first: block.first, size: block.size, next: block.next }
   const caches = await openPluginCaches(workDir, groups && createIdPool(groups))
-  const shown = [hooks, enginePath, certificates].filter((path) => path !== undefined)
+  const shown = [hooks, enginePath, certificates, ...mirrors].filter((path) => path !== undefined)
   const firstUser = block && { uid: block.first, gid: block.first }
   const sandbox = options.sandbox
     ? await openSandbox({ hidden: [...hiddenDirectories, workDir], shown }, launcher, firstUser)
@@ -187,11 +191,19 @@ async function engineProblem(enginePath: string | undefined): Promise<string | u
   return first !== undefined && !closed.includes(undefined) ? `other users cannot execute ${first}` : undefined
 }
 
-async function requireHooks(path: string) {
+async function requireDirectory(flag: string, path: string) {
   // The slash rejects a file.
   await access(`${path}/`, constants.R_OK | constants.X_OK).catch((cause: unknown) => {
-    throw new Error(`--hooks ${path}: this user cannot use the directory: ${messageOf(cause)}`, { cause })
+    throw new Error(`${flag} ${path}: this user cannot use the directory: ${messageOf(cause)}`, { cause })
   })
+}
+
+/** Throws unless the agent, and dedicated users of runs, can enter a directory of providers. */
+export async function requireMirror(mirror: string, { hasRunUsers }: { hasRunUsers: boolean }) {
+  await requireDirectory('--provider-mirror', mirror)
+  const closed = hasRunUsers ? await closedDirectory(mirror) : undefined
+  if (closed !== undefined)
+    throw new Error(`--provider-mirror ${mirror}: the users of runs cannot enter ${closed}: run chmod o+x on it`)
 }
 
 function inUnits(bytes = 0): string {

@@ -22,6 +22,8 @@ export type AgentContext = {
   watchdog: Watchdog
   confinement: Confinement
   hooks: string | undefined
+  /** Sources of providers, as in `ConfinementOptions`. */
+  providerMirrors: readonly string[] | undefined
   schemaCache: string
   /** By a digest of everything that determines them, in the order of last use. */
   initResults: Map<string, InitResult>

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { entryProblem, newSeenEntries } from '@groundstate/contract/archive-entry'
 import { engineEnvironment } from '../engine/environment.ts'
 import { markIncompleteDuring } from '../isolation/plugin-caches.ts'
@@ -64,7 +64,7 @@ const ENGINE_HOST = 'groundstate.internal'
  * Writes the CLI configuration of one run. Its `host` blocks avoid a discovery request over https; the token is valid under every name
  * of the server. Data sources use the server directly, the engine's own workspace is at `engineApiUrl`.
  */
-function writeCliConfig(path: string, { agent: { apiUrl }, job }: JobContext, engineApiUrl: string) {
+function writeCliConfig(path: string, { agent: { apiUrl, providerMirrors }, job }: JobContext, engineApiUrl: string) {
   const names = serverNames(apiUrl, job)
   const services = servicesAt(apiUrl)
   const config = {
@@ -74,8 +74,26 @@ function writeCliConfig(path: string, { agent: { apiUrl }, job }: JobContext, en
       [ENGINE_HOST]: { services: servicesAt(engineApiUrl) },
     },
     credentials: Object.fromEntries(names.map((name) => [name, { token: job.engineToken }])),
+    ...(providerMirrors && { provider_installation: providerInstallation(providerMirrors, names) }),
   }
   writeFileSync(path, JSON.stringify(config), { mode: 0o600 })
+}
+
+/** A host as engines accept it in patterns of providers, which have no form for IPv6 addresses. */
+const HOST_IN_PATTERN = /^[^[\]:]+(?::\d+)?$/
+
+/** The `provider_installation` block: the server's providers always come from its registry, all others from the mirrors. */
+function providerInstallation(mirrors: readonly string[], serverHosts: readonly string[]) {
+  const own = serverHosts.filter((host) => HOST_IN_PATTERN.test(host)).map((host) => `${host}/*/*`)
+  const paths = mirrors.filter((source) => isAbsolute(source))
+  const urls = mirrors.filter((source) => source.startsWith('https://'))
+  const methods = {
+    filesystem_mirror: paths.map((path) => ({ path, exclude: own })),
+    network_mirror: urls.map((url) => ({ url, exclude: own })),
+    direct: [mirrors.includes('direct') ? { exclude: [] } : { include: own }],
+  }
+  // Engines reject an empty list.
+  return Object.fromEntries(Object.entries(methods).filter(([, blocks]) => blocks.length > 0))
 }
 
 /** The hosts by which a configuration may refer to the server. */

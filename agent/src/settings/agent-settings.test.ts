@@ -143,3 +143,19 @@ test('a token is read from a file, and a missing file is named', async () => {
     `--token-file ${join(directory, 'none')}: there is no such file or directory`,
   ])
 })
+
+test('provider mirrors are https addresses, absolute directories, and direct', () => {
+  const mirror = (text: string) => ({ ...NEEDED, GROUNDSTATE_PROVIDER_MIRROR: text })
+  const problem = (text: string) => problemsOf(mirror(text)).join('\n')
+
+  expect(settingsOf(mirror('https://mirror.example.com/p, /srv/providers ,direct')).settings.providerMirror).toEqual([
+    'https://mirror.example.com/p/',
+    '/srv/providers',
+    'direct',
+  ])
+  expect(problem('http://mirror.example.com')).toContain('"http://mirror.example.com" must begin with https://')
+  expect(problem('srv/providers,')).toContain('"srv/providers" is neither the https address of a network mirror')
+  expect(problem('srv/providers,')).toContain('"" is neither')
+  expect(problem('https://bob:hunter2@mirror.example.com/')).toContain('without a user name')
+  expect(problem('https://bob:hunter2@mirror.example.com/')).not.toContain('hunter2')
+})

@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path'
 import { z } from 'zod'
 
 const BOOLEAN_TEXTS = {
@@ -35,6 +36,24 @@ export const webAddress = z
     'it must be an address such as https://groundstate.example.com, without a user name, query or fragment',
   )
   .transform((text) => text.replace(/\/+$/, ''))
+
+/** Sources of providers, separated by commas: addresses of network mirrors, directories laid out as mirrors, and `direct`, the registries. */
+export const providerMirrors = z.string().transform((text, context) => {
+  const sources = text.split(',').map((source) => source.trim())
+  const problems = sources.map(mirrorProblem).filter((problem) => problem !== undefined)
+  for (const problem of problems) context.addIssue(problem)
+  // Engines reject an address without the slash.
+  return sources.map((source) => (source.startsWith('https://') && !source.endsWith('/') ? `${source}/` : source))
+})
+
+function mirrorProblem(source: string): string | undefined {
+  if (source === 'direct' || isAbsolute(source)) return undefined
+  if (!URL.canParse(source) || !/^https?:/i.test(source))
+    return `${JSON.stringify(source)} is neither the https address of a network mirror, an absolute directory nor direct`
+  if (!isWebAddress(source)) return 'the address of a mirror must be without a user name, query or fragment'
+  if (new URL(source).protocol === 'https:') return undefined
+  return `${JSON.stringify(source)} must begin with https://: engines accept no other network mirror`
+}
 
 function isWebAddress(text: string): boolean {
   if (!URL.canParse(text)) return false

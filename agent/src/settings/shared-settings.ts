@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { AgentOptions } from './agent-options.ts'
-import { byteSize, cpuLimit, memoryLimit, onOff, oneOf, webAddress, wholeNumber } from './schemas.ts'
+import { byteSize, cpuLimit, memoryLimit, onOff, oneOf, providerMirrors, webAddress, wholeNumber } from './schemas.ts'
 import type { Settings, Values } from './setting.ts'
 
 /** Default maximum disk space of directories that wait for their apply, in bytes. */
@@ -28,6 +28,12 @@ export const SHARED_SETTINGS = {
     value: '<address>',
     schema: webAddress.default('https://github.com/opentofu/opentofu/releases/download'),
     doc: 'source of OpenTofu downloads',
+  },
+  providerMirror: {
+    value: '<sources>',
+    schema: providerMirrors.optional(),
+    doc: 'sources of providers instead of their registries, separated by commas: https addresses of network mirrors, directories, and `direct` for the registries themselves',
+    shown: 'the registries',
   },
   opaPath: {
     value: '<path>',
@@ -114,6 +120,7 @@ export function sharedOptions(values: Values<typeof SHARED_SETTINGS> & { concurr
     enginePath,
     engineDownloads: values.engineDownloads ? { mirrors, keyFile: values.engineKeyFile } : undefined,
     opa: { path: values.opaPath, mirror: values.engineDownloads ? values.opaMirror : undefined },
+    providerMirrors: values.providerMirror,
     isolation,
     firstRunUser,
     sandbox,

@@ -3,9 +3,9 @@ import { access, constants, readFile, stat, statfs } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
-import { join, resolve } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { engineName, listEngines } from '@groundstate/agent/engine/engine'
-import { isolationProblem, sandboxProblem } from '@groundstate/agent/isolation/confinement'
+import { isolationProblem, requireMirror, sandboxProblem } from '@groundstate/agent/isolation/confinement'
 import type pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
 import { agentDirectory } from '../agent-directory.ts'
@@ -35,6 +35,7 @@ const MAX_CLOCK_SKEW_MS = 2000
 const CHECKS: readonly Check[] = [
   { name: 'node', run: async () => checkNode() },
   { name: 'engine', run: checkEngine },
+  { name: 'providers', run: checkProviders },
   { name: 'isolation', run: checkIsolation },
   { name: 'sandbox', run: checkSandbox },
   { name: 'data directory', run: checkDataDirectory },
@@ -96,6 +97,13 @@ async function checkEngine({ agents, enginePath, engineDownloads }: Config): Pro
 }
 
 const NO_AGENT = 'not needed without the built-in agent'
+
+async function checkProviders({ agents, isolation, providerMirror = ['direct'] }: Config): Promise<Result> {
+  if (agents === 0) return success(NO_AGENT)
+  const hasRunUsers = isolation !== 'off' && process.geteuid?.() === 0
+  for (const source of providerMirror) if (isAbsolute(source)) await requireMirror(source, { hasRunUsers })
+  return success(providerMirror.map((source) => (source === 'direct' ? 'their registries' : source)).join(', '))
+}
 
 async function checkIsolation(config: Config): Promise<Result> {
   if (config.agents === 0) return success(NO_AGENT)

@@ -237,6 +237,19 @@ test('doctor fails when runs must have separate users and cannot', async () => {
   expect(out).toContain('✗ isolation      runs execute as the user of the server: ')
 })
 
+test('doctor names the sources of providers, and a mirror that cannot be used', async () => {
+  const where = ['--data-dir', directory, '--port', '0', '--database-url', empty.url, '--provider-mirror']
+
+  const some = await groundstate('doctor', ...where, `https://mirror.example.com/providers,${directory},direct`)
+  const missing = await groundstate('doctor', ...where, '/nowhere/providers')
+
+  expect(some.out).toContain(`✓ providers      https://mirror.example.com/providers/, ${directory}, their registries\n`)
+  expect(missing.code).toBe(1)
+  expect(missing.out).toContain(
+    '✗ providers      --provider-mirror /nowhere/providers: this user cannot use the directory',
+  )
+})
+
 test('doctor tests the sandbox if it is enabled', async () => {
   const where = ['--data-dir', directory, '--port', '0', '--database-url', empty.url]
   const path = process.env['PATH']
