@@ -1,6 +1,6 @@
 // Which code the command runs: the sources, or the bundle that scripts/build-server.mjs makes of them, while it is that of the sources
 // as they are. Plain JavaScript for Node 20, as scripts/prepare.mjs needs it too.
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -9,6 +9,11 @@ export const BUNDLE = join(ROOT, 'server/dist')
 const STAMP = join(BUNDLE, 'sources.json')
 /** npm writes it whenever it changes a dependency. */
 const DEPENDENCIES = 'node_modules/.package-lock.json'
+
+/** Whether this is a clone. The npm package has a bundle only. */
+export function hasSources() {
+  return existsSync(join(ROOT, 'server/src/main.ts'))
+}
 
 /** From now on the sources run. */
 export function dropStamp() {
