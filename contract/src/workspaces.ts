@@ -64,7 +64,8 @@ const attributes = z.object({
     .object({ 'execution-mode': z.boolean().nullish(), 'agent-pool': z.boolean().nullish() })
     .nullish(),
   'engine-version': engineVersion.nullish(),
-  'terraform-version': engineVersion.nullish(),
+  /** Empty as the default: the vendor's Kubernetes operator sends it for workspaces without a version. */
+  'terraform-version': z.preprocess((version) => (version === '' ? null : version), engineVersion.nullish()),
   'working-directory': workingDirectory.nullish(),
   'auto-apply': z.boolean().nullish(),
   'auto-apply-run-trigger': z.boolean().nullish(),

@@ -170,6 +170,13 @@ test('a project that the caller may not see is reported as missing', async () =>
   expect(hidden.json().errors[0].source.pointer).toBe('/data/relationships/project/data/id')
 })
 
+test('an empty version is the default', async () => {
+  const created = await create({ name: 'any-version', 'terraform-version': '' })
+
+  expect(created.status).toBe(201)
+  expect(created.json().data.attributes['terraform-version']).toBe('latest')
+})
+
 test.each(['1.11.4', 'latest', '~> 1.11', '>= 1.2, < 2.0', '1.99.0-beta2', '1.10.9'])(
   'the version %s is taken as it is',
   async (version) => {
