@@ -55,6 +55,7 @@ const RUN_QUERIES: readonly (readonly [name: string, query: string])[] = [
   ['a status that none has', 'filter[status]=planned'],
   ['a common group', 'filter[status_group]=finished'],
   ['a rare group', 'filter[status_group]=needs_approval'],
+  ['unfinished, of a pool', 'filter[status_group]=non_final&filter[agent_pool_names]=built-in'],
   ['a common operation', 'filter[operation]=plan_and_apply'],
   ['a rare operation', 'filter[operation]=save_plan'],
   ['a source', 'filter[source]=tfe-ui'],

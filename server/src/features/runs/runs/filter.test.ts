@@ -3,6 +3,9 @@ import { createTestApp } from '../../../testing/app.ts'
 import { createUser } from '../../../testing/factories.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { addWorkspace, createRun, createRunSetting } from '../../../testing/runs.ts'
+import { createPool, createPoolToken } from '../../agents/agent-pools/testing/pools.ts'
+
+type Run = { id: string; attributes: { status: string; 'plan-only': boolean } }
 
 const app = await createTestApp()
 
@@ -30,6 +33,55 @@ test('a list has the runs that failed since a time, or that need a decision', as
   const queue = await found(`${runs}/queue?filter[status_group]=running,waiting`)
 
   expect([lately, later, decisions, queue]).toEqual([[failed], [], [planned], [waiting]])
+})
+
+test('an autoscaler counts the unfinished runs of a pool: those that wait for an agent and those that have one', async () => {
+  const setting = await createRunSetting(app)
+  const pool = await createPool(app, setting, { name: 'Rack' })
+  const inPool = { 'execution-mode': 'agent', 'agent-pool-id': pool.id }
+  const add = async () => addWorkspace(app, { ...setting, attributes: inPool })
+  const agent = await createFakeAgent(app, {
+    token: (await createPoolToken(app, setting, { poolId: pool.id })).attributes.token,
+  })
+  const finished = await add()
+  await createRun(app, finished, { 'plan-only': true })
+  await (await agent.take()).finish()
+  const decided = await createRun(app, await add())
+  await (await agent.take()).finish()
+  const running = await createRun(app, await add())
+  await agent.take()
+  const busy = await add()
+  const queued = await createRun(app, busy)
+  const pending = await createRun(app, busy)
+  await createRun(app, setting)
+
+  const url = `/api/v2/organizations/${setting.organization}/runs?filter[agent_pool_names]=rack&filter[status_group]=non_final`
+  const pages = [1, 2, 3].map(async (page) => {
+    const response = await app.request({
+      url: `${url}&page[size]=2&page[number]=${page}`,
+      token: setting.user.token,
+    })
+    const runs = response.json().data.map((run: Run) => [run.id, run.attributes.status, run.attributes['plan-only']])
+    return { runs, next: response.json().meta.pagination['next-page'] }
+  })
+
+  expect(await Promise.all(pages)).toEqual([
+    {
+      runs: [
+        [pending, 'pending', false],
+        [queued, 'plan_queued', false],
+      ],
+      next: 2,
+    },
+    {
+      runs: [
+        [running, 'planning', false],
+        [decided, 'planned', false],
+      ],
+      next: null,
+    },
+    { runs: [], next: null },
+  ])
 })
 
 test('a stranger gets no validation errors of a list that they may not read', async () => {

@@ -1,4 +1,4 @@
-import { RUN_GROUPS } from '@groundstate/contract/run-status'
+import { RUN_GROUPS, UNFINISHED_STATUSES } from '@groundstate/contract/run-status'
 import { type RawBuilder, sql } from 'kysely'
 import type { Actor } from '../../../auth/actor.ts'
 import { visibleWorkspace } from '../../../auth/visibility.ts'
@@ -11,6 +11,7 @@ import {
   isOfCommit,
   operationCondition,
   pageWindow,
+  statusCondition,
 } from './filter-store.ts'
 import type { RunFilter } from './filter.ts'
 import { mayContainText } from './message-store.ts'
@@ -153,6 +154,7 @@ export function searchPlans(organizationId: string, filter: RunFilter, overlap: 
   const { commit, text, agentPoolNames, workspaceNames, changedSince, created } = filter
   const ofOrganization = sql`lane.organization_id = ${organizationId}`
   return [
+    unfinished(organizationId, filter),
     commit !== undefined && ofCommit(organizationId, commit),
     workspaceNames &&
       lanes(sql`workspaces lane where ${ofOrganization} and lower(lane.name) = any(${workspaceNames})`, {
@@ -185,6 +187,26 @@ function lanes(sets: RawBuilder<unknown>, { covers, runs, order }: Lane): Search
     runs: (limit) => sql`select found.id, found.seq from (select * from ${sets}) lane
       cross join lateral (select r.id, r.seq from ${runs} order by ${order} limit ${limit}) found
       order by found.seq desc limit ${limit}`,
+  }
+}
+
+/**
+ * Unfinished runs have an index and are few, even of pools with many runs. Autoscalers of agents ask for those of a pool every few
+ * seconds. The pools are an array, so that they are looked up once and not for each run.
+ */
+function unfinished(organizationId: string, filter: RunFilter): SearchPlan | undefined {
+  const statuses = commonStatuses(filter)
+  if (!statuses?.every((status) => UNFINISHED_STATUSES.includes(status))) return undefined
+  const { agentPoolNames } = filter
+  const inPools = agentPoolNames
+    ? sql`and r.agent_pool_id = any(array(select id from agent_pools
+        where organization_id = ${organizationId} and lower(name) = any(${agentPoolNames})))`
+    : sql``
+  return {
+    isInOrder: true,
+    covers: ['statuses', 'groupStatuses', 'agentPoolNames'],
+    runs: (limit) => sql`select r.id, r.seq from runs r
+      where r.organization_id = ${organizationId} and ${statusCondition(statuses)} ${inPools} order by r.seq desc limit ${limit}`,
   }
 }
 

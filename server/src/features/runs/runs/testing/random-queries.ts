@@ -4,8 +4,8 @@ import { POOLS, SOURCES } from './many-runs.ts'
 
 /** Values of each parameter, likelier ones first. */
 const VALUES = {
-  'filter[status]': ['applied', 'errored', 'errored,discarded', 'canceled', 'planning,planned', 'force_canceled'],
-  'filter[status_group]': ['final', 'errored', 'needs_approval,stopped', 'finished', 'non_final', 'discardable'],
+  'filter[status]': ['applied', 'errored', 'planning,planned', 'errored,discarded', 'canceled', 'force_canceled'],
+  'filter[status_group]': ['final', 'non_final', 'errored', 'needs_approval,stopped', 'finished', 'discardable'],
   'filter[operation]': ['plan_and_apply', 'plan_only', 'destroy,save_plan', 'refresh_only', 'empty_apply', 'destroy'],
   'filter[source]': [...SOURCES, 'tfe-ui,tfe-api', 'terraform'],
   'filter[agent_pool_names]': [POOLS[0], 'POOL-A,pool-b', 'pool-b', 'built-in', 'nowhere'],
