@@ -232,6 +232,6 @@ test('a bucket that cannot be used is named', async () => {
   })
 
   await expect(refused).rejects.toThrow(
-    /can't use the bucket blobs at http:.*with 403 AccessDenied; check the settings/,
+    /can't use the bucket blobs at http:.*with 403 InvalidAccessKeyId; check the settings/,
   )
 })

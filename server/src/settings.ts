@@ -308,11 +308,72 @@ export const SETTINGS = {
     shown: '30 in the hosted edition, off otherwise',
   },
   s3Bucket: { schema: z.string().optional(), doc: 'bucket for state, logs and archives; without it they are on disk' },
-  s3Endpoint: { schema: webAddress.optional(), doc: 'address of the S3-compatible service' },
-  s3Region: { schema: z.string().default('us-east-1'), doc: 'region of the bucket' },
+  s3Endpoint: {
+    schema: webAddress.optional(),
+    doc: 'address of the S3-compatible service; it may have a port and a path',
+    shown: "Amazon's in the region",
+  },
+  s3Region: { foreign: ['AWS_REGION'], schema: z.string().default('us-east-1'), doc: 'region of the bucket' },
+  s3Addressing: {
+    schema: oneOf(['path', 'virtual-host']).default('path'),
+    doc: 'whether the bucket is in the path of URLs or, with `virtual-host`, in their host name',
+  },
   s3Prefix: { schema: z.string().default(''), doc: 'prefix of every key in the bucket' },
-  s3AccessKeyId: { schema: z.string().optional(), doc: 'access key', secret: true },
+  s3AccessKeyId: {
+    schema: z.string().optional(),
+    doc: 'access key; without it, the identity of the following settings is used',
+    secret: true,
+  },
   s3SecretAccessKey: { schema: z.string().optional(), doc: 'secret key', secret: true },
+  s3SessionToken: { schema: z.string().optional(), doc: 'session token of a temporary access key', secret: true },
+  awsRoleArn: {
+    variables: ['AWS_ROLE_ARN'],
+    schema: z
+      .string()
+      .regex(/^arn:/, 'it must be an ARN such as arn:aws:iam::111122223333:role/groundstate')
+      .optional(),
+    doc: 'role to assume with the web identity token, for the bucket',
+  },
+  awsWebIdentityTokenFile: {
+    variables: ['AWS_WEB_IDENTITY_TOKEN_FILE'],
+    schema: z.string().optional(),
+    doc: 'file with that token, which is read again when it is used',
+  },
+  awsRoleSessionName: {
+    variables: ['AWS_ROLE_SESSION_NAME'],
+    schema: z
+      .string()
+      .regex(/^[\w+=,.@-]{2,64}$/, 'it must have 2 to 64 letters, digits or characters of _+=,.@-')
+      .default('groundstate'),
+    doc: 'name of the session of that role, which logs of Amazon show',
+  },
+  awsEndpointUrlSts: {
+    variables: ['AWS_ENDPOINT_URL_STS'],
+    schema: webAddress.optional(),
+    doc: 'address of the Security Token Service',
+    shown: "Amazon's in the region",
+  },
+  awsContainerCredentialsFullUri: {
+    variables: ['AWS_CONTAINER_CREDENTIALS_FULL_URI'],
+    schema: webAddress.optional(),
+    doc: 'address of the credentials of a container, as EKS Pod Identity sets it',
+  },
+  awsContainerCredentialsRelativeUri: {
+    variables: ['AWS_CONTAINER_CREDENTIALS_RELATIVE_URI'],
+    schema: z.string().startsWith('/', 'it must be a path').optional(),
+    doc: 'path of the credentials of a container, as ECS sets it',
+  },
+  awsContainerAuthorizationTokenFile: {
+    variables: ['AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE'],
+    schema: z.string().optional(),
+    doc: 'file with the token for that address, which is read again when it is used',
+  },
+  awsContainerAuthorizationToken: {
+    variables: ['AWS_CONTAINER_AUTHORIZATION_TOKEN'],
+    schema: z.string().optional(),
+    doc: 'that token itself',
+    secret: true,
+  },
   logLevel: {
     schema: oneOf(['silent', 'error', 'warn', 'info', 'debug']).optional(),
     doc: 'minimum level of log lines on standard error; JSON unless it is a terminal',

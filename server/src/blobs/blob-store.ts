@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { reasonOf } from '@groundstate/agent/process/errors'
@@ -13,22 +14,29 @@ import { loadSecret } from '../secrets/secret-file.ts'
 import { type Secrets, createSecrets } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
+import { type CredentialProvider, CredentialsError } from './s3-credentials.ts'
+import { awsAddress, configuredCredentials } from './s3-settings.ts'
 import { type S3Config, openS3Driver } from './s3.ts'
 
 /** Location of an installation's blobs. */
 export type BlobStore = { kind: 'disk'; root: string } | ({ kind: 's3' } & S3Config)
 
+const credentials = new WeakMap<Config, CredentialProvider>()
+
 /** The configured blob store. Throws a `StartError` if its settings are incomplete. */
 export function configuredStore(config: Config): BlobStore {
   if (config.s3Bucket === undefined) return { kind: 'disk', root: join(config.dataDir, 'blobs') }
-  const { s3Endpoint: endpoint, s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey } = config
-  if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
-    throw new StartError(
-      'GROUNDSTATE_S3_BUCKET is set: GROUNDSTATE_S3_ENDPOINT, GROUNDSTATE_S3_ACCESS_KEY_ID and GROUNDSTATE_S3_SECRET_ACCESS_KEY must be too',
-    )
+  const { s3Bucket: bucket, s3Region: region, s3Prefix: prefix, s3Addressing: addressing } = config
+  const endpoint = config.s3Endpoint ?? awsAddress('s3', region)
+  if (addressing === 'virtual-host' && isIP(new URL(endpoint).hostname.replace(/^\[(.+)\]$/, '$1')) !== 0) {
+    throw new StartError(`GROUNDSTATE_S3_ADDRESSING is virtual-host, and the endpoint ${endpoint} has no host name`, {
+      advice: 'set GROUNDSTATE_S3_ADDRESSING=path',
+    })
   }
-  const { s3Bucket: bucket, s3Region: region, s3Prefix: prefix } = config
-  return { kind: 's3', bucket, endpoint, region, prefix, accessKeyId, secretAccessKey }
+  // All stores of a process share the credentials, so that few are requested.
+  const provider = credentials.get(config) ?? configuredCredentials(config)
+  credentials.set(config, provider)
+  return { kind: 's3', bucket, endpoint, region, prefix, addressing, credentials: provider }
 }
 
 /** Describes the location of a blob store in messages. */
@@ -87,6 +95,7 @@ async function writeId(store: BlobStore, text: string) {
 
 function unreachable(store: BlobStore, cause: unknown): never {
   if (cause instanceof StartError) throw cause
+  if (cause instanceof CredentialsError) throw new StartError(cause.message, { cause, advice: cause.advice })
   const isDisk = store.kind === 'disk'
   throw new StartError(
     `can't use ${placeOf(store)} for blobs: ${isDisk ? reasonOf(cause) : messageOf(innermostError(cause))}`,

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { newId } from '../ids.ts'
 import { createBlobs } from './blobs.ts'
 import { BlobExistsError } from './errors.ts'
+import { staticCredentials } from './s3-credentials.ts'
 import { describeBlobs } from './testing/driver-suite.ts'
 import { createS3Server } from './testing/s3-server.ts'
 
@@ -106,11 +107,12 @@ test('a put that loses a race between its check and its write fails, and the oth
 
 test('wrong credentials are named in the error', async () => {
   const { server } = await openStore()
-  const blobs = await createBlobs({ secret, store: { kind: 's3', ...server.config, accessKeyId: 'other' } })
+  const credentials = staticCredentials({ ...server.config, secretAccessKey: 'other' })
+  const blobs = await createBlobs({ secret, store: { kind: 's3', ...server.config, credentials } })
 
   await expect(blobs.put('k', Buffer.from('x'))).rejects.toThrow(
-    'the object store responded to PUT k with 403 AccessDenied',
+    'the object store responded to PUT k with 403 SignatureDoesNotMatch',
   )
-  await expect(blobs.read('k')).rejects.toThrow('the object store responded to GET k with 403 AccessDenied')
+  await expect(blobs.read('k')).rejects.toThrow('the object store responded to GET k with 403 SignatureDoesNotMatch')
   await expect(blobs.stat('k')).rejects.toThrow('the object store responded to HEAD k with 403')
 })

@@ -2,20 +2,22 @@ import { createHash, randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
-import { XmlElement, parseXml } from '@rgrove/parse-xml'
 import { AwsClient } from 'aws4fetch'
 import { prepend, slices } from './content.ts'
 import { type BlobDriver, SMALL_BYTES, isOwnKey } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
+import type { CredentialProvider, Credentials } from './s3-credentials.ts'
+import { childrenOf, parseResponse, textOf } from './xml.ts'
 
-/** A bucket of Amazon S3 or a compatible store, addressed path-style. */
+/** A bucket of Amazon S3 or a compatible store. */
 export type S3Config = {
-  /** Origin, such as `https://s3.eu-central-1.amazonaws.com` or `http://127.0.0.1:9000`. */
+  /** Address of the service, such as `https://s3.eu-central-1.amazonaws.com` or `http://127.0.0.1:9000`; it may have a path. */
   endpoint: string
   bucket: string
   region: string
-  accessKeyId: string
-  secretAccessKey: string
+  /** Whether the bucket is in the path of URLs (the default) or in their host name. */
+  addressing?: 'path' | 'virtual-host'
+  credentials: CredentialProvider
   /** Prepended to every key unchanged; it usually ends with a slash. */
   prefix?: string
 }
@@ -41,16 +43,35 @@ class S3Error extends Error {
   }
 }
 
+/** The URL of the bucket, without a trailing slash. */
+function bucketUrl({ endpoint, bucket, addressing }: S3Config) {
+  const url = new URL(endpoint)
+  const path = url.pathname.replace(/\/+$/, '')
+  if (addressing === 'virtual-host') return `${url.protocol}//${bucket}.${url.host}${path}`
+  return `${url.origin}${path}/${encodeURIComponent(bucket)}`
+}
+
 /**
  * Sends signed requests. Failed connections and overloaded stores are retried with backoff; every request here is idempotent. The hash
- * of the body is signed, so the store rejects content that was damaged in transit.
+ * of the body is signed, so the store rejects content that was damaged in transit. Credentials that expire in between are replaced. Throws a
+ * `CredentialsError` if there are none.
  */
 function createS3Requests(config: S3Config) {
-  const { accessKeyId, secretAccessKey, region } = config
-  const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: 's3', retries: 0 })
-  const bucket = `${config.endpoint.replace(/\/+$/, '')}/${encodeURIComponent(config.bucket)}`
+  const { credentials, region } = config
+  const bucket = bucketUrl(config)
+  let signer: { credentials: Credentials; client: AwsClient } | undefined
 
-  const send = async (request: S3Request, hash: string) => {
+  const clientOf = (credentials: Credentials) => {
+    if (signer?.credentials !== credentials) {
+      const { accessKeyId, secretAccessKey, sessionToken } = credentials
+      const session = sessionToken === undefined ? {} : { sessionToken }
+      const client = new AwsClient({ accessKeyId, secretAccessKey, ...session, region, service: 's3', retries: 0 })
+      signer = { credentials, client }
+    }
+    return signer.client
+  }
+
+  const send = async (request: S3Request, hash: string, client: AwsClient) => {
     const url = new URL(request.key === undefined ? bucket : `${bucket}/${config.prefix ?? ''}${request.key}`)
     for (const [name, value] of Object.entries(request.query ?? {})) url.searchParams.set(name, value)
     return client.fetch(url, {
@@ -64,18 +85,36 @@ function createS3Requests(config: S3Config) {
 
   return async (request: S3Request): Promise<Response> => {
     const hash = await sha256Hex(request.body)
+    let used = await credentials.current()
+    let isRenewed = false
     for (let attempt = 1; ; attempt++) {
-      try {
-        const response = await send(request, hash)
-        if (!RETRYABLE_STATUSES.has(response.status)) return response
-        const body = await response.text()
-        if (attempt === ATTEMPTS) throw new S3Error(request, response.status, body)
-      } catch (error) {
+      const response = await send(request, hash, clientOf(used)).catch((error: unknown) => {
         if (attempt === ATTEMPTS) throw error
+      })
+      if (response && !isRenewed && (await mayBeExpired(response))) {
+        isRenewed = true
+        const renewed = await credentials.renew(used)
+        if (renewed !== undefined) {
+          await response.body?.cancel()
+          used = renewed
+          continue
+        }
       }
+      if (response && !RETRYABLE_STATUSES.has(response.status)) return response
+      const body = await response?.text()
+      if (response && attempt === ATTEMPTS) throw new S3Error(request, response.status, body ?? '')
       await delay(FIRST_BACKOFF_MS * 2 ** (attempt - 1) * (0.5 + Math.random()))
     }
   }
+}
+
+const EXPIRED = /^(?:ExpiredToken|ExpiredTokenException|TokenRefreshRequired|InvalidToken|InvalidAccessKeyId)$/
+
+/** Whether a store rejected the credentials. A response to HEAD has no code. */
+async function mayBeExpired(response: Response) {
+  if (response.status !== 400 && response.status !== 401 && response.status !== 403) return false
+  const text = await response.clone().text()
+  return text === '' || EXPIRED.test(textOf(parseResponse(text), 'Code') ?? '')
 }
 
 async function sha256Hex(body: Buffer = Buffer.alloc(0)) {
@@ -88,23 +127,6 @@ async function sha256Hex(body: Buffer = Buffer.alloc(0)) {
   return hash.digest('hex')
 }
 
-/** Root element of a response; undefined if it is not XML, such as an empty body or a proxy's page. */
-export function parseResponse(text: string): XmlElement | undefined {
-  try {
-    // S3 sends spaces as keep-alive while it completes an upload.
-    return parseXml(text.trimStart()).root ?? undefined
-  } catch {
-    return undefined
-  }
-}
-
-export function childrenOf(parent: XmlElement | undefined, name: string): XmlElement[] {
-  return (parent?.children ?? []).filter((child) => child instanceof XmlElement).filter((child) => child.name === name)
-}
-
-export function textOf(parent: XmlElement | undefined, name: string): string | undefined {
-  return childrenOf(parent, name)[0]?.text
-}
 /**
  * Size of the parts of a multipart upload. S3 requires at least 5 MB per part and at most 10,000 parts (160 GB). A part takes up to three
  * times its size in memory while it is sent.

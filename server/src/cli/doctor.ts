@@ -202,7 +202,8 @@ async function checkBlobs(config: Config, database: Database): Promise<Result> {
   const isMigrated = client !== undefined && done?.length === MIGRATIONS.length
   const isNew = done === undefined || (isMigrated && (await findMark(client)) === undefined)
   checkStore(isMigrated ? await findRecordedStore(client) : undefined, actual, { store, isNew })
-  return success(actual === undefined ? `${here}, empty` : here)
+  const identity = store.kind === 's3' ? `, with ${store.credentials.name}` : ''
+  return success(`${here}${identity}${actual === undefined ? ', empty' : ''}`)
 }
 
 async function checkPort(config: Config): Promise<Result> {

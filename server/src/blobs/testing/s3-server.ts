@@ -1,6 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { staticCredentials } from '../s3-credentials.ts'
 import type { S3Config } from '../s3.ts'
 
 type StoredObject = { body: Buffer; modifiedAt: Date; headers: Record<string, string> }
@@ -17,31 +18,36 @@ const REFUSALS: Partial<Record<S3Fault, ApiResponse>> = {
   unsupported: failure(501, 'NotImplemented'),
 }
 
+/** Secret of an access key. A temporary one has a token and an end, in ms. */
+type Key = { secretAccessKey: string; sessionToken?: string; expiresAt?: number }
+type Options = {
+  addressing?: 'path' | 'virtual-host'
+  /** Path of the endpoint. */
+  path?: string
+  /** Host name of the endpoint. */
+  host?: string
+  region?: string
+  now?: () => number
+}
+
 /**
  * An S3-compatible store in this process, on a real socket: PUT, GET, HEAD, DELETE, ListObjectsV2, multipart uploads, their list and
- * `If-None-Match: *`. It rejects requests without a SigV4 signature by its access key, and bodies that do not have the
- * signed hash; the signature itself is not recomputed.
+ * `If-None-Match: *`. It rejects requests without a valid SigV4 signature of one of its access keys, and bodies that do not have the
+ * signed hash.
  */
-export async function createS3Server() {
-  const config = {
-    bucket: 'blobs',
-    region: 'us-east-1',
-    accessKeyId: 'test-access-key',
-    secretAccessKey: 'test-secret',
-  }
+export async function createS3Server(options: Options = {}) {
+  const { addressing = 'path', path = '', host = '127.0.0.1', region = 'us-east-1', now = Date.now } = options
+  const config = { bucket: 'blobs', region, accessKeyId: 'test-access-key', secretAccessKey: 'test-secret' }
+  const keys = new Map<string, Key>([[config.accessKeyId, { secretAccessKey: config.secretAccessKey }]])
   const objects = new Map<string, StoredObject>()
   const uploads = new Map<string, Upload>()
   const requests: string[] = []
   const faults: S3Fault[] = []
   const hooks: { onRead?: (key: string) => Promise<unknown> } = {}
-  const signature = new RegExp(
-    `^AWS4-HMAC-SHA256 Credential=${config.accessKeyId}/\\d{8}/${config.region}/s3/aws4_request, ` +
-      'SignedHeaders=[^ ]*x-amz-content-sha256[^ ]*, Signature=[0-9a-f]{64}$',
-  )
-
   const respond = (call: Call): ApiResponse => {
     const { method, key, query, request, body } = call
-    if (!signature.test(request.headers.authorization ?? '')) return failure(403, 'AccessDenied')
+    const refusal = checkSignature(request, { keys, region, now: now() })
+    if (refusal !== undefined) return refusal
     if (sha256(body) !== request.headers['x-amz-content-sha256']) return failure(400, 'XAmzContentSHA256Mismatch')
     const object = objects.get(key)
     if (key === '' && query.has('uploads')) return { status: 200, body: uploadListing(uploads, query) }
@@ -95,14 +101,23 @@ export async function createS3Server() {
     return { status: 200, body: '<CompleteMultipartUploadResult></CompleteMultipartUploadResult>' }
   }
 
+  const locate = (request: IncomingMessage, url: URL) => {
+    const name = decodeURIComponent(url.pathname)
+    if (!`${name}/`.startsWith(`${path}/`)) return { bucket: '', key: '' }
+    const rest = name.slice(path.length + 1)
+    const [bucket = '', ...segments] = rest.split('/')
+    if (addressing === 'path') return { bucket, key: segments.join('/') }
+    return { bucket: request.headers.host?.split(`.${host}`)[0] ?? '', key: rest }
+  }
+
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const url = new URL(request.url ?? '/', 'http://localhost')
-    const [, bucket, ...rest] = decodeURIComponent(url.pathname).split('/')
+    const { bucket, key } = locate(request, url)
     const body = Buffer.concat(await request.toArray())
     requests.push(`${request.method} ${request.url}`)
     const fault = faults.shift() ?? 'none'
     if (fault === 'cut-before') return void request.socket.destroy()
-    const call = { method: request.method ?? '', key: rest.join('/'), query: url.searchParams, request, body }
+    const call = { method: request.method ?? '', key, query: url.searchParams, request, body }
     if (call.method === 'GET' && call.key !== '') await hooks.onRead?.(call.key)
     const refusal = bucket === config.bucket ? REFUSALS[fault] : failure(404, 'NoSuchBucket')
     const result = refusal ?? respond(call)
@@ -119,7 +134,14 @@ export async function createS3Server() {
 
   return {
     /** Fit for `createBlobs`. */
-    config: { ...config, endpoint: `http://127.0.0.1:${port}` } satisfies S3Config,
+    config: {
+      ...config,
+      addressing,
+      endpoint: `http://${host}:${port}${path}`,
+      credentials: staticCredentials(config),
+    } satisfies S3Config & Record<string, unknown>,
+    /** Accepted access keys, for a test to add some. */
+    keys,
     /** Objects by their full name, for a test to look at and to damage. */
     objects,
     /** Multipart uploads that were begun, and neither completed nor aborted. */
@@ -137,6 +159,50 @@ export async function createS3Server() {
 }
 
 export type S3Server = Awaited<ReturnType<typeof createS3Server>>
+
+const AUTHORIZATION =
+  /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^ ]+), Signature=([0-9a-f]{64})$/
+const REQUIRED_HEADERS = ['host', 'x-amz-content-sha256', 'x-amz-date']
+
+/** The response to a request whose signature is not valid. */
+function checkSignature(
+  request: IncomingMessage,
+  { keys, region, now }: { keys: ReadonlyMap<string, Key>; region: string; now: number },
+): ApiResponse | undefined {
+  const [, id = '', date = '', actualRegion = '', signed = '', signature] =
+    AUTHORIZATION.exec(request.headers.authorization ?? '') ?? []
+  const key = keys.get(id)
+  if (!key) return failure(403, 'InvalidAccessKeyId')
+  const names = signed.split(';')
+  const { 'x-amz-date': time = '', 'x-amz-content-sha256': hash = '', 'x-amz-security-token': token } = request.headers
+  const isWhole = REQUIRED_HEADERS.every((name) => names.includes(name)) && String(time).startsWith(date)
+  if (!isWhole || actualRegion !== region) return failure(403, 'AuthorizationHeaderMalformed')
+  if (token !== key.sessionToken) return failure(403, 'InvalidToken')
+  const url = new URL(request.url ?? '/', 'http://localhost')
+  const query = [...url.searchParams].map((pair) => pair.map(encode).join('=')).toSorted()
+  const headers = names.map((name) => `${name}:${String(request.headers[name] ?? '')}\n`)
+  const path = decodeURIComponent(url.pathname).split('/').map(encode).join('/')
+  const canonical = [request.method, path, query.join('&'), headers.join(''), signed, String(hash)].join('\n')
+  const scope = `${date}/${region}/s3/aws4_request`
+  const text = ['AWS4-HMAC-SHA256', String(time), scope, sha256(Buffer.from(canonical))].join('\n')
+  const signingKey = scope
+    .split('/')
+    .reduce<string | Buffer>((from, part) => hmac(from, part), `AWS4${key.secretAccessKey}`)
+  if (hmac(signingKey, text).toString('hex') !== signature) return failure(403, 'SignatureDoesNotMatch')
+  if (key.expiresAt !== undefined && key.expiresAt <= now) return failure(400, 'ExpiredToken')
+  return undefined
+}
+
+function hmac(key: string | Buffer, text: string) {
+  return createHmac('sha256', key).update(text).digest()
+}
+
+function encode(text: string) {
+  return encodeURIComponent(text).replaceAll(
+    /[!'()*]/g,
+    (found) => `%${found.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}
 
 function listing(objects: Map<string, StoredObject>, query: URLSearchParams) {
   const after = query.get('continuation-token') ?? query.get('start-after') ?? ''

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { childrenOf, parseResponse, textOf } from './s3.ts'
+import { childrenOf, parseResponse, textOf } from './xml.ts'
 
 const LISTING = `<?xml version="1.0" encoding="UTF-8"?>
 <ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">
