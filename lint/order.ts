@@ -128,6 +128,7 @@ const MACHINERY: readonly string[] = [
 
 /** Units of `agent/src/` and `web/src/`, lowest first. */
 const AGENT: readonly string[] = [
+  'build',
   'log',
   'old-node',
   'process',

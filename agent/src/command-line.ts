@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import manifest from '../package.json' with { type: 'json' }
 import { runAgent } from './agent/agent.ts'
+import { versionLine } from './build.ts'
 import { createLineLog } from './log.ts'
 import { messageOf } from './process/errors.ts'
 import { AGENT_SETTINGS, type AgentSettings, TOKEN_VARIABLES, readAgentSettings } from './settings/agent-settings.ts'
@@ -39,7 +39,7 @@ export async function runCommandLine(
 
   const { values } = parseArgs({ args: [...args], options: OPTIONS, strict: false })
   if (values['help'] === true || values['version'] === true) {
-    process.stdout.write(values['help'] === true ? helpText(program) : `${manifest.version}\n`)
+    process.stdout.write(values['help'] === true ? helpText(program) : versionLine(program))
     return 0
   }
   const read = readAgentSettings(args, env)

@@ -22,6 +22,8 @@ export const siteHealthSchema = linkedResource('site-health', {
   name: 'SiteHealth',
   attributes: {
     version: z.string(),
+    commit: nullable.string.describe('of the package; null in a clone'),
+    'built-at': nullable.time,
     'node-version': z.string(),
     'measured-at': timestamp,
     database: z.strictObject({

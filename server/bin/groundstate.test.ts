@@ -38,21 +38,28 @@ test.runIf(process.platform === 'linux')(
 
     const { stdout } = await promisify(execFile)('groundstate', ['--version'], { env })
 
-    expect(stdout).toBe('1.0.0\n')
+    expect(stdout).toMatch(/^groundstate 1\.0\.0 \((?:commit [0-9a-f]{12}, )?from source, node 24\.\d+\.\d+\)\n$/)
   },
 )
 
-test('without an installed Node, the one on the PATH is used', async () => {
-  const alone = join(directory, 'alone')
+/** The output of a copy of the command that runs a program in place of the server. */
+async function outputOf(name: string, program: string) {
+  const alone = join(directory, name)
   await mkdir(alone)
   await copyFile(COMMAND, join(alone, 'groundstate'))
-  await writeFile(join(alone, 'groundstate.mjs'), 'console.log(process.execPath)')
+  await writeFile(join(alone, 'groundstate.mjs'), program)
   const child = spawn(join(alone, 'groundstate'), {
     env: { PATH: [dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter) },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-
   const [shown] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  return shown.trim()
+}
 
-  expect(shown.trim()).toBe(process.execPath)
+test('without an installed Node, the one on the PATH is used', async () => {
+  expect(await outputOf('alone', 'console.log(process.execPath)')).toBe(process.execPath)
+})
+
+test('without a command, it is serve', async () => {
+  expect(await outputOf('bare', 'console.log(...process.argv.slice(2))')).toBe('serve')
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type RegisteredAgent, WORK_KINDS } from '@groundstate/contract/agent'
 import { z } from 'zod'
-import manifest from '../../package.json' with { type: 'json' }
+import { VERSION } from '../build.ts'
 import { type EngineSearch, engineName, listEngines } from '../engine/engine.ts'
 import { NoServer, register } from '../server/client.ts'
 import { type Connection, RequestRejectedError, isTokenRejected } from '../server/connection.ts'
@@ -37,7 +37,6 @@ export function createRegistration(
   { workDir, formerId, search, waitsForEngine, isClaiming, signal }: Input,
 ) {
   const { token, log, retryDelayMs = RETRY_DELAY_MS, accepts = WORK_KINDS, name, concurrency } = options
-  const { version } = manifest
   const { serverUrl } = connection
   let known: { agentId: string; engines: string } | undefined
   let pending = 0
@@ -58,7 +57,7 @@ export function createRegistration(
     const engines = await Promise.race([listEngines(search), delay(SCAN_TIMEOUT_MS, [], { ref: false })])
     const body = {
       name,
-      version,
+      version: VERSION,
       os: platform(),
       arch: arch(),
       concurrency,
@@ -111,7 +110,7 @@ export function createRegistration(
 
   function logStart({ agentId, poolName, poolId, serverVersion }: RegisteredAgent, engines: Engines) {
     const fields = { agentId, name, pool: poolName ?? poolId, server: serverUrl, accepts: accepts.join() }
-    log.info(fields, `agent ${version} is ready`)
+    log.info(fields, `agent ${VERSION} is ready`)
     if (engines.length > 0) logEngines(engines)
     else if (search.downloads !== undefined)
       log.info({}, 'no engine found: versions are downloaded when runs need them')
@@ -119,9 +118,9 @@ export function createRegistration(
       const consequence = waitsForEngine ? ', and no run is accepted without one' : ''
       log.warn({}, `no engine found${consequence}: put terraform or tofu on the PATH, or set --engine-path`)
     }
-    if (serverVersion !== undefined && serverVersion.split('.')[0] !== version.split('.')[0]) {
+    if (serverVersion !== undefined && serverVersion.split('.')[0] !== VERSION.split('.')[0]) {
       const message = 'agent and server have different major versions: update the agent'
-      log.warn({ agent: version, server: serverVersion }, message)
+      log.warn({ agent: VERSION, server: serverVersion }, message)
     }
   }
 

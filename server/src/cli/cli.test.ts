@@ -12,13 +12,6 @@ test('an unknown command is named', async () => {
   expect(err).toContain('--help')
 })
 
-test('without a command, the help is printed', async () => {
-  const bare = await groundstate()
-  const help = await groundstate('--help')
-
-  expect(bare).toEqual({ code: 0, out: help.out, err: '' })
-})
-
 test('a setting without a command starts no server', async () => {
   const { code, err } = await groundstate('--port', '0')
 

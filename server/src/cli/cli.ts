@@ -1,3 +1,4 @@
+import { versionLine } from '@groundstate/agent/build'
 import { flagOf, type Setting, type Settings, settingsHelp } from '@groundstate/agent/settings/setting'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config.ts'
@@ -15,7 +16,11 @@ type ServerFlags = { url: string; token?: string; hostName?: string }
 export async function runCli(argv: readonly string[]): Promise<number> {
   const program = new Command('groundstate')
     .description('Runs Terraform and OpenTofu in workspaces, stores their state, and calls run tasks.')
-    .version('1.0.0')
+    .option('-V, --version', 'output the version, commit and build')
+    .on('option:version', () => {
+      process.stdout.write(versionLine('groundstate'))
+      throw new CommanderError(0, 'groundstate.version', '')
+    })
     .enablePositionalOptions()
     .exitOverride()
     .showHelpAfterError('(run with --help for commands and options)')
@@ -28,7 +33,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   }
 
   withSettings(program.command('serve'))
-    .summary('run the server')
+    .summary('run the server, the default without a command')
     .description(
       'Runs the server until SIGTERM. Every setting is a flag or a GROUNDSTATE_… variable; flags take precedence.',
     )
@@ -241,8 +246,6 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     })
 
   try {
-    // Prints the help to standard output; commander would treat a missing command as an error.
-    if (argv.length < 3) program.help()
     await program.parseAsync([...argv])
     return exitCode
   } catch (error) {

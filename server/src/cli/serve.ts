@@ -1,5 +1,6 @@
+import { realpathSync } from 'node:fs'
 import { constants } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import { type Config, readConfig } from '../config.ts'
 import { type Started, serve } from '../serve.ts'
 
@@ -43,7 +44,7 @@ export function greeting(config: Config, { baseUrl, admin, caFile, movedDatabase
   if (admin.token !== undefined) lines.push(`  API token ${admin.token}`)
   if (admin.password !== undefined || admin.token !== undefined) lines.push('  (shown only once)', '')
   const root = resolve(import.meta.dirname, '../../..')
-  const bin = forShell(join(root, 'node_modules/.bin/groundstate'))
+  const bin = commandOf(root)
   const port = new URL(baseUrl).port
   const url = baseUrl === 'http://127.0.0.1:7777' ? '' : ` GROUNDSTATE_URL=${baseUrl}`
   // The other terminal does not have the settings of this one.
@@ -61,6 +62,24 @@ export function greeting(config: Config, { baseUrl, admin, caFile, movedDatabase
     '',
   )
   return `${lines.join('\n')}\n`
+}
+
+/** The command for a shell in another directory, from a clone, or a package that npm has installed globally, for a project or for npx. */
+function commandOf(root: string) {
+  if (root.includes('/_npx/')) return 'npx groundstate'
+  const found = (process.env['PATH'] ?? '').split(delimiter).map((directory) => join(directory, 'groundstate'))
+  const program = join(root, 'server/bin/groundstate')
+  if (found.some((path) => !path.includes('/node_modules/') && isLinkTo(path, program))) return 'groundstate'
+  const shims = [join(root, 'node_modules/.bin/groundstate'), join(root, '../.bin/groundstate')]
+  return forShell(shims.find((path) => isLinkTo(path, program)) ?? program)
+}
+
+function isLinkTo(path: string, program: string) {
+  try {
+    return realpathSync(path) === realpathSync(program)
+  } catch {
+    return false
+  }
 }
 
 function forShell(word: string) {

@@ -6,7 +6,8 @@ import { loaded } from '../../components/feedback.tsx'
 import { SearchField } from '../../components/filters.tsx'
 import { capitalized, counted } from '../../components/numbers.ts'
 import { Page } from '../../components/page.tsx'
-import { useHealth } from './health.ts'
+import { exactTime } from '../../components/time.tsx'
+import { type Health, useHealth } from './health.ts'
 
 export function AboutPage() {
   const { data: health, fallback } = loaded(useHealth(), { rows: 4 })
@@ -20,6 +21,7 @@ export function AboutPage() {
             <DescriptionList
               facts={[
                 ['Groundstate', health.version],
+                ['Build', buildOf(health)],
                 ['Node.js', health['node-version']],
                 ['PostgreSQL', health.database.version],
                 ['Engines', engines?.join(', ') || 'no agent is online'],
@@ -31,6 +33,10 @@ export function AboutPage() {
       </div>
     </Page>
   )
+}
+
+function buildOf({ commit, 'built-at': builtAt }: Health) {
+  return commit === null || builtAt === null ? 'from source' : `commit ${commit}, ${exactTime(builtAt)}`
 }
 
 /** The licences of all packages, which this page loads. */

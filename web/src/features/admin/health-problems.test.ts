@@ -7,6 +7,8 @@ const before = (minutes: number) => new Date(Date.parse(NOW) - minutes * 60_000)
 
 const GOOD: Health = {
   version: '1.0.0',
+  commit: null,
+  'built-at': null,
   'node-version': '24.0.0',
   'measured-at': NOW,
   database: {

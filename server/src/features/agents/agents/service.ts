@@ -1,5 +1,5 @@
+import { VERSION } from '@groundstate/agent/build'
 import type { RegisterAgent, RegisteredAgent } from '@groundstate/contract/agent'
-import manifest from '../../../../package.json' with { type: 'json' }
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { audited } from '../../../audit/record.ts'
 import type { Actor } from '../../../auth/actor.ts'
@@ -42,7 +42,7 @@ export async function registerAgent(ctx: Ctx, actor: AgentActor, input: Register
     else await store.insertAgent(ctx.db, { id, ...agent, created_at: ctx.now() })
     await announceAgents(ctx, [id])
     const poolName = await store.findPoolName(ctx.db, poolId)
-    return { agentId: id, poolId, poolName, serverVersion: manifest.version }
+    return { agentId: id, poolId, poolName, serverVersion: VERSION }
   })
 }
 

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
+import { BUILD, VERSION } from '@groundstate/agent/build'
 import type { MailTest, SiteHealthResource } from '@groundstate/contract/site-health'
-import manifest from '../../../../package.json' with { type: 'json' }
 import type { Ctx } from '../../../app.ts'
 import { actorUserId, checkSiteAdmin } from '../../../auth/actor.ts'
 import { configuredStore, findStoreId, placeOf } from '../../../blobs/blob-store.ts'
@@ -28,7 +28,9 @@ export async function siteHealth(ctx: Ctx): Promise<SiteHealthResource> {
   const database = await store.describeDatabase(ctx.db)
   const { heapUsed, rss } = process.memoryUsage()
   const attributes: Health = {
-    version: manifest.version,
+    version: VERSION,
+    commit: BUILD?.commit ?? null,
+    'built-at': BUILD && new Date(BUILD.time),
     'node-version': process.versions.node,
     'measured-at': ctx.now(),
     database: {
