@@ -72,6 +72,7 @@ export const AREAS: Readonly<Record<string, readonly string[]>> = {
   site: [
     'discovery',
     'health',
+    'metrics',
     'failed-jobs',
     'admin',
     'agent-package',

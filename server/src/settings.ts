@@ -307,6 +307,11 @@ export const SETTINGS = {
     doc: 'requests per second for each token; 0 is off',
     shown: '30 in the hosted edition, off otherwise',
   },
+  metricsToken: {
+    schema: z.string().min(16, 'it must have at least 16 characters').optional(),
+    doc: 'bearer token for `/metrics`; without it, they are shown only while HOST and BASE_URL are loopback addresses and TRUST_PROXY is not set',
+    secret: true,
+  },
   s3Bucket: { schema: z.string().optional(), doc: 'bucket for state, logs and archives; without it they are on disk' },
   s3Endpoint: {
     schema: webAddress.optional(),

@@ -20,6 +20,7 @@ import {
   type WholeOptions,
   ZSTD_OPTIONS,
 } from './frames.ts'
+import { countReads, measureDriver } from './measure.ts'
 import { openS3Driver } from './s3.ts'
 
 type PutOptions = {
@@ -38,12 +39,12 @@ export type Blobs = Awaited<ReturnType<typeof createBlobs>>
  * `.`, `_` and `-` that do not begin with a dot. A database row names the key, and a key is never reused. `secret` has 32 bytes.
  */
 export async function createBlobs({ store, secret: bytes }: { store: BlobStore; secret: Buffer }) {
-  const driver = store.kind === 'disk' ? await openDiskDriver(store.root) : openS3Driver(store)
+  const driver = measureDriver(store.kind === 'disk' ? await openDiskDriver(store.root) : openS3Driver(store))
   const secret = blobSecret(bytes)
 
   const openStored = async (key: string, stored: Buffer | Readable) => {
     const reader = new FrameReader(secret, key)
-    const chunks = unsealChunks(reader, Buffer.isBuffer(stored) ? [stored] : stored)
+    const chunks = unsealChunks(reader, countReads(stored))
     // The header has the encoding. Reading the first frame now detects most damage before the caller sends response headers.
     const first = await chunks.next()
     const content = Readable.from(prepend(first.value ?? Buffer.alloc(0), chunks), { objectMode: false })
@@ -115,7 +116,7 @@ export async function createBlobs({ store, secret: bytes }: { store: BlobStore; 
       if (Buffer.isBuffer(stored) && !isStreamed(stored)) return unsealBuffer(secret, key, stored)
       const reader = new FrameReader(secret, key)
       const chunks: Buffer[] = []
-      for await (const chunk of unsealChunks(reader, Buffer.isBuffer(stored) ? [stored] : stored)) chunks.push(chunk)
+      for await (const chunk of unsealChunks(reader, countReads(stored))) chunks.push(chunk)
       const encoded = Buffer.concat(chunks)
       return reader.encoding === 'plain' ? encoded : decompressWhole(key, encoded, options)
     },

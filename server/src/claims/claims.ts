@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Ctx } from '../app.ts'
 import { withTimeout } from '../db/db.ts'
 import { unavailable } from '../errors.ts'
+import { claimsWaiting } from '../metrics.ts'
 import { POLL_MS } from '../polls.ts'
 import type { Signals } from '../signals.ts'
 import {
@@ -71,7 +72,7 @@ export function createClaims<W extends ClaimRequest, Item>(queue: ClaimQueue<W, 
         clearTimeout(timer)
         signal.removeEventListener('abort', onAbort)
         ending[Symbol.dispose]()
-        pool.waiters.delete(waiter)
+        if (pool.waiters.delete(waiter)) claimsWaiting.dec({ queue: queue.name })
       }
       const give = (item: Item | undefined) => {
         leave()
@@ -93,6 +94,7 @@ export function createClaims<W extends ClaimRequest, Item>(queue: ClaimQueue<W, 
       signal.addEventListener('abort', onAbort, { once: true })
       const ending = ctx.signals.listen(claimsTopic(request.agent.id), () => give(undefined))
       pool.waiters.add(waiter)
+      claimsWaiting.inc({ queue: queue.name })
       // A queue that was just empty is still empty, or its signal is on the way. The next poll covers a lost signal.
       const isEmpty = pool.emptyAt !== undefined && performance.now() - pool.emptyAt < POOL_TTL_MS
       if (!isEmpty || waitMs < POLL_MS) dispatch(pool)

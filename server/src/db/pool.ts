@@ -1,5 +1,6 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely'
 import pg from 'pg'
+import { databaseErrors, measurePool } from '../metrics.ts'
 import { createStatementCache, Pipeline, Statement, type StatementResult, UNPREPARED } from './statement.ts'
 
 // Timestamps are read as Date, counts as number: no count here comes near 2^53.
@@ -113,6 +114,7 @@ class PooledConnection implements DatabaseConnection {
   async #send(statement: Statement): Promise<StatementResult> {
     this.#isUnsent = false
     this.#client.query(new Pipeline([...this.#deferred.splice(0), statement]))
+    statement.result.catch(countError)
     return statement.result
   }
 
@@ -131,6 +133,23 @@ class PooledConnection implements DatabaseConnection {
 function throwWithCallers(error: unknown): never {
   if (error instanceof Error) error.stack = `${error.stack}\n${new Error().stack?.replace(/^.*\n/, '') ?? ''}`
   throw error
+}
+
+/** Kinds of errors by the class of their code; `unavailable` if there is none, as after a lost connection. */
+const ERROR_KINDS: Readonly<Record<string, string>> = {
+  '22': 'invalid value',
+  '23': 'constraint',
+  '40': 'conflict',
+  '55': 'conflict',
+  '08': 'unavailable',
+  '53': 'unavailable',
+  '57': 'unavailable',
+  '58': 'unavailable',
+}
+
+function countError(error: unknown) {
+  const code = error instanceof pg.DatabaseError ? (error.code ?? '') : '08'
+  databaseErrors.inc({ kind: ERROR_KINDS[code.slice(0, 2)] ?? 'other' })
 }
 
 function isWrite(command: string | undefined) {
@@ -197,11 +216,26 @@ export function createConnectionPool(url: string, options: PoolOptions): Connect
     connections.set(client, connection)
     return connection
   }
+  const measured = measurePool(() => {
+    const { totalCount, idleCount, waitingCount } = pool
+    return { inUse: totalCount - idleCount, idle: idleCount, waiting: waitingCount, max: options.max }
+  })
+  async function connect() {
+    try {
+      return connectionOf(await pool.connect())
+    } catch (error) {
+      countError(error)
+      throw error
+    }
+  }
   return {
     size: options.max,
-    connect: async () => connectionOf(await pool.connect()),
+    connect,
     // After an error the driver closes the connection, since several statements may have left a transaction open.
     run: async (text, values) => pool.query(text, values),
-    end: async () => pool.end(),
+    async end() {
+      measured[Symbol.dispose]()
+      await pool.end()
+    },
   }
 }

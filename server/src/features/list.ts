@@ -100,6 +100,7 @@ import { changeRoutes } from './site/changes/routes.ts'
 import { discoveryRoutes } from './site/discovery/routes.ts'
 import { failedJobRoutes } from './site/failed-jobs/routes.ts'
 import { healthRoutes } from './site/health/routes.ts'
+import { metricsRoutes } from './site/metrics/routes.ts'
 import { sampleJobs, sampleRoutes } from './site/samples/routes.ts'
 import { backingDataRoutes } from './states/backing-data/routes.ts'
 import { dataRetentionJobs } from './states/data-retention/jobs.ts'
@@ -138,6 +139,7 @@ export const ROUTES: readonly Routes[] = [
   registryProviders.registryProviderVersionRoutes,
   failedJobRoutes,
   healthRoutes,
+  metricsRoutes,
   accountRoutes,
   adminOrganizationRoutes,
   adminUserRoutes,

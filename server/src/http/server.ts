@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 import { AppError } from '../errors.ts'
-import { requestSeconds } from '../metrics.ts'
+import { requestSeconds, requestsInFlight } from '../metrics.ts'
 import { basePath, withoutBasePath } from './base-path.ts'
 import { parseBodies, streamBodies } from './bodies.ts'
 import { endWhenClosing } from './closing.ts'
@@ -78,12 +78,16 @@ export async function createServer(
   server.addHook('onRequest', async (request, reply) => {
     await opened
     beginRequest(request)
+    if (!request.routeOptions.config.endless) {
+      requestsInFlight.inc()
+      // Also without a response, when the client disconnects.
+      reply.raw.once('close', () => requestsInFlight.dec())
+    }
     addHeaders(request, reply)
   })
   server.addHook('onRequestAbort', async (request) => logRequest(app.log, request, { status: CLIENT_LEFT }))
   server.addHook('onResponse', async (request, reply) => {
-    if (!request.routeOptions.config.endless)
-      requestSeconds.observe({ method: request.method, status: reply.statusCode }, reply.elapsedTime / 1000)
+    measureResponse(request, reply)
     logRequest(app.log, request, { status: reply.statusCode, bytes: reply.getHeader('content-length') })
   })
   server.setErrorHandler(async (error, request, reply) => responseFault(app, error, request, reply))
@@ -114,6 +118,12 @@ export async function createServer(
   })
   await serveWeb(server, { dist: webDist, basePath: base })
   return { fastify: server, routes }
+}
+
+function measureResponse({ method, routeOptions }: FastifyRequest, reply: FastifyReply) {
+  if (routeOptions.config.endless) return
+  const status = `${Math.floor(reply.statusCode / 100)}xx`
+  requestSeconds.observe({ method, route: routeOptions.url ?? 'none', status }, reply.elapsedTime / 1000)
 }
 
 function addHeaders(request: FastifyRequest, reply: FastifyReply) {

@@ -5,6 +5,7 @@ import { concurrencyLimit } from '../concurrency-limit.ts'
 import type { Db } from '../db/db.ts'
 import type { ConnectionPool } from '../db/pool.ts'
 import type { Log } from '../log.ts'
+import { jobSeconds } from '../metrics.ts'
 import type { Polls } from '../polls.ts'
 import type { Signals } from '../signals.ts'
 import { FAILED_JOBS_INDEX, type FailedFilter, requeueFailedJobs } from './queue-state.ts'
@@ -169,9 +170,12 @@ export async function createJobs(
 
   type Job = { id: string; data: object }
   async function runOne<Context extends WorkerContext>(ctx: Context, handler: Handler<Context>, job: Job) {
+    const endTimer = jobSeconds.startTimer({ kind: handler.kind.name })
     try {
       await handler.run(ctx, job.data, abort.signal)
+      endTimer({ outcome: 'completed' })
     } catch (error) {
+      endTimer({ outcome: error === abort.signal.reason ? 'interrupted' : 'failed' })
       const details = { job: handler.kind.name, data: job.data }
       // What the shutdown interrupted runs again.
       if (error === abort.signal.reason) ctx.log.info(details, 'job interrupted')

@@ -50,6 +50,7 @@ export const GROUPS: readonly Group[] = [
     reader: 'Operate it',
     documents: [
       document('docs/OPERATIONS.md', 'Operations', 'Install, back up, upgrade, scale and monitor a server'),
+      document('docs/MONITORING.md', 'Monitoring', 'Metrics, traces, logs, alerts and support bundles'),
       document('docs/SETTINGS.md', 'Settings', 'Every environment variable and flag'),
       document('docs/SIGN-IN.md', 'Sign-in', 'Passwords, two-factor authentication and single sign-on'),
       document('docs/RUN-AN-AGENT.md', 'Run an agent in another network', 'Agent pools, isolation and engines'),

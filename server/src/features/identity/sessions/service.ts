@@ -11,6 +11,7 @@ import { jobHandler } from '../../../handlers.ts'
 import { SESSION_COOKIE } from '../../../http/authenticate.ts'
 import { basePath } from '../../../http/base-path.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
+import { signInFailures } from '../../../metrics.ts'
 import { verifyPassword } from '../../../secrets/passwords.ts'
 import { userAudit } from '../users/resource.ts'
 import { type UserRow, findUserByLogin } from '../users/store.ts'
@@ -76,6 +77,7 @@ function codeError(detail: string) {
  * An unknown login is recorded too, so that it takes as long; its text is not, since users sometimes type a password there.
  */
 export async function recordFailedSignIn(ctx: Ctx, user: UserRow | undefined, reason: string) {
+  signInFailures.inc({ reason })
   const account = user ?? { id: 'unknown', username: 'unknown' }
   await transact(ctx, async (ctx) => recordAudit(ctx, userAudit('sign_in_failed', account, { reason })))
 }

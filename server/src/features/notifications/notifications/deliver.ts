@@ -3,6 +3,7 @@ import { announceFound } from '../../../changes/announce.ts'
 import { isForeignKeyViolation } from '../../../db/db.ts'
 import { attemptColumns, attemptError, nextAttempt, userAgent } from '../../../deliveries/attempts.ts'
 import type { MailReply } from '../../../mail/mail.ts'
+import { attemptSeconds } from '../../../metrics.ts'
 import { SealError } from '../../../secrets/secrets.ts'
 import { subscribableOf } from '../notification-configurations/access.ts'
 import type { Content } from '../notification-configurations/content.ts'
@@ -43,6 +44,8 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedNotification, signal
   // When a process stops, another takes over at once.
   const isImmediate = signal.aborted && !exchange.response
   const next = isOver ? null : nextAttempt(ctx, claim, { isImmediate, maxMs: MAX_PAUSE_MS })
+  const result = delivered ? 'delivered' : next === null ? 'failed' : 'retried'
+  attemptSeconds.observe({ queue: 'notification', result }, exchange.durationMs / 1000)
   const recorded = store.recordAttempt(ctx.db, claim, {
     id: ctx.newId('ntfdel'),
     columns: loggedColumns(ctx, attempt),

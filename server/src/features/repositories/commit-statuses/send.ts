@@ -3,6 +3,7 @@ import type { Ctx } from '../../../app.ts'
 import { concurrencyLimit } from '../../../concurrency-limit.ts'
 import type { Ends, Queue } from '../../../deliveries/loop.ts'
 import { type Claim, type Connections, renewLeases } from '../../../deliveries/queue.ts'
+import { attemptSeconds } from '../../../metrics.ts'
 import { HostError } from '../../../vcs-hosts/host.ts'
 import { type Connection, callHost } from '../connections/connection.ts'
 import { logRequests } from './log.ts'
@@ -46,11 +47,14 @@ export const reportQueue: Queue<Claim> = {
 /** Sends what is due at the host of a connection. More may have become due meanwhile. */
 async function sendReports(ctx: Ctx, claim: Claim, { shutdown, lost }: Ends) {
   const signal = AbortSignal.any([shutdown, lost])
+  const endTimer = attemptSeconds.startTimer({ queue: 'commit status' })
   try {
     await sendStatuses(ctx, claim.id, signal)
     await sendComments(ctx, claim.id, signal)
     await queueStore.releaseReports(ctx.db, claim)
+    endTimer({ result: 'delivered' })
   } catch (error) {
+    endTimer({ result: 'retried' })
     await pause(ctx, claim, error)
   }
   return true

@@ -3,7 +3,8 @@ import { ZodError } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { announce } from '../../../changes/announce.ts'
 import { transact } from '../../../db/db.ts'
-import { invalid, notFound, unauthorized } from '../../../errors.ts'
+import { AppError, invalid, notFound, unauthorized } from '../../../errors.ts'
+import { webhookDeliveries } from '../../../metrics.ts'
 import { signatureProblem } from '../../../vcs-hosts/bodies.ts'
 import { parseAppWebhook } from '../../../vcs-hosts/github/webhooks.ts'
 import type { HostEvent, HostWebhooks, ParsedWebhook, WebhookRequest } from '../../../vcs-hosts/host.ts'
@@ -30,15 +31,27 @@ type ReadWebhook = () => Promise<WebhookRequest>
 export async function receiveWebhook(ctx: Ctx, path: string, read: ReadWebhook) {
   const repository = await store.findWebhookRepository(ctx.db, path)
   if (!repository) throw notFound('webhook')
-  const request = await read()
-  const { webhooks } = hostOf(repository.service_provider)
-  const secret = ctx.secrets.openText(repository.webhook_secret, webhookContext(repository.id))
-  if (!webhooks.verify(request, secret)) throw unauthorized(signatureProblem(webhooks, request))
-  const parsed = parse(webhooks, request)
-  const problem = problemOf(repository, parsed)
-  const key = keyOf(webhooks, request)
-  await transact(ctx, async (ctx) => storeDelivery(ctx, { repository, parsed, problem, key }))
-  if (problem !== undefined) throw notFound(`repository ${parsed.identifier}`)
+  await measured(repository.service_provider, async () => {
+    const request = await read()
+    const { webhooks } = hostOf(repository.service_provider)
+    const secret = ctx.secrets.openText(repository.webhook_secret, webhookContext(repository.id))
+    if (!webhooks.verify(request, secret)) throw unauthorized(signatureProblem(webhooks, request))
+    const parsed = parse(webhooks, request)
+    const problem = problemOf(repository, parsed)
+    const key = keyOf(webhooks, request)
+    await transact(ctx, async (ctx) => storeDelivery(ctx, { repository, parsed, problem, key }))
+    if (problem !== undefined) throw notFound(`repository ${parsed.identifier}`)
+  })
+}
+
+async function measured(host: string, receive: () => Promise<void>) {
+  try {
+    await receive()
+    webhookDeliveries.inc({ host, result: 'accepted' })
+  } catch (error) {
+    webhookDeliveries.inc({ host, result: error instanceof AppError ? 'rejected' : 'failed' })
+    throw error
+  }
 }
 
 /**
@@ -48,6 +61,12 @@ export async function receiveWebhook(ctx: Ctx, path: string, read: ReadWebhook) 
 export async function receiveAppWebhook(ctx: Ctx, read: ReadWebhook) {
   const settings = githubAppSettings(ctx)
   if (!settings) throw notFound('GitHub App')
+  await measured(settings.provider, async () => receiveFromApp(ctx, settings, read))
+}
+
+type AppSettings = NonNullable<ReturnType<typeof githubAppSettings>>
+
+async function receiveFromApp(ctx: Ctx, settings: AppSettings, read: ReadWebhook) {
   const request = await read()
   const { httpUrl, webhookSecret } = settings
   const { webhooks } = hostOf(settings.provider)

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Ctx } from '../../../app.ts'
 import { claimsTopic } from '../../../claims/claims.ts'
+import { afterCommit } from '../../../db/db.ts'
+import { leasesLost } from '../../../metrics.ts'
 import { POLL_MS } from '../../../polls.ts'
 import { applyChange } from '../runs/advance.ts'
 import { insertNotice } from './log-store.ts'
@@ -32,7 +34,9 @@ async function endOrRequeue(ctx: Ctx, job: store.JobKey, now: Date) {
     // A heartbeat may have renewed it in the meantime.
     if (!lease.lease_expires_at || lease.lease_expires_at > now) return
     const agent = agentOf(lease)
+    const count = (outcome: string) => afterCommit(ctx.db, () => leasesLost.inc({ kind: lease.kind, outcome }))
     if (store.isUnacknowledged(lease)) {
+      count('unacknowledged')
       ctx.log.warn({ job: job.id, run: job.run_id, agent: lease.agent_id }, 'a job did not reach its agent')
       // Ends the agent's waiting claims, which may be dead too and would get this job first.
       if (lease.agent_id) ctx.signals.publish(ctx.db, claimsTopic(lease.agent_id))
@@ -44,6 +48,7 @@ async function endOrRequeue(ctx: Ctx, job: store.JobKey, now: Date) {
     }
     const mayRetry = lease.kind === 'plan' && lease.attempt < MAX_ATTEMPTS
     const isRetried = mayRetry && (await store.countLost(ctx.db, lease.phase_id)) + 1 < MAX_LOST
+    count(isRetried ? 'requeued' : 'errored')
     const error = lostError(agent, lease)
     const notice = isRetried ? `${agent} stopped sending heartbeats: the plan starts again on another` : error
     const noticeBytes = await insertNotice(ctx.db, locked[lease.kind].id, notice)

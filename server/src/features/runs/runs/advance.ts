@@ -6,6 +6,7 @@ import { raise } from '../../../events.ts'
 import { discardPending, settleStates } from '../../states/state-versions/service.ts'
 import { announceAgentOf, commitRunChanged, runAdvanced, runApplied } from './audit.ts'
 import { type LockedRun, type LockedWorkspace, lockRun, lockRunWorkspace } from './locked-run-store.ts'
+import { measureTransition } from './measure.ts'
 import { runEventRow, runEventsInsert } from './run-event-store.ts'
 import { releaseResult } from './stage-store.ts'
 import { cancelStages, readStageStatuses, startStage } from './stages.ts'
@@ -76,6 +77,7 @@ async function save(ctx: TransactionCtx, { locked, change }: Pending): Promise<S
   if (freed) ctx.signals.publish(ctx.db, freed)
   if (transition.jobTopic !== undefined) ctx.signals.publishToOne(ctx.db, transition.jobTopic)
   announceTransition(ctx, locked, transition)
+  measureTransition(ctx, locked.run, transition)
   return { locked, transition }
 }
 

@@ -19,6 +19,7 @@ import { startEffects } from './advance.ts'
 import { runCreated, runCreationAudit } from './audit.ts'
 import { type QUEUE_QUERY, type RunQuery, groupStatuses, runFilter } from './filter.ts'
 import type { LockedWorkspace, RunRow } from './locked-run-store.ts'
+import { measureNewRun, measureTransition } from './measure.ts'
 import { type RunOrigin, checkOptions, newLockedRun, newRun } from './new-run.ts'
 import { runEventRow } from './run-event-store.ts'
 import { type PlannedStages, createStages, readPlannedStages } from './stages.ts'
@@ -93,6 +94,8 @@ async function insert(ctx: TransactionCtx, workspace: LockedWorkspace, { run, pl
   const audit = runCreationAudit(run)
   await insertNewRun(ctx.db, locked, { transition, event, audit: auditRow(ctx, audit) })
   announceEvent(ctx, audit)
+  measureNewRun(ctx, run)
+  measureTransition(ctx, run, transition)
   if (transition.jobTopic !== undefined) ctx.signals.publishToOne(ctx.db, transition.jobTopic)
   if (run.stages.length > 0) await createStages(ctx, run, planned)
   await raise(ctx, runCreated, run)

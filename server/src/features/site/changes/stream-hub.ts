@@ -2,6 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import { SYSTEM } from '../../../auth/actor.ts'
 import { ACCESS_TOPIC } from '../../../changes/announce.ts'
 import { loggedError } from '../../../log.ts'
+import { liveStreams } from '../../../metrics.ts'
 import { deliverChanges, needsAccess, refreshAccess } from './deliver.ts'
 import { type ChangeStream, addPending, hasPending, resetStream, sendEvent } from './stream.ts'
 
@@ -46,8 +47,10 @@ export function streamHubOf(ctx: Ctx) {
 export function addStream(hub: StreamHub, stream: ChangeStream) {
   if (hub.streams.size === 0) subscribe(hub)
   hub.streams.add(stream)
+  liveStreams.inc()
   stream.readable.once('close', () => {
     hub.streams.delete(stream)
+    liveStreams.dec()
     if (hub.streams.size === 0) unsubscribe(hub)
   })
   wakeStreams(hub)

@@ -3,8 +3,7 @@ import { documentOf } from '@groundstate/contract/responses'
 import { mailTestSchema, siteHealthSchema } from '@groundstate/contract/site-health'
 import { unavailable } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
-import { binary, bytes, json, ok } from '../../../http/responses.ts'
-import { metricsText } from '../../../metrics.ts'
+import { json, ok } from '../../../http/responses.ts'
 import { siteHealth, testMail } from './site-health.ts'
 import { pingDatabase } from './store.ts'
 
@@ -28,14 +27,6 @@ export const healthRoutes: Routes = (http) => {
         throw unavailable('the database does not respond', 1000)
       }
       return json({ status: 'ready' } satisfies contract.ReadinessResponse)
-    },
-  )
-  http.get(
-    '/metrics',
-    { ...PUBLIC, summary: 'Show metrics for Prometheus', responses: { 200: binary('text/plain') } },
-    async () => {
-      const { text, contentType } = await metricsText()
-      return bytes(Buffer.from(text), contentType)
     },
   )
   http.get(

@@ -3,6 +3,7 @@ import { announce } from '../../../changes/announce.ts'
 import { isForeignKeyViolation, transact } from '../../../db/db.ts'
 import { attemptColumns, attemptError, bodySignature, nextAttempt } from '../../../deliveries/attempts.ts'
 import type { Ends } from '../../../deliveries/loop.ts'
+import { attemptSeconds } from '../../../metrics.ts'
 import { TASK_TRUST } from '../../../outbound/failure.ts'
 import { taskReceiver } from '../run-tasks/receiver.ts'
 import { taskHeaders, taskPayload } from '../run-tasks/request.ts'
@@ -56,6 +57,8 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, { shutdown 
   // When a process stops, another takes over at once. A request that no agent claimed has waited already.
   const isImmediate = (shutdown.aborted && !response) || fate === 'untaken'
   const next = delivered ? null : nextAttempt(ctx, claim, { isImmediate })
+  const result = delivered ? 'delivered' : next === null ? 'failed' : 'retried'
+  attemptSeconds.observe({ queue: 'run task', result }, exchange.durationMs / 1000)
   const recorded = store.recordDelivery(ctx.db, claim, {
     deliveredAt: delivered ? ctx.now() : null,
     row: {
