@@ -116,6 +116,7 @@ const MACHINERY: readonly string[] = [
   'hcl',
   'workers',
   'blobs',
+  'backup',
   'jobs',
   'app',
   'installation',

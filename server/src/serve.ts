@@ -4,6 +4,7 @@ import { sharedOptions } from '@groundstate/agent/settings/shared-settings'
 import { openAgentDirectory } from './agent-directory.ts'
 import { createApp } from './app.ts'
 import { SYSTEM } from './auth/actor.ts'
+import { requireNoRestore } from './backup/restore.ts'
 import type { Config } from './config.ts'
 import { migrate } from './db/migrate.ts'
 import { startDeliveries } from './deliveries/loop.ts'
@@ -42,6 +43,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   const log = createLog(2, { level: config.logLevel ?? (isTTY ? 'warn' : 'info'), readable: isTTY })
   await using stack = new AsyncDisposableStack()
 
+  await requireNoRestore(config.dataDir)
   const databaseUrl = config.databaseUrl ?? stack.use(await startPostgres({ dataDir: config.dataDir, log })).url
   const directUrl = config.databaseDirectUrl
   await migrate(directUrl ?? databaseUrl, {

@@ -67,11 +67,36 @@ export function diskLayout(objects: string) {
     yield { keys, cursor }
   }
 
-  return { directories, locate, list }
+  /**
+   * The shards in the order of their paths, each with the sorted keys of its blobs, moved or not. Like a listing, it misses none that moves
+   * meanwhile.
+   */
+  async function* listShards(): AsyncGenerator<ShardPage> {
+    for (const [n, path] of directories.entries()) {
+      const unmoved = new Map<string, string[]>()
+      for await (const key of keysIn(path)) {
+        const { shard } = locate(key)
+        const keys = unmoved.get(shard)
+        if (keys) keys.push(key)
+        else unmoved.set(shard, [key])
+      }
+      for (let number = 0; number < SHARDS; number += 1) {
+        const shard = `${path}/${shardName(number)}`
+        const keys = new Set(unmoved.get(shard))
+        for await (const key of keysIn(shard)) keys.add(key)
+        if (keys.size > 0) yield { shard: `${n.toString(16)}/${shardName(number)}`, keys: [...keys].toSorted() }
+      }
+    }
+  }
+
+  return { directories, locate, list, listShards }
 }
 
+/** A shard by its path below `objects`, and the keys of its blobs. */
+export type ShardPage = { shard: string; keys: readonly string[] }
+
 /** The keys of the blobs directly in a directory; none if it is missing. */
-async function* keysIn(directory: string): AsyncGenerator<string> {
+export async function* keysIn(directory: string): AsyncGenerator<string> {
   const entries = await ignoring('ENOENT', opendir(directory, { bufferSize: DIRECTORY_BUFFER }))
   if (!entries) return
   for await (const { name } of entries) {

@@ -2,13 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, link, mkdir, open, readdir, rm, stat, unlink } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { makeDirectory } from '../directory.ts'
 import { syncDirectory } from '../durable-file.ts'
 import { codeOf, ignoring } from '../error-code.ts'
-import { diskLayout, moveToShards, statIfExists, unlinkIfExists } from './disk-shards.ts'
+import { isAlive } from '../postgres/cluster.ts'
+import { diskLayout, moveToShards, statIfExists } from './disk-shards.ts'
 import { type BlobDriver, SMALL_BYTES } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
+import { deleteHeld, heldDirectory, isHeld, removeName } from './hold.ts'
 
 /**
  * Blobs as files. A blob is written to a temporary file, fsynced and linked to its name in one of a few directories; unlike a rename, a link
@@ -19,7 +21,7 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
   const objects = join(root, 'objects')
   const layout = diskLayout(objects)
   const { directories, locate } = layout
-  for (const directory of [root, objects, ...directories]) await makeDirectory(directory, 0o700)
+  for (const directory of [root, objects, heldDirectory(root), ...directories]) await makeDirectory(directory, 0o700)
   for (const directory of [objects, root]) await syncDirectory(directory)
   const temporary = await claimTemporaryDirectory(join(root, 'tmp'))
   const syncs = await Promise.all(directories.map(openDirectorySync))
@@ -74,13 +76,17 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
 
     async delete(key) {
       const { directory, newPath, shard, shardPath } = locate(key)
+      const held = (await isHeld(root)) ? join(heldDirectory(root), basename(newPath)) : undefined
       // In this order: a move adds `shardPath` before it removes `newPath`.
-      if (await unlinkIfExists(newPath)) await syncs[directory]?.sync()
-      if (await unlinkIfExists(shardPath)) await syncDirectory(shard)
+      if (await removeName(newPath, held)) await syncs[directory]?.sync()
+      if (await removeName(shardPath, held)) await syncDirectory(shard)
     },
 
     list: (prefix, cursor) => layout.list(prefix, cursor),
-    settle: (before, signal) => moveToShards(layout, before, signal),
+    async settle(before, signal) {
+      await deleteHeld(root)
+      return moveToShards(layout, before, signal)
+    },
 
     async [Symbol.asyncDispose]() {
       for (const sync of syncs) await sync.close()
@@ -155,7 +161,7 @@ const STALE_MS = 24 * 3600 * 1000
 async function claimTemporaryDirectory(parent: string): Promise<string> {
   await mkdir(parent, { recursive: true, mode: 0o700 })
   for (const name of await readdir(parent)) {
-    if (!(await isAlive(parent, name))) await rm(join(parent, name), { recursive: true, force: true })
+    if (!(await isOwnerAlive(parent, name))) await rm(join(parent, name), { recursive: true, force: true })
   }
   const name = `${hostname()}.${process.pid}.${randomBytes(6).toString('hex')}`
   own.add(name)
@@ -167,20 +173,10 @@ async function claimTemporaryDirectory(parent: string): Promise<string> {
 /** Directories of this process, which may open several drivers (tests do). */
 const own = new Set<string>()
 
-async function isAlive(parent: string, name: string) {
+async function isOwnerAlive(parent: string, name: string) {
   if (own.has(name)) return true
   const [, host, pid] = /^(.*)\.(\d+)\.[0-9a-f]+$/.exec(name) ?? []
-  if (host === hostname()) return Number(pid) !== process.pid && isRunning(Number(pid))
+  if (host === hostname()) return Number(pid) !== process.pid && isAlive(Number(pid))
   const directory = await stat(join(parent, name)).catch(() => undefined)
   return directory !== undefined && Date.now() - directory.mtimeMs < STALE_MS
-}
-
-function isRunning(pid: number) {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // EPERM means that the process exists and belongs to another user.
-    return codeOf(error) === 'EPERM'
-  }
 }

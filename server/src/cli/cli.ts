@@ -5,6 +5,7 @@ import { readConfig } from '../config.ts'
 import { fileError } from '../directory.ts'
 import { SETTINGS } from '../settings.ts'
 import { StartError } from '../start-error.ts'
+import type { BackupFlags } from './backup.ts'
 import { isHostName } from './cli-config.ts'
 import type { PolicyTestFlags } from './policy.ts'
 import type { StateExportFlags, StateImportFlags } from './state.ts'
@@ -98,6 +99,33 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     .action(async (flags: SettingFlags) => {
       const { adoptBlobsCommand } = await import('./database.ts')
       exitCode = await adoptBlobsCommand(configOf(flags))
+    })
+
+  withSettings(program.command('backup'), BLOB_SETTINGS)
+    .summary('back up the embedded database and the blobs on disk')
+    .description(
+      'Copies the embedded database and the blobs on disk into a new subdirectory of <directory>, with or without a running server. ' +
+        'Blobs that the latest backup there has too become hard links to its files. The secret is not included.',
+    )
+    .argument('<directory>', 'directory for the backups of this installation')
+    .option('--full', 'copy all blobs again')
+    .option('--blobs-only', 'leave out the database: for blobs on disk with an external database')
+    .option('--include-secret', 'include the secret and the TLS keys; the backup can then be decrypted by its readers')
+    .action(async (directory: string, flags: SettingFlags & BackupFlags) => {
+      const { backupCommand } = await import('./backup.ts')
+      exitCode = await backupCommand(configOf(flags), directory, flags)
+    })
+
+  withSettings(program.command('restore'), BLOB_SETTINGS)
+    .summary('restore a backup into an empty data directory')
+    .description(
+      'Restores a backup into the data directory, which must be empty but for the secret and tls/. Verifies each file. Needs the secret of the backup.',
+    )
+    .argument('<backup>', 'the backup: a subdirectory that `groundstate backup` has written')
+    .option('--check', 'only verify that the backup is complete and undamaged')
+    .action(async (backup: string, flags: SettingFlags & { check?: true }) => {
+      const { restoreCommand } = await import('./backup.ts')
+      exitCode = await restoreCommand(configOf(flags), backup, flags)
     })
 
   const identity = program

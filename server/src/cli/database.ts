@@ -1,3 +1,4 @@
+import { requireNoRestore } from '../backup/restore.ts'
 import type { Config } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
 import { migrate } from '../db/migrate.ts'
@@ -9,6 +10,7 @@ import { StartError } from '../start-error.ts'
 /** The configured database. The embedded PostgreSQL is started unless a server runs it. Throws a `StartError` if there is no database. */
 export async function openDatabase(config: Config): Promise<AsyncDisposable & { url: string }> {
   const url = config.databaseDirectUrl ?? config.databaseUrl
+  await requireNoRestore(config.dataDir)
   if (url !== undefined) return { url, async [Symbol.asyncDispose]() {} }
   if (!(await hasDatabase(config.dataDir)))
     throw new StartError(`there is no database in ${config.dataDir}`, {

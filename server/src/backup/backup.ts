@@ -1,0 +1,145 @@
+import { mkdir, readdir, rename, rm, statfs } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { type BlobStore, checkStore, configuredStore, findStoreId, placeOf } from '../blobs/blob-store.ts'
+import { holdDeletions } from '../blobs/hold.ts'
+import type { Config } from '../config.ts'
+import { makeDirectory } from '../directory.ts'
+import { createFileOnce, syncDirectory } from '../durable-file.ts'
+import { ignoring } from '../error-code.ts'
+import { readPointer } from '../postgres/directories.ts'
+import { checkSecret } from '../secrets/mark.ts'
+import { loadSecret } from '../secrets/secret-file.ts'
+import { createSecrets } from '../secrets/secrets.ts'
+import { StartError } from '../start-error.ts'
+import { copyBlobs, measureBlobs } from './blobs.ts'
+import { checkSpace, copyFile, type Watch } from './copy.ts'
+import { copyDatabase, describeDatabase, listCluster } from './database.ts'
+import { KEYS, listBackups, type Manifest, PARTIAL, readManifest, writeManifest } from './manifest.ts'
+
+export type BackupOptions = {
+  /** Directory of the backups. Each has a subdirectory named after its time. */
+  parent: string
+  /** Copies blobs that the latest backup has too, instead of linking its files. */
+  full: boolean
+  /** Leaves out the database: it is not the embedded one. */
+  blobsOnly: boolean
+  /** Includes the secret and the TLS keys. */
+  includeSecret: boolean
+  /** `total` reports how many bytes will be copied. */
+  watch: Watch & { total: (bytes: number) => void }
+}
+
+/** `added` are the blobs that no earlier backup in the directory has. */
+export type Backup = { path: string; manifest: Manifest; added: { blobs: number; bytes: number } }
+
+/** The opened database; it may be closed once it is copied. */
+type OpenDatabase = { url: string; close: () => Promise<void> }
+
+/** Space for the log that is written during the copy, and for directories, in bytes. */
+const RESERVE_BYTES = 64 * 1024 * 1024
+
+/**
+ * Backs up the embedded database and then the blobs on disk, while servers may run: blobs are durable before the row that refers to them commits,
+ * and deletions are held. Throws a `StartError`. An interrupted backup leaves a directory `….partial`, which the next one removes.
+ */
+export async function createBackup(config: Config, database: OpenDatabase, options: BackupOptions): Promise<Backup> {
+  const { parent, watch } = options
+  const store = configuredStore(config)
+  checkParts(config, store, options)
+  const described = await describeDatabase(database.url)
+  await checkSecret(described.secretMark, config)
+  await requireStore(config, store, described.store)
+  const cluster = options.blobsOnly ? undefined : join(await databaseHome(config), 'cluster')
+
+  await makeDirectory(parent, 0o700)
+  const previous = await findPrevious(parent, described.store.id)
+  await using hold = store.kind === 'disk' ? await holdDeletions(store.root) : undefined
+  await removeInterrupted(parent)
+  const createdAt = new Date()
+  const path = join(parent, createdAt.toISOString().replaceAll(/[:.]/g, '-'))
+  const partial = `${path}${PARTIAL}`
+  await mkdir(partial, { mode: 0o700 })
+  try {
+    const listed = cluster === undefined ? undefined : await listCluster(cluster)
+    const source =
+      store.kind === 'disk' ? { root: store.root, previous: options.full ? undefined : previous } : undefined
+    const total = (listed?.bytes ?? 0) + (source ? await measureBlobs(source, watch) : 0)
+    watch.total(total)
+    const { bavail, bsize } = await statfs(partial)
+    checkSpace(total + RESERVE_BYTES, bavail * bsize, parent)
+
+    const copied =
+      cluster !== undefined && listed
+        ? await copyDatabase({ url: database.url, cluster, listed }, partial, watch)
+        : undefined
+    await database.close()
+    const blobs = source && (await copyBlobs(source, partial, watch))
+    hold?.check()
+    if (options.includeSecret) await copyKeys(config, partial, watch)
+    const manifest: Manifest = {
+      format: 1,
+      createdAt: createdAt.toISOString(),
+      ...described,
+      ...(copied && { database: copied }),
+      ...(blobs && { blobs: blobs.digest }),
+      hasKeys: options.includeSecret,
+    }
+    await writeManifest(partial, manifest)
+    await rename(partial, path)
+    await syncDirectory(parent)
+    return { path, manifest, added: { blobs: blobs?.added ?? 0, bytes: blobs?.addedBytes ?? 0 } }
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true })
+    throw error
+  }
+}
+
+function checkParts(config: Config, store: BlobStore, { blobsOnly }: BackupOptions) {
+  if (config.databaseUrl !== undefined && !blobsOnly) {
+    throw new StartError('GROUNDSTATE_DATABASE_URL is set: this command copies only the embedded database', {
+      advice: `back yours up with pg_dump or its archived log; ${store.kind === 'disk' ? 'then --blobs-only copies the blobs' : 'the bucket needs versioning'}: docs/OPERATIONS.md has the order`,
+    })
+  }
+  if (store.kind === 's3' && blobsOnly)
+    throw new StartError(`the blobs are in ${placeOf(store)}, which this command does not copy`, {
+      advice: 'use the versioning or replication of the bucket',
+    })
+}
+
+/** Without the server's settings, the command could copy a directory that the server does not use. */
+async function requireStore(config: Config, store: BlobStore, recorded: Manifest['store']) {
+  const secrets = createSecrets(await loadSecret(config.dataDir, config.secret))
+  checkStore(recorded, await findStoreId(store, secrets), { store, isNew: false })
+}
+
+async function databaseHome(config: Config) {
+  return (await readPointer(config.dataDir)) ?? join(config.dataDir, 'postgres')
+}
+
+/** The latest backup; undefined without one. Throws a `StartError` if the directory has those of another installation. */
+async function findPrevious(parent: string, storeId: string) {
+  const latest = (await listBackups(parent)).at(-1)
+  if (latest === undefined) return undefined
+  const { store, blobs } = await readManifest(latest)
+  if (store.id !== storeId)
+    throw new StartError(`${parent} has backups of another installation, such as ${basename(latest)}`, {
+      advice: 'choose another directory',
+    })
+  return blobs ? latest : undefined
+}
+
+async function removeInterrupted(parent: string) {
+  for (const name of await readdir(parent)) {
+    if (name.endsWith(PARTIAL)) await rm(join(parent, name), { recursive: true, force: true })
+  }
+}
+
+async function copyKeys({ dataDir, secret }: Config, target: string, watch: Watch) {
+  const directory = join(target, KEYS)
+  await mkdir(directory, { mode: 0o700 })
+  await createFileOnce(join(directory, 'secret'), `${(await loadSecret(dataDir, secret)).toString('hex')}\n`)
+  const names = (await ignoring('ENOENT', readdir(join(dataDir, 'tls')))) ?? []
+  if (names.length > 0) await mkdir(join(directory, 'tls'), { mode: 0o700 })
+  for (const name of names) await copyFile(join(dataDir, 'tls', name), join(directory, 'tls', name), watch)
+  await syncDirectory(directory)
+}

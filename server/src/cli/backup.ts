@@ -1,0 +1,120 @@
+import { type Backup, createBackup } from '../backup/backup.ts'
+import { formatBytes, type Watch } from '../backup/copy.ts'
+import type { Manifest } from '../backup/manifest.ts'
+import { restoreBackup, verifyBackup } from '../backup/restore.ts'
+import type { Config } from '../config.ts'
+import { codeOf } from '../error-code.ts'
+import { StartError } from '../start-error.ts'
+import { openDatabase } from './database.ts'
+
+export type BackupFlags = { full?: true; blobsOnly?: true; includeSecret?: true }
+
+/** Backs up the embedded database and the blobs on disk into a new directory in `parent`. */
+export async function backupCommand(config: Config, parent: string, flags: BackupFlags): Promise<number> {
+  const [database, started] = [await openDatabase(config), performance.now()]
+  let isOpen = true
+  const close = async () => {
+    if (isOpen) await database[Symbol.asyncDispose]()
+    isOpen = false
+  }
+  try {
+    const backup = await watched('copied', async (watch) =>
+      createBackup(
+        config,
+        { url: database.url, close },
+        {
+          parent,
+          full: flags.full === true,
+          blobsOnly: flags.blobsOnly === true,
+          includeSecret: flags.includeSecret === true,
+          watch,
+        },
+      ),
+    )
+    process.stdout.write(summary(backup, performance.now() - started))
+    return 0
+  } finally {
+    await close()
+  }
+}
+
+function summary({ path, manifest, added }: Backup, ms: number) {
+  const lines = [`Backed up to ${path} in ${seconds(ms)}`, ...parts(manifest)]
+  if (manifest.blobs) lines.push(`  new       ${added.blobs} blobs, ${formatBytes(added.bytes)}`)
+  if (!manifest.blobs) lines.push(`The blobs are not in it: they are in ${manifest.store.place}.`)
+  lines.push(
+    manifest.hasKeys
+      ? 'It includes the secret: keep it as safe as the server.'
+      : 'The secret is not in it: without the secret, nothing can be decrypted.',
+  )
+  return `${lines.join('\n')}\n`
+}
+
+function parts({ database, blobs }: Manifest) {
+  return [
+    ...(database ? [`  database  ${database.files} files, ${formatBytes(database.bytes)}`] : []),
+    ...(blobs ? [`  blobs     ${blobs.files - 1} files, ${formatBytes(blobs.bytes)}`] : []),
+  ]
+}
+
+/** Restores a backup into an empty data directory, or with `check` only verifies it. */
+export async function restoreCommand(config: Config, source: string, flags: { check?: true }): Promise<number> {
+  const started = performance.now()
+  if (flags.check === true) {
+    const manifest = await watched('verified', async (watch) => verifyBackup({ source, watch }))
+    process.stdout.write(
+      `${[`${source} is complete and undamaged (${seconds(performance.now() - started)})`, ...parts(manifest)].join('\n')}\n`,
+    )
+    return 0
+  }
+  const manifest = await watched('restored', async (watch) => restoreBackup(config, { source, watch }))
+  const lines = [
+    `Restored the backup of ${manifest.createdAt} to ${config.dataDir} in ${seconds(performance.now() - started)}`,
+    ...parts(manifest),
+    'Stop the original server before you start this one: both would execute the same runs and send the same requests.',
+    ...(manifest.blobs
+      ? []
+      : ['Both would also use the same bucket, and each delete the content that only the other knows.']),
+    'Then start it: groundstate serve',
+  ]
+  process.stdout.write(`${lines.join('\n')}\n`)
+  return 0
+}
+
+function seconds(ms: number) {
+  return `${(ms / 1000).toFixed(1)} s`
+}
+
+const TERMINAL_MS = 500
+const LOG_MS = 10_000
+
+/** Runs `work` with progress on standard error, and aborts it on SIGINT and SIGTERM. */
+async function watched<T>(verb: string, work: (watch: Watch & { total: (bytes: number) => void }) => Promise<T>) {
+  const stop = new AbortController()
+  const onSignal = () => stop.abort()
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
+  const { isTTY } = process.stderr
+  const started = performance.now()
+  let [done, total] = [0, 0]
+  const print = () => {
+    const rate = `${formatBytes(Math.round(done / ((performance.now() - started) / 1000)))}/s`
+    const line = `${verb} ${formatBytes(done)} of ${formatBytes(Math.max(total, done))}, ${rate}`
+    process.stderr.write(isTTY ? `\r${line.padEnd(60)}` : `${line}\n`)
+  }
+  const timer = setInterval(print, isTTY ? TERMINAL_MS : LOG_MS)
+  try {
+    return await work({
+      add: (bytes) => void (done += bytes),
+      total: (bytes) => void (total = bytes),
+      signal: stop.signal,
+    })
+  } catch (error) {
+    if (stop.signal.aborted) throw new StartError('interrupted; nothing is kept of it', { cause: error })
+    if (codeOf(error) === 'ENOSPC') throw new StartError('the disk is full; nothing is kept of it', { cause: error })
+    throw error
+  } finally {
+    clearInterval(timer)
+    if (isTTY) process.stderr.write(`\r${' '.repeat(60)}\r`)
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+  }
+}
