@@ -19,7 +19,7 @@ export async function writeAgentPackage(directory, build) {
     ...METADATA,
     type: 'module',
     bin: { 'groundstate-agent': './groundstate-agent.js' },
-    files: ['*.js', 'THIRD-PARTY.txt'],
+    files: ['*.js', 'THIRD-PARTY.txt', 'sbom.cdx.json'],
     os: ['linux', 'darwin'],
     engines: { node: '>=20' },
   }

@@ -1,43 +1,52 @@
 // Builds the packages of a release from the sources: dist/groundstate/ with the server, which an image can copy, and archives of it
-// and of the agent for npm. Builds of the same commit are identical.
+// and of the agent for npm. Builds of the same commit are identical. The argument is the directory, by default dist.
 import { execFileSync } from 'node:child_process'
 import { copyFile, cp, mkdir, rename, rm, writeFile } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { writeAgentPackage } from './agent-package.mjs'
 import { ROOT, UNBUNDLED, bundleServer } from './bundle.mjs'
 import { METADATA, currentBuild, pack, setModes, versionOf } from './packaging.mjs'
+import { sbomOf } from './sbom.mjs'
 import { PLATFORM_PACKAGES, packagesWithDependencies, shippedPackages, thirdPartyNotices } from './shipped-packages.mjs'
 
 const version = await versionOf('server')
 const build = currentBuild()
 execFileSync(process.execPath, [join(ROOT, 'scripts/prepare.mjs'), 'web'], { stdio: 'inherit' })
 
-const target = join(ROOT, 'dist')
+const target = resolve(process.argv[2] ?? join(ROOT, 'dist'))
 const draft = join(target, `.draft-${process.pid}`)
 await mkdir(draft, { recursive: true })
 try {
   const agent = join(draft, 'groundstate-agent')
   const agentArchive = join(draft, 'groundstate-agent.tgz')
   await writeAgentPackage(agent, build)
+  await addSbom(agent, 'groundstate-agent')
   const agentDigest = await pack(agent, agentArchive)
 
   const server = join(draft, 'groundstate')
   const serverArchive = join(draft, 'groundstate.tgz')
   await writeServerPackage(server, agentArchive)
+  await addSbom(server, 'groundstate')
   const serverDigest = await pack(server, serverArchive)
 
   await publish(agentArchive, `groundstate-agent-${version}.tgz`, agentDigest)
   await publish(serverArchive, `groundstate-${version}.tgz`, serverDigest)
   await rm(join(target, 'groundstate'), { recursive: true, force: true })
   await rename(server, join(target, 'groundstate'))
-  console.log(`dist/groundstate/ commit ${build.commit}, built ${build.time}`)
+  console.log(`${join(target, 'groundstate')}: commit ${build.commit}, built ${build.time}`)
 } finally {
   await rm(draft, { recursive: true, force: true })
 }
 
+async function addSbom(directory, name) {
+  const sbom = await sbomOf(name, build)
+  await writeFile(join(directory, 'sbom.cdx.json'), sbom)
+  await writeFile(join(target, `${name}-${version}.cdx.json`), sbom)
+}
+
 async function publish(archive, name, digest) {
   await rename(archive, join(target, name))
-  console.log(`dist/${name} ${digest}`)
+  console.log(`${join(target, name)} ${digest}`)
 }
 
 /** Files have the paths that they have in the repository, so the server finds them in the same way. */
@@ -81,7 +90,7 @@ function serverManifest() {
     ...METADATA,
     type: 'module',
     bin: { groundstate: './server/bin/groundstate' },
-    files: ['server', 'web', 'agent', 'examples', 'THIRD-PARTY.txt'],
+    files: ['server', 'web', 'agent', 'examples', 'THIRD-PARTY.txt', 'sbom.cdx.json'],
     dependencies: Object.fromEntries(bundled.map(({ name, version }) => [name, version])),
     bundleDependencies: UNBUNDLED,
     optionalDependencies: PLATFORM_PACKAGES,

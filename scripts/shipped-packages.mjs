@@ -1,6 +1,6 @@
 // The third-party packages in what is shipped, from package-lock.json: the dependencies of the server, the agent and the web UI,
 // direct and indirect, without those for development.
-import { readFile } from 'node:fs/promises'
+import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ROOT } from './bundle.mjs'
 
@@ -25,6 +25,25 @@ export function packagesWithDependencies(names) {
 /** The packages of all platforms, of which npm installs one of each. */
 export function platformPackages() {
   return Object.keys(PLATFORM_PACKAGES).map((name) => described(locate('', name)))
+}
+
+/** The part of the lock file that describes workspaces and their dependencies as those of one package. */
+export function lockOf(workspaces, optionalDependencies) {
+  const paths = [
+    ...shippedPackages(...workspaces),
+    ...Object.keys(optionalDependencies).map((name) => described(locate('', name))),
+  ].map(({ path }) => path)
+  const direct = workspaces.flatMap((workspace) => Object.entries(LOCKED[workspace].dependencies ?? {}))
+  const external = direct.filter(([name]) => !LOCKED[`node_modules/${name}`].link)
+  return {
+    dependencies: Object.fromEntries(external),
+    packages: Object.fromEntries(paths.map((path) => [path, withoutUnshipped(LOCKED[path])])),
+  }
+}
+
+/** npm misses peers that are types, and native addons, which are not shipped. */
+function withoutUnshipped(locked) {
+  return { ...locked, optionalDependencies: undefined, peerDependencies: undefined }
 }
 
 function closure(paths) {
@@ -69,9 +88,7 @@ async function noticeOf({ path, name, version, license }) {
   const { repository, homepage } = JSON.parse(await readFile(join(ROOT, path, 'package.json'), 'utf8'))
   const source = homepage ?? (typeof repository === 'string' ? repository : repository?.url) ?? ''
   const title = `${name} ${version} (${license}) ${source}`.trim()
-  for (const file of ['LICENSE', 'LICENSE.md', 'LICENSE.txt', 'license', 'LICENCE']) {
-    const text = await readFile(join(ROOT, path, file), 'utf8').catch(() => undefined)
-    if (text !== undefined) return `${title}\n\n${text.trim()}\n${'-'.repeat(80)}\n`
-  }
-  return `${title}\n${'-'.repeat(80)}\n`
+  const file = (await readdir(join(ROOT, path))).toSorted().find((name) => /^(?:licen[cs]e|copying)/i.test(name))
+  const text = file === undefined ? '' : `\n${(await readFile(join(ROOT, path, file), 'utf8')).trim()}\n`
+  return `${title}\n${text}${'-'.repeat(80)}\n`
 }
