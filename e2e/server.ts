@@ -26,22 +26,21 @@ export type BootedServer = {
   restart: () => Promise<void>
 }
 
-/**
- * Starts the real server as a process on a new data directory; both are removed at the end of the file. `command` comes
- * before the server's own, as `ip netns exec` does; `port` is a free one by default.
- */
+/** `command` comes before the server's own, as `ip netns exec` does. `program` is that of the clone, `port` a free one by default. */
+type BootOptions = { command?: readonly string[]; program?: string; port?: number }
+
+/** Starts the real server as a process on a new data directory; both are removed at the end of the file. */
 export async function bootServer(
   settings: Record<string, string> = {},
-  { command = [], port }: { command?: readonly string[]; port?: number } = {},
+  { command = [], program = join(ROOT, 'server/bin/groundstate'), port }: BootOptions = {},
 ): Promise<BootedServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'groundstate-e2e-'))
   let output = ''
   let child: ChildProcess
 
   async function start(onPort: string) {
-    const server = join(ROOT, 'server/bin/groundstate')
-    const [program, ...args] = [...command, server, 'serve']
-    child = spawn(program, args, {
+    const [first = program, ...args] = [...command, program, 'serve']
+    child = spawn(first, args, {
       env: {
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],
