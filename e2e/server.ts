@@ -39,7 +39,7 @@ export async function bootServer(
   let child: ChildProcess
 
   async function start(onPort: string) {
-    const [first = program, ...args] = [...command, program, 'serve']
+    const [first, ...args] = [...command, program, 'serve']
     child = spawn(first, args, {
       env: {
         PATH: process.env['PATH'],

@@ -3,6 +3,11 @@ import zlib from 'node:zlib'
 
 /** Polyfills for Node 20. Only the built package loads them, before anything else. */
 
+if (Number(process.versions.node.split('.', 1)[0]) < 20) {
+  process.stderr.write(`groundstate-agent: Node.js 20 or later is needed, this is ${process.version}\n`)
+  process.exit(1)
+}
+
 function define(target: object, name: PropertyKey, value: unknown) {
   if (!(name in target)) Object.defineProperty(target, name, { value, configurable: true, writable: true })
 }
