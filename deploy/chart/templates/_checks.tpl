@@ -1,0 +1,88 @@
+{{/* Fails for values that contradict each other. The schema has checked their names and types. */}}
+{{- define "groundstate.checks" -}}
+{{- if .Values.server.enabled -}}{{- include "groundstate.serverChecks" . -}}{{- end -}}
+{{- $taken := dict -}}
+{{- range $name, $_ := .Values.agents -}}
+{{- $agent := include "groundstate.agent" (dict "root" $ "name" $name) | fromJson -}}
+{{- if $agent.enabled -}}{{- include "groundstate.agentChecks" (dict "root" $ "name" $name "agent" $agent) -}}{{- end -}}
+{{- end -}}
+{{- range $where, $values := dict "settings" .Values.settings "agentDefaults.settings" .Values.agentDefaults.settings -}}
+{{- include "groundstate.plainSettings" (dict "where" $where "settings" $values) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "groundstate.serverChecks" -}}
+{{- $values := .Values -}}
+{{- if not $values.baseUrl -}}
+{{- fail "baseUrl is missing: set the address at which people and agents reach the server, such as https://groundstate.example.com" -}}
+{{- end -}}
+{{- if and $values.secrets.existingSecret $values.secrets.values -}}
+{{- fail "secrets.existingSecret and secrets.values are both set: set one of them" -}}
+{{- end -}}
+{{- $created := $values.secrets.values -}}
+{{- if not (or $values.secrets.existingSecret (hasKey $created "GROUNDSTATE_SECRET")) -}}
+{{- fail "the secret is missing: set secrets.existingSecret to a Secret with the key GROUNDSTATE_SECRET (32 bytes, such as `openssl rand -hex 32`), or secrets.values.GROUNDSTATE_SECRET" -}}
+{{- end -}}
+{{- if eq $values.mode "replicated" -}}
+{{- if not $values.s3.bucket -}}
+{{- fail "s3.bucket is missing: with mode replicated servers keep state and logs in a bucket" -}}
+{{- end -}}
+{{- if not (or $values.secrets.existingSecret (hasKey $created "GROUNDSTATE_DATABASE_URL")) -}}
+{{- fail "the database is missing: with mode replicated secrets.values needs GROUNDSTATE_DATABASE_URL" -}}
+{{- end -}}
+{{- else -}}
+{{- if gt (int $values.server.replicas) 1 -}}
+{{- fail (printf "server.replicas is %d: mode standalone has one server with a volume; more need mode replicated with a PostgreSQL and a bucket" (int $values.server.replicas)) -}}
+{{- end -}}
+{{- if $values.server.autoscaling.enabled -}}{{- fail "server.autoscaling needs mode replicated" -}}{{- end -}}
+{{- if $values.worker.enabled -}}{{- fail "worker.enabled needs mode replicated" -}}{{- end -}}
+{{- end -}}
+{{- if and $values.httpRoute.enabled (not $values.httpRoute.parentRefs) -}}
+{{- fail "httpRoute.parentRefs is empty: name the gateway, such as [{ name: public, namespace: gateways }]" -}}
+{{- end -}}
+{{- if and $values.server.autoscaling.enabled (gt (int $values.server.autoscaling.minReplicas) (int $values.server.autoscaling.maxReplicas)) -}}
+{{- fail "server.autoscaling.minReplicas is greater than maxReplicas" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "groundstate.agentChecks" -}}
+{{- $where := printf "agents.%s" .name -}}
+{{- if not .agent.tokenSecret.name -}}
+{{- fail (printf "%s.tokenSecret.name is missing: name the Secret with the token of the agent pool" $where) -}}
+{{- end -}}
+{{- if not (or .agent.url .root.Values.baseUrl) -}}
+{{- fail (printf "%s.url is missing: without a server in this release agents need its address" $where) -}}
+{{- end -}}
+{{- include "groundstate.plainSettings" (dict "where" (printf "%s.settings" $where) "settings" .agent.settings) -}}
+{{- $scaling := .agent.autoscaling -}}
+{{- if and (eq .agent.kind "ScaledJob") (not $scaling.enabled) -}}
+{{- fail (printf "%s.autoscaling.enabled is false: kind ScaledJob starts one agent per waiting job" $where) -}}
+{{- end -}}
+{{- if $scaling.enabled -}}
+{{- if not (and $scaling.pool $scaling.organization) -}}
+{{- fail (printf "%s.autoscaling needs pool and organization, the names of the agent pool and its organization" $where) -}}
+{{- end -}}
+{{- if eq (not $scaling.prometheus.serverAddress) (not $scaling.apiTokenSecret.name) -}}
+{{- fail (printf "%s.autoscaling needs either prometheus.serverAddress or apiTokenSecret.name, the place where KEDA reads the queue" $where) -}}
+{{- end -}}
+{{- if gt (int $scaling.minReplicas) (int $scaling.maxReplicas) -}}
+{{- fail (printf "%s.autoscaling.minReplicas is greater than maxReplicas" $where) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Arguments: where, settings. */}}
+{{- define "groundstate.plainSettings" -}}
+{{- range $name, $_ := .settings -}}
+{{- if has $name (include "groundstate.secretSettings" $ | fromJsonArray) -}}
+{{- fail (printf "%s.%s is a secret: put it into the Secret of secrets.existingSecret" $.where $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "groundstate.secretSettings" -}}
+["GROUNDSTATE_ADMIN_TOKEN", "GROUNDSTATE_AGENT_TOKEN", "GROUNDSTATE_DATABASE_DIRECT_URL", "GROUNDSTATE_DATABASE_URL",
+ "GROUNDSTATE_GITHUB_APP_CLIENT_SECRET", "GROUNDSTATE_GITHUB_APP_PRIVATE_KEY", "GROUNDSTATE_GITHUB_APP_WEBHOOK_SECRET",
+ "GROUNDSTATE_METRICS_TOKEN", "GROUNDSTATE_OIDC_CLIENT_SECRET", "GROUNDSTATE_PREVIOUS_SECRETS", "GROUNDSTATE_S3_ACCESS_KEY_ID",
+ "GROUNDSTATE_S3_SECRET_ACCESS_KEY", "GROUNDSTATE_SECRET", "GROUNDSTATE_SMTP_URL", "TFC_AGENT_TOKEN"]
+{{- end -}}
