@@ -74,15 +74,8 @@
 {{/* Arguments: where, settings. */}}
 {{- define "groundstate.plainSettings" -}}
 {{- range $name, $_ := .settings -}}
-{{- if has $name (include "groundstate.secretSettings" $ | fromJsonArray) -}}
+{{- if regexMatch "(SECRETS?|TOKEN|PASSWORD|PRIVATE_KEY|ACCESS_KEY(_ID)?|(DATABASE|DIRECT|SMTP)_URL|HEADERS)$" $name -}}
 {{- fail (printf "%s.%s is a secret: put it into the Secret of secrets.existingSecret" $.where $name) -}}
 {{- end -}}
 {{- end -}}
-{{- end -}}
-
-{{- define "groundstate.secretSettings" -}}
-["GROUNDSTATE_ADMIN_TOKEN", "GROUNDSTATE_AGENT_TOKEN", "GROUNDSTATE_DATABASE_DIRECT_URL", "GROUNDSTATE_DATABASE_URL",
- "GROUNDSTATE_GITHUB_APP_CLIENT_SECRET", "GROUNDSTATE_GITHUB_APP_PRIVATE_KEY", "GROUNDSTATE_GITHUB_APP_WEBHOOK_SECRET",
- "GROUNDSTATE_METRICS_TOKEN", "GROUNDSTATE_OIDC_CLIENT_SECRET", "GROUNDSTATE_PREVIOUS_SECRETS", "GROUNDSTATE_S3_ACCESS_KEY_ID",
- "GROUNDSTATE_S3_SECRET_ACCESS_KEY", "GROUNDSTATE_SECRET", "GROUNDSTATE_SMTP_URL", "TFC_AGENT_TOKEN"]
 {{- end -}}
