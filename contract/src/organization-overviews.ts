@@ -56,10 +56,11 @@ export const organizationOverviewSchema = linkedResource('organization-overviews
 })
 export type OrganizationOverviewResource = Written<typeof organizationOverviewSchema>
 
-/** Numbers of running and waiting runs of an organization. The id is the organization's name. */
+/** Numbers of running and waiting runs of an organization, or of agent pools in it. The id is the organization's name. */
 export const organizationCapacitySchema = resource('organization-capacity', {
   attributes: {
     pending: z.int().describe('waiting runs'),
+    queued: z.int().describe('our own: those of them that need nothing but an agent'),
     running: z.int().describe('runs that an agent is planning or applying'),
     'run-concurrency': nullable.int.describe('our own: maximum number of concurrent runs; null for no limit'),
   },

@@ -4,7 +4,7 @@
 {{- if .agent.autoscaling.prometheus.serverAddress -}}
 {{- include "groundstate.prometheusTrigger" (dict "agent" .agent "threshold" 1 "query" (printf "max(groundstate_queue_jobs{%s})" $labels)) }}
 {{- else -}}
-{{- include "groundstate.apiTrigger" (merge (dict "count" "pending" "threshold" 1) .) }}
+{{- include "groundstate.apiTrigger" (merge (dict "count" "queued" "threshold" 1) .) }}
 {{- end -}}
 {{- end -}}
 
@@ -15,7 +15,7 @@
 {{- $query := printf "max(groundstate_queue_jobs{%s}) + max(groundstate_queue_running_jobs{%s})" $labels $labels -}}
 {{- include "groundstate.prometheusTrigger" (dict "agent" .agent "threshold" $threshold "query" $query) }}
 {{- else -}}
-{{- include "groundstate.apiTrigger" (merge (dict "count" "pending" "trigger" "waiting" "threshold" $threshold) .) }}
+{{- include "groundstate.apiTrigger" (merge (dict "count" "queued" "trigger" "waiting" "threshold" $threshold) .) }}
 {{ include "groundstate.apiTrigger" (merge (dict "count" "running" "trigger" "running" "threshold" $threshold) .) }}
 {{- end -}}
 {{- end -}}

@@ -315,6 +315,7 @@ describe('the limit of an organization', () => {
     expect((await limit(setting.organization, 7)).json().data.attributes['run-concurrency']).toBe(7)
     expect((await app.request({ url, token: setting.user.token })).json().data.attributes).toEqual({
       pending: 0,
+      queued: 0,
       running: 0,
       'run-concurrency': 7,
     })

@@ -46,6 +46,12 @@ export function filterCondition(filter: RunFilter): RawBuilder<boolean> {
   return sql<boolean>`(${sql.join(conditions, sql` and `)})`
 }
 
+/** Whether a run is in an agent pool with one of these names in lower case. An array, so that pools are looked up once and not for each run. */
+export function isInPools(organizationId: string, names: readonly string[]) {
+  return sql<boolean>`r.agent_pool_id = any(array(select id from agent_pools
+    where organization_id = ${organizationId} and lower(name) = any(${names})))`
+}
+
 /** Whether a configuration version `cv` is of a commit that begins like this. */
 export function isOfCommit(sha: string) {
   // Other characters are in no SHA, and some have a meaning in patterns.

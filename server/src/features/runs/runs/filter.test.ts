@@ -65,6 +65,15 @@ test('an autoscaler counts the unfinished runs of a pool: those that wait for an
     return { runs, next: response.json().meta.pagination['next-page'] }
   })
 
+  const capacity = async (pool: string) => {
+    const counted = `/api/v2/organizations/${setting.organization}/capacity?filter[agent_pool_names]=${pool}`
+    const response = await app.request({ url: counted, token: setting.user.token })
+    const { pending, queued, running } = response.json().data.attributes
+    return { pending, queued, running }
+  }
+
+  expect(await capacity('rack')).toEqual({ pending: 2, queued: 1, running: 1 })
+  expect(await capacity('nowhere')).toEqual({ pending: 0, queued: 0, running: 0 })
   expect(await Promise.all(pages)).toEqual([
     {
       runs: [

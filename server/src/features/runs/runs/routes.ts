@@ -250,12 +250,14 @@ export const organizationRunRoutes: Routes = (http) => {
     {
       summary: 'Count the unfinished runs of an organization',
       access: { organization: 'organization:read' },
+      query: { 'filter[agent_pool_names]': FILTER_QUERY['filter[agent_pool_names]'] },
       responses: { 200: documentOf(organizationCapacitySchema) },
     },
     async (req) => {
       const { id, name } = await requireReadable(req.ctx, req.params)
-      const { pending, running, limit } = await countQueue(req.ctx.db, id)
-      const attributes = { pending, running, 'run-concurrency': limit }
+      const pools = req.query['filter[agent_pool_names]']?.map((pool) => pool.toLowerCase())
+      const { pending, queued, running, limit } = await countQueue(req.ctx.db, id, pools)
+      const attributes = { pending, queued, running, 'run-concurrency': limit }
       return ok({ id: name, type: 'organization-capacity', attributes })
     },
   )

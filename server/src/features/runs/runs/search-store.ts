@@ -8,6 +8,7 @@ import {
   OPERATION_FLAGS,
   createdCondition,
   filterCondition,
+  isInPools,
   isOfCommit,
   operationCondition,
   pageWindow,
@@ -190,18 +191,12 @@ function lanes(sets: RawBuilder<unknown>, { covers, runs, order }: Lane): Search
   }
 }
 
-/**
- * Unfinished runs have an index and are few, even of pools with many runs. Autoscalers of agents ask for those of a pool every few
- * seconds. The pools are an array, so that they are looked up once and not for each run.
- */
+/** Unfinished runs have an index and are few, even of pools with many runs. Autoscalers of agents ask for those of a pool every few seconds. */
 function unfinished(organizationId: string, filter: RunFilter): SearchPlan | undefined {
   const statuses = commonStatuses(filter)
   if (!statuses?.every((status) => UNFINISHED_STATUSES.includes(status))) return undefined
   const { agentPoolNames } = filter
-  const inPools = agentPoolNames
-    ? sql`and r.agent_pool_id = any(array(select id from agent_pools
-        where organization_id = ${organizationId} and lower(name) = any(${agentPoolNames})))`
-    : sql``
+  const inPools = agentPoolNames ? sql`and ${isInPools(organizationId, agentPoolNames)}` : sql``
   return {
     isInOrder: true,
     covers: ['statuses', 'groupStatuses', 'agentPoolNames'],

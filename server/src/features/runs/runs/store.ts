@@ -14,7 +14,7 @@ import { type Db, type Page, pageOffset } from '../../../db/db.ts'
 import { lookup } from '../../../db/lookup.ts'
 import { literals } from '../../../db/sql.ts'
 import { heardSince, stagesColumn, waitingColumn } from '../../workspaces/workspaces/waiting-store.ts'
-import { filterCondition, isUnfinished, pageWindow, statusCondition } from './filter-store.ts'
+import { filterCondition, isInPools, isUnfinished, pageWindow, statusCondition } from './filter-store.ts'
 import type { RunFilter } from './filter.ts'
 import { findFewRunIds, findRunIds } from './search-store.ts'
 
@@ -210,14 +210,16 @@ async function findPositions(db: Db, organizationId: string, ids: readonly strin
   return new Map(rows.map(({ id, position }) => [id, position]))
 }
 
-/** Counts the waiting and the executing runs of the organization; `limit` is its run concurrency. */
-export async function countQueue(db: Db, organizationId: string) {
+/** Counts the waiting and the executing runs of the organization, or of its pools with these names; `limit` is its run concurrency. */
+export async function countQueue(db: Db, organizationId: string, agentPoolNames: readonly string[] | undefined) {
   return db
     .selectFrom('runs as r')
     .where('r.organization_id', '=', organizationId)
     .where(isUnfinished)
+    .$if(agentPoolNames !== undefined, (query) => query.where(isInPools(organizationId, agentPoolNames ?? [])))
     .select([
       sql<number>`count(*) filter (where ${isWaiting})`.as('pending'),
+      sql<number>`count(*) filter (where r.status in (${literals(QUEUED_STATUSES)}))`.as('queued'),
       sql<number>`count(*) filter (where ${isExecuting})`.as('running'),
       sql<number | null>`(select run_concurrency from organizations where id = ${organizationId})`.as('limit'),
     ])
