@@ -160,6 +160,18 @@ describe.skipIf(helm === '')('the chart', async () => {
     expect(images).toEqual([`groundstate/groundstate:${version}`])
   })
 
+  test('the values of the installation guide are valid', async () => {
+    const guide = await readFile(join(CHART, '../../docs/INSTALL.md'), 'utf8')
+    const blocks = [...guide.matchAll(/^```yaml\n([\s\S]+?)^```/gm)].map(([, block = '']) => parse(block) as Values)
+    const values = blocks.filter((block) => 'agents' in block)
+
+    const rendered = await Promise.all(values.map((block) => renderedResources(SERVER, block)))
+
+    const kinds = rendered.map((group) => group.map(({ kind }) => kind))
+    expect(kinds[0]).toEqual(expect.arrayContaining(['Deployment', 'HTTPRoute', 'NetworkPolicy', 'ServiceMonitor']))
+    expect(kinds[1]).toContain('ScaledJob')
+  })
+
   test('it passes lint', async () => {
     expect(await lintChart(helm, REPLICATED)).toMatchObject({ code: 0 })
   })

@@ -10,6 +10,7 @@ const texts = import.meta.glob<string>(
     '../../../../docs/**/*.md',
     '../../../../examples/run-task-receiver/README.md',
     '../../../../examples/agent/*',
+    '../../../../deploy/chart/values.yaml',
   ],
   { query: '?raw', import: 'default' },
 )
