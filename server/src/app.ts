@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { GitError } from '@groundstate/agent/git/errors'
 import type { Actor } from './auth/actor.ts'
-import { configuredStore } from './blobs/blob-store.ts'
+import { configuredStore, findMovedStore } from './blobs/blob-store.ts'
 import { type Blobs, createBlobs } from './blobs/blobs.ts'
 import { type ChangeFeed, createChangeFeed } from './changes/feed.ts'
 import { createDatabaseClock } from './clock.ts'
@@ -96,7 +96,8 @@ export async function createApp(
   const polls = stack.use(createPolls(db, log))
   const clock = stack.use(await createDatabaseClock(db, log))
   polls.add(clock.polledQuery)
-  const blobs = stack.use(await createBlobs({ secret, store: configuredStore(config) }))
+  const movedFrom = await findMovedStore(config, createSecrets(secret))
+  const blobs = stack.use(await createBlobs({ secret, store: configuredStore(config), movedFrom }))
   const signals = stack.use(await createSignals(directUrl ?? databaseUrl, { id, polls, log }))
   const changes = stack.use(createChangeFeed(signals))
   stack.defer(() => flushTouches(db))

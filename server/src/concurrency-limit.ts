@@ -15,6 +15,29 @@ export function concurrencyLimit(maximum: number) {
   }
 }
 
+/** Calls `work` for each item, `maximum` at a time. After an error no further items are started, and it is thrown once the others have ended. */
+export async function forEachConcurrently<T>(
+  items: AsyncIterable<T> | Iterable<T>,
+  maximum: number,
+  work: (item: T) => Promise<void>,
+) {
+  const iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]()
+  const failure = new AbortController()
+  const runner = async () => {
+    while (!failure.signal.aborted) {
+      const { done, value } = await iterator.next()
+      if (done === true) return
+      await work(value).catch((error: unknown) => {
+        failure.abort()
+        throw error
+      })
+    }
+  }
+  const results = await Promise.allSettled(Array.from({ length: maximum }, runner))
+  await iterator.return?.()
+  for (const result of results) if (result.status === 'rejected') throw result.reason
+}
+
 type Timeout = { ms: number; error: () => Error }
 
 /**

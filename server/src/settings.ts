@@ -312,6 +312,11 @@ export const SETTINGS = {
     doc: 'bearer token for `/metrics`; without it, they are shown only while HOST and BASE_URL are loopback addresses and TRUST_PROXY is not set',
     secret: true,
   },
+  blobStore: {
+    schema: oneOf(['disk', 's3']).optional(),
+    doc: 'where state, logs and archives are stored; `disk` while they are moved from a bucket to the data directory',
+    shown: '`s3` with S3_BUCKET, otherwise `disk`',
+  },
   s3Bucket: { schema: z.string().optional(), doc: 'bucket for state, logs and archives; without it they are on disk' },
   s3Endpoint: {
     schema: webAddress.optional(),

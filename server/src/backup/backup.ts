@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, statfs } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { type BlobStore, checkStore, configuredStore, findStoreId, placeOf } from '../blobs/blob-store.ts'
+import { type BlobStore, checkStore, configuredStore, findMove, findStoreId, placeOf } from '../blobs/blob-store.ts'
 import { holdDeletions } from '../blobs/hold.ts'
 import type { Config } from '../config.ts'
 import { makeDirectory } from '../directory.ts'
@@ -110,6 +110,10 @@ function checkParts(config: Config, store: BlobStore, { blobsOnly }: BackupOptio
 async function requireStore(config: Config, store: BlobStore, recorded: Manifest['store']) {
   const secrets = createSecrets(await loadSecret(config.dataDir, config.secret))
   checkStore(recorded, await findStoreId(store, secrets), { store, isNew: false })
+  if ((await findMove(store, secrets)) === undefined) return
+  throw new StartError(`blobs are being moved to ${placeOf(store)}`, {
+    advice: 'finish it first: `groundstate migrate-storage`',
+  })
 }
 
 async function databaseHome(config: Config) {

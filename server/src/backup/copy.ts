@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { constants, type FileHandle, open } from 'node:fs/promises'
+import { forEachConcurrently } from '../concurrency-limit.ts'
 import { StartError } from '../start-error.ts'
 
 /** Bytes read at once. */
 const CHUNK_BYTES = 1024 * 1024
 
 /** Files copied at the same time. More would not be faster on a disk, and slow down the server. */
-export const CONCURRENCY = 8
+const CONCURRENCY = 8
 
 /** How a copy or verification gets on. `add` is called as bytes are done; `signal` aborts it. */
 export type Watch = { add: (bytes: number) => void; signal: AbortSignal }
@@ -58,23 +59,9 @@ export async function copyFile(source: string, target: string | undefined, watch
   return await copyOpenFile(file, target, watch)
 }
 
-/** Calls `work` for each item, `CONCURRENCY` at a time. After an error no further items are started. */
-export async function forEachFile<T>(items: AsyncIterable<T> | Iterable<T>, work: (item: T) => Promise<void>) {
-  const iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]()
-  const failure = new AbortController()
-  const runner = async () => {
-    while (!failure.signal.aborted) {
-      const { done, value } = await iterator.next()
-      if (done === true) return
-      await work(value).catch((error: unknown) => {
-        failure.abort()
-        throw error
-      })
-    }
-  }
-  const results = await Promise.allSettled(Array.from({ length: CONCURRENCY }, runner))
-  await iterator.return?.()
-  for (const result of results) if (result.status === 'rejected') throw result.reason
+/** Calls `work` for each file, `CONCURRENCY` at a time. */
+export async function forEachFile<T>(files: AsyncIterable<T> | Iterable<T>, work: (file: T) => Promise<void>) {
+  return forEachConcurrently(files, CONCURRENCY, work)
 }
 
 /** Rejects a target with too little free space before anything is copied. */

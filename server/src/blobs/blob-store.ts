@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -25,7 +25,13 @@ const credentials = new WeakMap<Config, CredentialProvider>()
 
 /** The configured blob store. Throws a `StartError` if its settings are incomplete. */
 export function configuredStore(config: Config): BlobStore {
-  if (config.s3Bucket === undefined) return { kind: 'disk', root: join(config.dataDir, 'blobs') }
+  return storeOfKind(config, config.blobStore ?? (config.s3Bucket === undefined ? 'disk' : 's3'))
+}
+
+/** The store of a kind, whether or not it is the one in use. Throws a `StartError` if its settings are incomplete. */
+export function storeOfKind(config: Config, kind: BlobStore['kind']): BlobStore {
+  if (kind === 'disk') return { kind: 'disk', root: join(config.dataDir, 'blobs') }
+  if (config.s3Bucket === undefined) throw new StartError('there is no bucket', { advice: 'set GROUNDSTATE_S3_BUCKET' })
   const { s3Bucket: bucket, s3Region: region, s3Prefix: prefix, s3Addressing: addressing } = config
   const endpoint = config.s3Endpoint ?? awsAddress('s3', region)
   if (addressing === 'virtual-host' && isIP(new URL(endpoint).hostname.replace(/^\[(.+)\]$/, '$1')) !== 0) {
@@ -46,8 +52,10 @@ export function placeOf(store: BlobStore) {
   return `the bucket ${bucket} at ${endpoint}${prefix === '' ? '' : `, prefix ${prefix}`}`
 }
 
-/** Name of a file or object next to the blobs. It cannot collide with the key of a blob, which has several segments. */
+/** Names of files or objects next to the blobs. They cannot collide with the key of a blob, which has several segments. */
 const NAME = 'store-id'
+/** While blobs are moved to this store: the id of the store that they come from, and of this one. */
+const MOVE_NAME = 'store-move'
 const PURPOSE = 'blob-store'
 
 /** Id of a blob store. `isOurs`: it was signed with the secret of this installation. */
@@ -55,7 +63,7 @@ type StoreId = { id: string; isOurs: boolean }
 
 /** The id stored in a blob store; undefined for a new one. */
 export async function findStoreId(store: BlobStore, secrets: Secrets): Promise<StoreId | undefined> {
-  const text = await readId(store).catch((error: unknown) => unreachable(store, error))
+  const text = await readNote(store, NAME).catch((error: unknown) => unreachable(store, error))
   if (text === undefined) return undefined
   const [id = '', signature = ''] = text.trim().split(' ')
   return { id, isOurs: secrets.verify(id, signature, PURPOSE) }
@@ -63,16 +71,17 @@ export async function findStoreId(store: BlobStore, secrets: Secrets): Promise<S
 
 /** Writes the id to a blob store, and returns the stored id: another process may have written one first. */
 async function createStoreId(store: BlobStore, secrets: Secrets, id: string): Promise<StoreId> {
-  await writeId(store, `${id} ${secrets.sign(id, PURPOSE)}\n`).catch((error: unknown) => unreachable(store, error))
+  const text = `${id} ${secrets.sign(id, PURPOSE)}\n`
+  await writeNote(store, NAME, text).catch((error: unknown) => unreachable(store, error))
   const written = await findStoreId(store, secrets)
   if (written === undefined) throw new StartError(`${placeOf(store)} does not keep what is written there`)
   return written
 }
 
-async function readId(store: BlobStore): Promise<string | undefined> {
+async function readNote(store: BlobStore, name: string): Promise<string | undefined> {
   try {
-    if (store.kind === 'disk') return await readFile(join(store.root, NAME), 'utf8')
-    const content = await openS3Driver(store).read(NAME)
+    if (store.kind === 'disk') return await readFile(join(store.root, name), 'utf8')
+    const content = await openS3Driver(store).read(name)
     return Buffer.isBuffer(content) ? content.toString() : ''
   } catch (error) {
     if (error instanceof BlobNotFoundError || codeOf(error) === 'ENOENT') return undefined
@@ -80,14 +89,14 @@ async function readId(store: BlobStore): Promise<string | undefined> {
   }
 }
 
-async function writeId(store: BlobStore, text: string) {
+async function writeNote(store: BlobStore, name: string, text: string) {
   if (store.kind === 'disk') {
     await makeDataDirectory(dirname(store.root), basename(store.root))
-    await createFileOnce(join(store.root, NAME), text)
+    await createFileOnce(join(store.root, name), text)
     return
   }
   await openS3Driver(store)
-    .write(NAME, Buffer.from(text))
+    .write(name, Buffer.from(text))
     .catch((error: unknown) => {
       if (!(error instanceof BlobExistsError)) throw error
     })
@@ -106,6 +115,59 @@ function unreachable(store: BlobStore, cause: unknown): never {
   )
 }
 
+/** A move of blobs to a store that is not complete: ids of the store they come from, and of this one. */
+type StoreMove = { from: string; to: string }
+
+/** The incomplete move to a store; undefined without one. */
+export async function findMove(store: BlobStore, secrets: Secrets): Promise<StoreMove | undefined> {
+  const text = await readNote(store, MOVE_NAME).catch((error: unknown) => unreachable(store, error))
+  const [from = '', to = '', signature = ''] = text?.trim().split(' ') ?? []
+  return secrets.verify(`${from} ${to}`, signature, MOVE_NAME) ? { from, to } : undefined
+}
+
+/**
+ * Prepares an unused store for the blobs of another one, and returns the move; an earlier one is continued. Throws a `StartError` for a store
+ * that is in use.
+ */
+export async function beginMove(to: BlobStore, secrets: Secrets, from: string): Promise<StoreMove> {
+  const [present, actual] = [await findMove(to, secrets), await findStoreId(to, secrets)]
+  if (present ? present.from !== from : actual !== undefined) {
+    throw new StartError(`${placeOf(to)} holds other blobs${actual ? ` (store ${actual.id})` : ''}`, {
+      advice: 'choose another bucket, prefix or data directory, or delete them if they are not needed',
+    })
+  }
+  const { to: id } = present ?? { to: randomUUID() }
+  // Before the id, without which no server uses the store.
+  const text = `${from} ${id} ${secrets.sign(`${from} ${id}`, MOVE_NAME)}\n`
+  await writeNote(to, MOVE_NAME, text).catch((error: unknown) => unreachable(to, error))
+  const move = (await findMove(to, secrets)) ?? { from, to: id }
+  await createStoreId(to, secrets, move.to)
+  return move
+}
+
+/** Ends a move: the store has all blobs. */
+export async function endMove(to: BlobStore) {
+  if (to.kind === 's3') await openS3Driver(to).delete(MOVE_NAME)
+  else await rm(join(to.root, MOVE_NAME), { force: true })
+}
+
+/**
+ * The store from which blobs are being moved to the configured one, where blobs may be that are not moved yet; undefined without a move. Throws a
+ * `StartError` if it is not configured.
+ */
+export async function findMovedStore(config: Config, secrets: Secrets): Promise<BlobStore | undefined> {
+  const store = configuredStore(config)
+  const move = await findMove(store, secrets)
+  if (move === undefined) return undefined
+  const advice =
+    'keep both configured until `groundstate migrate-storage` has moved all: GROUNDSTATE_DATA_DIR, and GROUNDSTATE_S3_…'
+  const isConfigured = store.kind === 's3' || config.s3Bucket !== undefined
+  const from = isConfigured ? storeOfKind(config, store.kind === 's3' ? 'disk' : 's3') : undefined
+  if (from && (await findStoreId(from, secrets))?.id === move.from) return from
+  const found = from ? `, which ${placeOf(from)} does not hold` : ''
+  throw new StartError(`blobs are being moved to ${placeOf(store)} from the store ${move.from}${found}`, { advice })
+}
+
 /** The blob store recorded in the database. `place` is its location at the last start; null until the id was written to the store. */
 type RecordedStore = { id: string; place: string | null }
 
@@ -122,7 +184,10 @@ export async function requireSameStore(client: pg.Client, config: Config, { isNe
   const { store, secrets } = await openStore(config)
   const recorded = await findRecordedStore(client)
   const actual = await findStoreId(store, secrets)
-  checkStore(recorded, actual, { store, isNew })
+  const move = await findMove(store, secrets)
+  checkStore(recorded, actual, { store, isNew, move })
+  await findMovedStore(config, secrets)
+  if (recorded !== undefined && recorded.id === move?.from) await requireNoServer(client)
   const place = placeOf(store)
   if (actual === undefined) {
     if (recorded === undefined) await recordStore(client, { id: randomUUID(), place: null })
@@ -142,11 +207,26 @@ export async function markStore(client: pg.Client, config: Config) {
   await recordStore(client, { id: actual.id, place: placeOf(store) })
 }
 
-/** Throws a `StartError` unless the store belongs to the database. */
+/**
+ * Throws a `StartError` while servers, which always have a listening connection, are connected to the database: they would continue to use their
+ * blob store.
+ */
+export async function requireNoServer(client: pg.Client) {
+  const { rows } = await client.query<{ count: number }>(
+    `select count(*)::int as count from pg_stat_activity
+     where datname = current_database() and application_name like 'groundstate-signals %'`,
+  )
+  if (rows[0]?.count === 0) return
+  throw new StartError('a server that uses another blob store is connected to the database', {
+    advice: 'stop all servers first',
+  })
+}
+
+/** Throws a `StartError` unless the store belongs to the database, or the blobs of the database are being moved to it. */
 export function checkStore(
   recorded: RecordedStore | undefined,
   actual: StoreId | undefined,
-  { store, isNew }: { store: BlobStore; isNew: boolean },
+  { store, isNew, move }: { store: BlobStore; isNew: boolean; move?: StoreMove | undefined },
 ) {
   const here = placeOf(store)
   if (recorded === undefined) {
@@ -156,6 +236,7 @@ export function checkStore(
     })
   }
   if (recorded.id === actual?.id) return
+  if (move !== undefined && recorded.id === move.from && actual?.id === move.to) return
   if (recorded.place === null && actual === undefined) return
   if (recorded.place === here && actual === undefined) {
     throw new StartError(`the blobs of the database are not in ${here} any more (store ${recorded.id})`, {

@@ -3,7 +3,6 @@ import { pipeline as finished } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
 import type { BlobStore } from './blob-store.ts'
 import { type BlobContent, type BlobInfo, prepend, slices, takeHead, Tally } from './content.ts'
-import { openDiskDriver } from './disk.ts'
 import { SMALL_BYTES } from './driver.ts'
 import {
   blobSecret,
@@ -21,7 +20,7 @@ import {
   ZSTD_OPTIONS,
 } from './frames.ts'
 import { countReads, measureDriver } from './measure.ts'
-import { openS3Driver } from './s3.ts'
+import { movingDriver, openDriver } from './moving.ts'
 
 type PutOptions = {
   /** Longer content fails with `BlobTooLargeError`. */
@@ -32,14 +31,18 @@ type PutOptions = {
   md5?: string
 }
 
+type BlobSettings = { store: BlobStore; movedFrom?: BlobStore | undefined; secret: Buffer }
+
 export type Blobs = Awaited<ReturnType<typeof createBlobs>>
 
 /**
  * Write-once storage for content, compressed and encrypted at rest. A key is a path of up to 200 characters: segments of letters, digits,
  * `.`, `_` and `-` that do not begin with a dot. A database row names the key, and a key is never reused. `secret` has 32 bytes.
+ * With `movedFrom`, blobs that are not in `store` yet are read from there.
  */
-export async function createBlobs({ store, secret: bytes }: { store: BlobStore; secret: Buffer }) {
-  const driver = measureDriver(store.kind === 'disk' ? await openDiskDriver(store.root) : openS3Driver(store))
+export async function createBlobs({ store, movedFrom, secret: bytes }: BlobSettings) {
+  const target = await openDriver(store)
+  const driver = measureDriver(movedFrom ? movingDriver(target, await openDriver(movedFrom)) : target)
   const secret = blobSecret(bytes)
 
   const openStored = async (key: string, stored: Buffer | Readable) => {

@@ -1,3 +1,4 @@
+import { forEachConcurrently } from '../concurrency-limit.ts'
 import type { Db } from '../db/db.ts'
 import type { Blobs } from './blobs.ts'
 import { isOwnKey } from './driver.ts'
@@ -29,7 +30,7 @@ export async function sweepBlobs(
     const keys = listed.filter(isOwnKey)
     const retained = keys.length === 0 ? new Set() : await named(keys)
     const orphans = keys.filter((key) => !retained.has(key))
-    await forEachConcurrently(orphans, async (key) => {
+    await forEachConcurrently(orphans, CONCURRENCY, async (key) => {
       const blob = await blobs.stat(key)
       if (!blob || blob.modifiedAt >= before) return
       await blobs.delete(key)
@@ -45,15 +46,7 @@ export async function sweepBlobs(
 }
 
 export async function deleteBlobs(blobs: Pick<Blobs, 'delete'>, keys: readonly string[]) {
-  await forEachConcurrently(keys, async (key) => blobs.delete(key))
-}
-
-async function forEachConcurrently(keys: readonly string[], work: (key: string) => Promise<void>) {
-  const remaining = keys.values()
-  const runner = async () => {
-    for (const key of remaining) await work(key)
-  }
-  await Promise.all(Array.from({ length: CONCURRENCY }, runner))
+  await forEachConcurrently(keys, CONCURRENCY, async (key) => blobs.delete(key))
 }
 
 /** The part of a key after its prefix: the id of the blob's owner. */

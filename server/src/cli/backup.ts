@@ -1,13 +1,14 @@
 import { type Backup, createBackup } from '../backup/backup.ts'
-import { formatBytes, type Watch } from '../backup/copy.ts'
+import { formatBytes } from '../backup/copy.ts'
 import type { Manifest } from '../backup/manifest.ts'
 import { restoreBackup, verifyBackup } from '../backup/restore.ts'
 import type { Config } from '../config.ts'
-import { codeOf } from '../error-code.ts'
-import { StartError } from '../start-error.ts'
 import { openDatabase } from './database.ts'
+import { watched } from './progress.ts'
 
 export type BackupFlags = { full?: true; blobsOnly?: true; includeSecret?: true }
+
+const KEPT = 'nothing of it is kept'
 
 /** Backs up the embedded database and the blobs on disk into a new directory in `parent`. */
 export async function backupCommand(config: Config, parent: string, flags: BackupFlags): Promise<number> {
@@ -18,7 +19,7 @@ export async function backupCommand(config: Config, parent: string, flags: Backu
     isOpen = false
   }
   try {
-    const backup = await watched('copied', async (watch) =>
+    const backup = await watched({ verb: 'copied', kept: KEPT }, async (watch) =>
       createBackup(
         config,
         { url: database.url, close },
@@ -61,13 +62,17 @@ function parts({ database, blobs }: Manifest) {
 export async function restoreCommand(config: Config, source: string, flags: { check?: true }): Promise<number> {
   const started = performance.now()
   if (flags.check === true) {
-    const manifest = await watched('verified', async (watch) => verifyBackup({ source, watch }))
+    const manifest = await watched({ verb: 'verified', kept: 'nothing was changed' }, async (watch) =>
+      verifyBackup({ source, watch }),
+    )
     process.stdout.write(
       `${[`${source} is complete and undamaged (${seconds(performance.now() - started)})`, ...parts(manifest)].join('\n')}\n`,
     )
     return 0
   }
-  const manifest = await watched('restored', async (watch) => restoreBackup(config, { source, watch }))
+  const manifest = await watched({ verb: 'restored', kept: KEPT }, async (watch) =>
+    restoreBackup(config, { source, watch }),
+  )
   const lines = [
     `Restored the backup of ${manifest.createdAt} to ${config.dataDir} in ${seconds(performance.now() - started)}`,
     ...parts(manifest),
@@ -83,38 +88,4 @@ export async function restoreCommand(config: Config, source: string, flags: { ch
 
 function seconds(ms: number) {
   return `${(ms / 1000).toFixed(1)} s`
-}
-
-const TERMINAL_MS = 500
-const LOG_MS = 10_000
-
-/** Runs `work` with progress on standard error, and aborts it on SIGINT and SIGTERM. */
-async function watched<T>(verb: string, work: (watch: Watch & { total: (bytes: number) => void }) => Promise<T>) {
-  const stop = new AbortController()
-  const onSignal = () => stop.abort()
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
-  const { isTTY } = process.stderr
-  const started = performance.now()
-  let [done, total] = [0, 0]
-  const print = () => {
-    const rate = `${formatBytes(Math.round(done / ((performance.now() - started) / 1000)))}/s`
-    const line = `${verb} ${formatBytes(done)} of ${formatBytes(Math.max(total, done))}, ${rate}`
-    process.stderr.write(isTTY ? `\r${line.padEnd(60)}` : `${line}\n`)
-  }
-  const timer = setInterval(print, isTTY ? TERMINAL_MS : LOG_MS)
-  try {
-    return await work({
-      add: (bytes) => void (done += bytes),
-      total: (bytes) => void (total = bytes),
-      signal: stop.signal,
-    })
-  } catch (error) {
-    if (stop.signal.aborted) throw new StartError('interrupted; nothing is kept of it', { cause: error })
-    if (codeOf(error) === 'ENOSPC') throw new StartError('the disk is full; nothing is kept of it', { cause: error })
-    throw error
-  } finally {
-    clearInterval(timer)
-    if (isTTY) process.stderr.write(`\r${' '.repeat(60)}\r`)
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
-  }
 }

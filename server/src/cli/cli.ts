@@ -128,6 +128,18 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       exitCode = await restoreCommand(configOf(flags), backup, flags)
     })
 
+  withSettings(program.command('migrate-storage'), BLOB_SETTINGS)
+    .summary('move the blobs between the data directory and a bucket')
+    .description(
+      'Copies all blobs to the other store while servers run. Run it, restart all servers with the new store, and run it again to finish. ' +
+        'An interrupted one continues. Needs the settings of both stores.',
+    )
+    .addOption(new Option('--to <store>', 'where to').choices(['disk', 's3']).makeOptionMandatory())
+    .action(async (flags: SettingFlags & { to: 'disk' | 's3' }) => {
+      const { migrateStorageCommand } = await import('./migrate-storage.ts')
+      exitCode = await migrateStorageCommand(configOf(flags), flags.to)
+    })
+
   const identity = program
     .command('identity')
     .summary('manage the issuer of identity tokens')
@@ -293,7 +305,9 @@ const DATABASE_SETTINGS = { dataDir, databaseUrl, databaseDirectUrl, secret, log
 const IDENTITY_SETTINGS = { ...DATABASE_SETTINGS, baseUrl, issuerUrl, httpsProxy, httpProxy, noProxy }
 const BLOB_SETTINGS = {
   ...DATABASE_SETTINGS,
-  ...Object.fromEntries(Object.entries<Setting>(SETTINGS).filter(([name]) => name.startsWith('s3'))),
+  ...Object.fromEntries(
+    Object.entries<Setting>(SETTINGS).filter(([name]) => name === 'blobStore' || name.startsWith('s3')),
+  ),
 }
 
 function withSettings(command: Command, settings: Settings = SETTINGS) {

@@ -9,7 +9,7 @@ import { isolationProblem, requireMirror, sandboxProblem } from '@groundstate/ag
 import type pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
 import { agentDirectory } from '../agent-directory.ts'
-import { checkStore, findRecordedStore, findStoreId, placeOf, configuredStore } from '../blobs/blob-store.ts'
+import { checkStore, findMove, findRecordedStore, findStoreId, placeOf, configuredStore } from '../blobs/blob-store.ts'
 import { type Config, isLoopbackHost } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
 import { checkMigrations } from '../db/migrate.ts'
@@ -201,7 +201,8 @@ async function checkBlobs(config: Config, database: Database): Promise<Result> {
   const done = client && (await listMigrations(client))
   const isMigrated = client !== undefined && done?.length === MIGRATIONS.length
   const isNew = done === undefined || (isMigrated && (await findMark(client)) === undefined)
-  checkStore(isMigrated ? await findRecordedStore(client) : undefined, actual, { store, isNew })
+  const move = secret && (await findMove(store, createSecrets(secret)))
+  checkStore(isMigrated ? await findRecordedStore(client) : undefined, actual, { store, isNew, move })
   const identity = store.kind === 's3' ? `, with ${store.credentials.name}` : ''
   return success(`${here}${identity}${actual === undefined ? ', empty' : ''}`)
 }
