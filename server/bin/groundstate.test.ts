@@ -38,7 +38,7 @@ test.runIf(process.platform === 'linux')(
 
     const { stdout } = await promisify(execFile)('groundstate', ['--version'], { env })
 
-    expect(stdout).toMatch(/^groundstate 1\.0\.0 \((?:commit [0-9a-f]{12}, )?from source, node 24\.\d+\.\d+\)\n$/)
+    expect(stdout).toMatch(/^groundstate \d+\.\d+\.\d+ \((?:commit [0-9a-f]{12}, )?from source, node 24\.\d+\.\d+\)\n$/)
   },
 )
 

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { VERSION } from '../build.ts'
 import { ONE_RESOURCE, configuration, startAgent, startServer, temporaryDirectory } from '../testing/agent-fixture.ts'
 
 test('each free slot has a pending claim', async () => {
@@ -14,7 +15,7 @@ test('each free slot has a pending claim', async () => {
 test('an agent that accepts no runs claims none, and runs until it is stopped', async () => {
   const server = await startServer()
   const agent = await startAgent(server, { accepts: ['task'] })
-  await expect.poll(() => agent.logged.map(({ message }) => message)).toContain('agent 1.0.0 is ready')
+  await expect.poll(() => agent.logged.map(({ message }) => message)).toContain(`agent ${VERSION} is ready`)
 
   expect(server.claims()).toBe(0)
   agent.stop()

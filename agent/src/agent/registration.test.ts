@@ -3,6 +3,7 @@ import { arch, platform } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { VERSION } from '../build.ts'
 import { listEngines } from '../engine/engine.ts'
 import {
   WAITING,
@@ -21,7 +22,7 @@ test('an agent registers with its properties and engines', async () => {
   expect(server.registered).toEqual([
     {
       name: 'rack-7',
-      version: '1.0.0',
+      version: VERSION,
       os: platform(),
       arch: arch(),
       concurrency: 3,
@@ -32,7 +33,7 @@ test('an agent registers with its properties and engines', async () => {
     },
   ])
   expect(agent.logged[0]).toMatchObject({
-    message: 'agent 1.0.0 is ready',
+    message: `agent ${VERSION} is ready`,
     facts: { name: 'rack-7', pool: 'rack', server: server.url },
   })
 })

@@ -1,3 +1,4 @@
+import { VERSION } from '@groundstate/agent/build'
 import { AGENT_API } from '@groundstate/contract/agent'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
@@ -59,7 +60,7 @@ describe('agents', () => {
     const registered = await app.request({ method: 'POST', url: `${AGENT_API}/register`, token, body })
     const shown = await send(setting.user.token, 'GET', `/agents/${registered.json().agentId}`)
 
-    expect(registered.json()).toMatchObject({ poolId: pool.id, poolName: 'pool', serverVersion: '1.0.0' })
+    expect(registered.json()).toMatchObject({ poolId: pool.id, poolName: 'pool', serverVersion: VERSION })
     expect(shown.json().data.attributes).toMatchObject({
       name: 'rack',
       status: 'idle',
