@@ -7,7 +7,7 @@ import { exists, makeDataDirectory } from '../directory.ts'
 import { createFileOnce, syncDirectory } from '../durable-file.ts'
 import { codeOf, ignoring } from '../error-code.ts'
 import { findSystemAccount, type SystemAccount } from '../postgres/account.ts'
-import { findBinaries } from '../postgres/binaries.ts'
+import { bundledMajor } from '../postgres/binaries.ts'
 import { openDirectories } from '../postgres/directories.ts'
 import { checkSecret } from '../secrets/mark.ts'
 import { StartError } from '../start-error.ts'
@@ -45,7 +45,7 @@ export async function restoreBackup(config: Config, { source, watch }: Options):
   await makeDataDirectory(dataDir)
   await requireEmpty(dataDir)
   const account = await findSystemAccount()
-  await requireMajor(manifest, account)
+  await requireMajor(manifest)
   if (manifest.hasKeys) await restoreKeys(source, dataDir, watch)
   await checkSecret(manifest.secretMark, config)
 
@@ -112,9 +112,9 @@ async function removeRestored(dataDir: string) {
   await rm(join(dataDir, PARTIAL), { recursive: true, force: true })
 }
 
-async function requireMajor({ database }: Manifest, account: SystemAccount) {
+async function requireMajor({ database }: Manifest) {
   if (!database) return
-  const { major } = await findBinaries(account)
+  const major = await bundledMajor()
   if (database.postgres === major) return
   throw new StartError(
     `the backup has a database of PostgreSQL ${database.postgres}, but this version includes PostgreSQL ${major}`,

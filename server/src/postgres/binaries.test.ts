@@ -1,4 +1,4 @@
-import { chmod, cp, lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { chmod, chown, cp, lstat, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -39,9 +39,27 @@ test('an unsupported platform is named, with the alternative', () => {
 test('missing links to libraries are restored', async () => {
   await removeLinks()
 
-  const binaries = await findBinaries(account, packageDir, systemDir)
+  const binaries = await findBinaries(account, join(top, 'home'), packageDir, systemDir)
 
   expect(binaries.postgres).toBe(join(packageDir, 'native/bin/postgres'))
+  await run(binaries.postgres, ['--version'], account)
+})
+
+test.runIf(isRoot)('a package of root without links is copied by the user of the server', async () => {
+  await removeLinks()
+  const home = join(top, 'own')
+  await mkdir(home)
+  await chown(home, account.uid, account.gid)
+
+  process.setegid?.(account.gid)
+  process.seteuid?.(account.uid)
+  const own = await findSystemAccount()
+  const binaries = await findBinaries(own, home, packageDir, systemDir).finally(() => {
+    process.seteuid?.(0)
+    process.setegid?.(0)
+  })
+
+  expect(binaries.postgres.startsWith(`${home}/postgresql-18.`)).toBe(true)
   await run(binaries.postgres, ['--version'], account)
 })
 
@@ -50,8 +68,8 @@ test.runIf(isRoot)('programs in a closed directory are copied to where the user 
   await chmod(packageDir, 0o700)
 
   const [binaries, again] = await Promise.all([
-    findBinaries(account, packageDir, systemDir),
-    findBinaries(account, packageDir, systemDir),
+    findBinaries(account, join(top, 'home'), packageDir, systemDir),
+    findBinaries(account, join(top, 'home'), packageDir, systemDir),
   ])
 
   expect(binaries.postgres.startsWith(systemDir)).toBe(true)

@@ -1,7 +1,7 @@
 import { chmod, cp, mkdtemp, readFile, readdir, rename, rm, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
-import { ignoring } from '../error-code.ts'
+import { codeOf, ignoring } from '../error-code.ts'
 import { type SystemAccount, canEnter } from './account.ts'
 import { type Directories, openDirectory, type PostgresOptions, SYSTEM_DIR } from './directories.ts'
 import { PostgresUnavailable, postgresFailure } from './unavailable.ts'
@@ -11,28 +11,53 @@ export type Binaries = { initdb: string; postgres: string; version: string; majo
 
 /**
  * Finds PostgreSQL's programs in the npm package of this platform. An installation by root is often in a home directory that other users
- * cannot enter; the programs are then copied to /var/lib/groundstate, once per version.
+ * cannot enter; the programs are then copied to /var/lib/groundstate, once per version. From a package that is read-only and lacks its
+ * links they are copied to `home`, the directory of the database.
  */
 export async function findBinaries(
   account: SystemAccount,
+  home: string,
   packageDir = findPackage(`${process.platform}-${process.arch}`),
   systemDir = SYSTEM_DIR,
 ): Promise<Binaries> {
-  const { version } = JSON.parse(await readFile(join(packageDir, 'package.json'), 'utf8'))
+  const version = await versionIn(packageDir)
   const native = join(packageDir, 'native')
 
   if (await canEnter(account, join(native, 'bin'))) {
-    await restoreLinks(native, native).catch((error: unknown) => {
-      throw postgresFailure(`restoring links in ${native}`, error)
-    })
-    return binaries(native, version)
+    try {
+      await restoreLinks(native, native)
+      return binaries(native, version)
+    } catch (error) {
+      if (!READ_ONLY.has(codeOf(error) ?? '')) throw postgresFailure(`restoring links in ${native}`, error)
+      return binaries(await copyNative(native, join(home, `postgresql-${version}`), account), version)
+    }
   }
   return binaries(await copyNative(native, join(systemDir, `postgresql-${version}`), account), version)
 }
 
+/** Codes of failed writes to a package that another user has installed, or that is part of an image. */
+const READ_ONLY = new Set(['EACCES', 'EPERM', 'EROFS'])
+
+/** The major version of PostgreSQL that is installed. */
+export async function bundledMajor() {
+  return majorOf(await versionIn(findPackage(`${process.platform}-${process.arch}`)))
+}
+
+async function versionIn(packageDir: string): Promise<string> {
+  return JSON.parse(await readFile(join(packageDir, 'package.json'), 'utf8')).version
+}
+
 function binaries(native: string, version: string): Binaries {
-  const [major = version] = version.split('.')
-  return { initdb: join(native, 'bin/initdb'), postgres: join(native, 'bin/postgres'), version, major }
+  return {
+    initdb: join(native, 'bin/initdb'),
+    postgres: join(native, 'bin/postgres'),
+    version,
+    major: majorOf(version),
+  }
+}
+
+function majorOf(version: string) {
+  return version.split('.', 1)[0] ?? version
 }
 
 /** Directory of the npm package for a platform, such as `linux-x64`. */

@@ -92,7 +92,7 @@ async function prepare(options: PostgresOptions): Promise<Site> {
   try {
     const account = await findSystemAccount()
     const directories = await openDirectories(options.dataDir, account, options.log)
-    const binaries = await findBinaries(account)
+    const binaries = await findBinaries(account, directories.home)
     return { ...options, fsync: options.fsync ?? true, directories, binaries, account }
   } catch (error) {
     throw postgresFailure(`preparing ${options.dataDir}`, error, options.dataDir)

@@ -6,7 +6,7 @@ const PREFIX = '../../../../'
 
 const texts = import.meta.glob<string>(
   [
-    '../../../../{README,CONTRIBUTING,STYLE}.md',
+    '../../../../{README,CHANGELOG,CONTRIBUTING,STYLE}.md',
     '../../../../docs/**/*.md',
     '../../../../examples/run-task-receiver/README.md',
     '../../../../examples/agent/*',
@@ -50,12 +50,19 @@ export const GROUPS: readonly Group[] = [
   {
     reader: 'Operate it',
     documents: [
+      document(
+        'docs/INSTALL.md',
+        'Install Groundstate',
+        'With npm, containers, Kubernetes or systemd, and behind a proxy',
+      ),
       document('docs/OPERATIONS.md', 'Operations', 'Install, back up, upgrade, scale and monitor a server'),
       document('docs/MONITORING.md', 'Monitoring', 'Metrics, traces, logs, alerts and support bundles'),
       document('docs/SETTINGS.md', 'Settings', 'Every environment variable and flag'),
       document('docs/SIGN-IN.md', 'Sign-in', 'Passwords, two-factor authentication and single sign-on'),
       document('docs/RUN-AN-AGENT.md', 'Run an agent in another network', 'Agent pools, isolation and engines'),
       document('docs/AUDIT.md', 'Audit trail', 'Who changed what, and how to export it'),
+      document('docs/VERSIONING.md', 'Versions', 'What may change between versions, support, upgrades and releases'),
+      document('CHANGELOG.md', 'Changelog', 'What each version adds, changes and fixes'),
     ],
   },
   {
