@@ -9,6 +9,7 @@ import { queueBenches } from './queue.ts'
 import { readBenches } from './reads.ts'
 import { repositoryBenches } from './repositories.ts'
 import { runBenches } from './runs.ts'
+import { soakBenches } from './soak.ts'
 import { startupBenches } from './startup.ts'
 import { stateBenches } from './states.ts'
 import { PAIRED_HEADING, pairedRow, row } from './table.ts'
@@ -38,9 +39,10 @@ const SUITES: Record<string, (target: Target) => Promise<BenchRow[]>> = {
   repositories: repositoryBenches,
   web: webBenches,
   million: millionBenches,
+  soak: soakBenches,
 }
 /** Slow suites, which only run by name. */
-const LONG = new Set(['million'])
+const LONG = new Set(['million', 'soak'])
 
 const { values: options, positionals: names } = parseArgs({
   allowPositionals: true,

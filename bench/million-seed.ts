@@ -6,28 +6,36 @@ import { assignmentsOf, columnsOf, insertFrom, insertKeys } from './seed-sql.ts'
 import { type Target, api } from './target.ts'
 
 /** The first organization has most data, and its first workspace a fifth of all runs. */
-const ORGANIZATIONS = [
-  { name: 'vast', workspaces: 16_000, runs: 800_000, busiest: 200_000 },
-  ...['north', 'south', 'east', 'west'].map((name) => ({ name, workspaces: 1_000, runs: 50_000, busiest: 0 })),
-]
-const AUDIT_EVENTS = 1_000_000
+const MILLION: Size = {
+  organizations: [
+    { name: 'vast', workspaces: 16_000, runs: 800_000, busiest: 200_000 },
+    ...['north', 'south', 'east', 'west'].map((name) => ({ name, workspaces: 1_000, runs: 50_000, busiest: 0 })),
+  ],
+  auditEvents: 1_000_000,
+}
 const PEOPLE = 40
 const PROJECTS = 50
 
 /** Filled by one statement each, with indexes created afterwards: updating each index per row would cost as much as the row. */
 const TABLES = ['runs', 'run_keys', 'phases', 'run_events', 'audit_events', 'workspaces', 'tag_bindings']
 
+/** The first organization is called `vast`; `busiest` is the number of runs of its first workspace. */
+export type Size = {
+  organizations: readonly { name: string; workspaces: number; runs: number; busiest: number }[]
+  auditEvents: number
+}
+
 /** Names and ids for the queries. */
 export type Million = { organization: string; workspaceId: string; runId: string; member: string }
 
 /**
- * Fills the target's database with a million runs. The server creates one of each resource, with a real run of the engine, and SQL
+ * Fills the target's database, by default with a million runs. The server creates one of each resource, with a real run of the engine, and SQL
  * copies them. Triggers are off, since some would signal each row to open pages; the columns that they maintain are written explicitly.
  */
-export async function seedMillion(target: Target): Promise<Million> {
+export async function seedMillion(target: Target, { organizations, auditEvents } = MILLION): Promise<Million> {
   const model = await createModel(target)
   const member = await createMember(target)
-  for (const { name } of ORGANIZATIONS) await createOrganization(target, name)
+  for (const { name } of organizations) await createOrganization(target, name)
   await using postgres = await findPostgres(target.dataDir)
   const client = new pg.Client(postgres.url)
   await client.connect()
@@ -35,8 +43,8 @@ export async function seedMillion(target: Target): Promise<Million> {
     await client.query(`set session_replication_role = replica; set maintenance_work_mem = '512MB'; set work_mem = '128MB';
       set synchronous_commit = off`)
     const indexes = await dropIndexes(client)
-    for (const organization of ORGANIZATIONS) await seedOrganization(client, { ...organization, model })
-    await seedAudit(client)
+    for (const organization of organizations) await seedOrganization(client, { ...organization, model })
+    await seedAudit(client, auditEvents)
     for (const index of indexes) await client.query(index)
     await grantToMember(client, member.id)
     await client.query('vacuum analyze')
@@ -179,8 +187,8 @@ const IS_FINAL = `r.status in (${FINAL_STATUSES.map((status) => `'${status}'`).j
 const GROUPS = Object.entries(RUN_STATUS_TABLE).map(([status, { group }]) => `when '${status}' then '${group}'`)
 const RUN_GROUP = `case r.status ${GROUPS.join(' ')} end`
 
-async function seedAudit(client: pg.Client) {
-  await copy(client, `audit_events where action = 'create' and organization_id is not null`, AUDIT_EVENTS, {
+async function seedAudit(client: pg.Client, events: number) {
+  await copy(client, `audit_events where action = 'create' and organization_id is not null`, events, {
     id: `'ae-' || n`,
     organization_id: `case when n % 5 = 0 then model.organization_id else (select id from organizations where name = 'vast') end`,
     resource_id: `'run-vast' || n`,
@@ -198,10 +206,10 @@ async function seedAudit(client: pg.Client) {
 }
 
 /**
- * Copies the rows of a table \`times\` times (several event rows at once), with other values in some columns: SQL with the \`model\` and
- * the counter \`n\`.
+ * Copies a row of a table `times` times (all rows of phases and events), with other values in some columns: SQL with the `model` and
+ * the counter `n`.
  */
-async function copy(client: pg.Client, models: string, times: number, values: Record<string, string>) {
+export async function copy(client: pg.Client, models: string, times: number, values: Record<string, string>) {
   const [table = ''] = models.split(' ')
   const names = await columnsOf(client, table)
   const isOne = !['phases', 'run_events'].includes(table)

@@ -166,8 +166,13 @@ export function configurationArchive() {
 
 type Workspace = { id: string; configurationId: string }
 
-export async function prepareWorkspace(target: Target, name: string, archive: Buffer): Promise<Workspace> {
-  const { data } = await api(target, 'POST', '/organizations/main/workspaces', {
+export async function prepareWorkspace(
+  target: Target,
+  name: string,
+  archive: Buffer,
+  organization = 'main',
+): Promise<Workspace> {
+  const { data } = await api(target, 'POST', `/organizations/${organization}/workspaces`, {
     data: { type: 'workspaces', attributes: { name, 'auto-apply': true } },
   })
   const configuration = await api(target, 'POST', `/workspaces/${data.id}/configuration-versions`, {
@@ -215,7 +220,7 @@ export async function startRun(target: Target, workspace: Workspace) {
   return data.id
 }
 
-async function untilApplied(target: Target, id: string) {
+export async function untilApplied(target: Target, id: string) {
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
     const { attributes } = (await api(target, 'GET', `/runs/${id}`)).data
