@@ -131,7 +131,9 @@ const MACHINERY: readonly string[] = [
 /** Units of `agent/src/` and `web/src/`, lowest first. */
 const AGENT: readonly string[] = [
   'build',
+  'log-fields',
   'log',
+  'tracing',
   'old-node',
   'process',
   'git',

@@ -1,11 +1,13 @@
 import { parseArgs } from 'node:util'
 import { runAgent } from './agent/agent.ts'
-import { versionLine } from './build.ts'
+import { VERSION, versionLine } from './build.ts'
 import { createLineLog } from './log.ts'
 import { messageOf } from './process/errors.ts'
 import { AGENT_SETTINGS, type AgentSettings, TOKEN_VARIABLES, readAgentSettings } from './settings/agent-settings.ts'
 import { settingsHelp } from './settings/setting.ts'
 import { sharedOptions } from './settings/shared-settings.ts'
+import { TracingError } from './tracing/settings.ts'
+import { startTracing } from './tracing/tracing.ts'
 
 const EXAMPLE = `GROUNDSTATE_URL=https://groundstate.example.com GROUNDSTATE_AGENT_TOKEN=… `
 
@@ -51,13 +53,23 @@ export async function runCommandLine(
     )
     return 2
   }
-  return run(read.settings, read.notes)
+  return run(read.settings, { notes: read.notes, env, program })
 }
 
 const OPTIONS = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } as const
 
-async function run(settings: AgentSettings, notes: readonly string[]): Promise<number> {
+type Start = { notes: readonly string[]; env: NodeJS.ProcessEnv; program: string }
+
+async function run(settings: AgentSettings, { notes, env, program }: Start): Promise<number> {
   const log = createLineLog({ level: settings.logLevel, json: settings.logJson })
+  const service = { name: 'groundstate-agent', version: VERSION, warn: log.warn }
+  const tracing = await startTracing(env, service).catch((error: unknown) => error)
+  if (tracing instanceof TracingError) {
+    process.stderr.write(`${program}: ${tracing.message}\n`)
+    return 2
+  }
+  if (tracing instanceof Error) throw tracing
+  await using _ = tracing as AsyncDisposable
   for (const note of notes) log.warn({}, note)
   const drain = new AbortController()
   const forceful = new AbortController()

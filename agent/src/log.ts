@@ -1,3 +1,5 @@
+import { logFields } from './log-fields.ts'
+
 type LogFields = object
 
 export type AgentLog = Record<LogLevel, (fields: LogFields, message: string) => void>
@@ -23,7 +25,8 @@ function plain(fields: LogFields): LogFields {
 export function createLineLog({ level: minimum, json }: { level: LogLevel; json: boolean }): AgentLog {
   const write = (level: LogLevel) => {
     if (LEVELS.indexOf(level) < LEVELS.indexOf(minimum)) return () => {}
-    return (fields: LogFields, message: string) => {
+    return (given: LogFields, message: string) => {
+      const fields = { ...logFields(), ...given }
       const time = new Date().toISOString()
       const line = json
         ? JSON.stringify({ time, level, message, ...fields })

@@ -189,6 +189,8 @@ export const agentJob = z.object({
   takesResults: z.boolean().default(false),
   /** False for a plan-only run: the agent does not keep the directory of the plan. */
   mayApply: z.boolean().default(true),
+  /** W3C Trace Context of the run, if the server traces it. */
+  traceparent: z.string().max(100).optional().catch(undefined),
   /** For a plan of an auto-apply run: its JSON may follow the outcome. */
   documentsMayFollow: z.boolean().default(false),
 })

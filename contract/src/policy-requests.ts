@@ -34,6 +34,8 @@ export const policyRequest = z.object({
     sha256: z.string().optional(),
   }),
   organizationId: z.string(),
+  /** W3C Trace Context of the run, if the server traces it. */
+  traceparent: z.string().max(100).optional().catch(undefined),
   sets: z.array(requestedSet),
 })
 export type PolicyRequest = z.infer<typeof policyRequest>

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs'
+import { logFields } from '@groundstate/agent/log-fields'
 import { type Logger, pino } from 'pino'
 
 /** Maximum size of unwritten log kept in memory, in bytes, such as while the disk is full. More is dropped. */
@@ -10,7 +11,10 @@ export type Log = Logger
 
 export function createLog(fd: number, { level, readable }: LogOptions) {
   const output = createOutput(fd)
-  return pino({ level }, { write: (line) => output(readable ? readableLine(line) : line) })
+  return pino(
+    { level, mixin: () => ({ ...logFields() }) },
+    { write: (line) => output(readable ? readableLine(line) : line) },
+  )
 }
 
 /**

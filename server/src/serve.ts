@@ -1,6 +1,9 @@
 import { runAgent } from '@groundstate/agent/agent/agent'
 import { createAgentLog } from '@groundstate/agent/log'
 import { sharedOptions } from '@groundstate/agent/settings/shared-settings'
+import { TracingError } from '@groundstate/agent/tracing/settings'
+import { startTracing } from '@groundstate/agent/tracing/tracing'
+import manifest from '../package.json' with { type: 'json' }
 import { openAgentDirectory } from './agent-directory.ts'
 import { createApp } from './app.ts'
 import { SYSTEM } from './auth/actor.ts'
@@ -19,7 +22,7 @@ import { startTaskDeliveries } from './features/tasks/task-results/delivery-loop
 import { createServer } from './http/server.ts'
 import { giveBackIdleMemory } from './idle-memory.ts'
 import { requireSameInstallation } from './installation.ts'
-import { createLog } from './log.ts'
+import { type Log, createLog } from './log.ts'
 import { readPointer } from './postgres/directories.ts'
 import { startPostgres } from './postgres/postgres.ts'
 import { StartError } from './start-error.ts'
@@ -42,6 +45,7 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   const { isTTY } = process.stderr
   const log = createLog(2, { level: config.logLevel ?? (isTTY ? 'warn' : 'info'), readable: isTTY })
   await using stack = new AsyncDisposableStack()
+  stack.use(await traceServer(log))
 
   await requireNoRestore(config.dataDir)
   const databaseUrl = config.databaseUrl ?? stack.use(await startPostgres({ dataDir: config.dataDir, log })).url
@@ -112,6 +116,13 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
   agentStops.abort()
   await agent
   if (runsJobs) await app.jobs.stop(5000)
+}
+
+async function traceServer(log: Log) {
+  const service = { name: 'groundstate', version: manifest.version, warn: log.warn.bind(log) }
+  return startTracing(process.env, service).catch((error: unknown) => {
+    throw error instanceof TracingError ? new StartError(error.message, { cause: error }) : error
+  })
 }
 
 const LISTEN_ADVICE: Record<string, string> = {

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { PolicyRequest, ReportPolicies } from '@groundstate/contract/policy-requests'
+import { withLogFields } from '../log-fields.ts'
 import {
   type Evaluation,
   OPA_LIMITS,
@@ -16,6 +17,7 @@ import { messageOf } from '../process/errors.ts'
 import { Stopped } from '../process/process.ts'
 import type { AgentContext } from '../run/context.ts'
 import { claimPolicies, getForPolicies, renewPolicyRequest, reportPolicies } from '../server/client.ts'
+import { traced } from '../tracing/tracing.ts'
 import { type RequestClaims, serveClaims } from './task-requests.ts'
 
 /** Maximum number of concurrent evaluations. */
@@ -38,7 +40,12 @@ export async function servePolicyRequests(claims: PolicyClaims): Promise<void> {
     what: 'policy request',
     limit: LIMIT,
     claim: (agentId) => claimPolicies(connection, token, agentId, { waitMs, signal: deregistered }),
-    handle: (request) => claims.during(() => handle(request, claims)),
+    handle: (request) =>
+      claims.during(() =>
+        withLogFields({ request: request.id }, async () =>
+          traced('policies', { kind: 'consumer', parent: request.traceparent }, async () => handle(request, claims)),
+        ),
+      ),
   })
 }
 
@@ -57,7 +64,7 @@ async function handle(request: PolicyRequest, claims: PolicyClaims) {
   const unwanted = AbortSignal.any([lost.signal, forceful])
   const signal = AbortSignal.any([unwanted, tooLong.signal])
   const renewing = renew(request, claims, ended.signal).catch((error: unknown) => lost.abort(error))
-  const facts = { requestId: request.id, sets: request.sets.length }
+  const facts = { sets: request.sets.length }
   try {
     const report = await evaluate(request, claims, signal).catch((error: unknown): ReportPolicies => {
       return { error: messageOf(tooLong.signal.aborted ? tooLong.signal.reason : error) }

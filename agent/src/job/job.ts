@@ -4,6 +4,7 @@ import { type AgentJob, type FinishJob, MAX_ENVELOPE_BYTES } from '@groundstate/
 import { type Engine, type EngineSearch, type FoundEngine, engineName, findEngine } from '../engine/engine.ts'
 import type { GatewayJob } from '../gateway/gateway.ts'
 import type { RunDirectory } from '../isolation/run-directory.ts'
+import { withLogFields } from '../log-fields.ts'
 import type { AgentLog } from '../log.ts'
 import { messageOf } from '../process/errors.ts'
 import { Stopped, untilAborted } from '../process/process.ts'
@@ -21,6 +22,7 @@ import { createStop } from '../run/stop.ts'
 import { enterDirectory, prepareDirectory } from '../run/working-directory.ts'
 import { type Connection, RequestRejectedError } from '../server/connection.ts'
 import { LeaseLost, jobClient } from '../server/job-client.ts'
+import { type Span, traced } from '../tracing/tracing.ts'
 import { sendErroredState, withNotes } from './deliver.ts'
 
 export type JobSettings = {
@@ -66,12 +68,32 @@ export async function runJob(
   job: AgentJob,
   settings: JobSettings,
   next?: ClaimedApply,
-): Promise<{ hasBegun: boolean; next?: ClaimedApply | undefined }> {
+): Promise<EndedJob> {
+  const attributes = {
+    'groundstate.run.id': job.runId,
+    'groundstate.job.id': job.id,
+    'groundstate.organization': job.organizationName,
+    'groundstate.workspace': job.workspaceName,
+  }
+  const options = { kind: 'consumer', parent: job.traceparent, attributes } as const
+  return withLogFields({ run: job.runId, job: job.id }, async () =>
+    traced(job.kind, options, async (span) => executeJob(connection, job, settings, { next, span })),
+  )
+}
+
+type EndedJob = { hasBegun: boolean; next?: ClaimedApply | undefined }
+
+async function executeJob(
+  connection: Connection,
+  job: AgentJob,
+  settings: JobSettings,
+  { next, span }: { next: ClaimedApply | undefined; span: Span | undefined },
+): Promise<EndedJob> {
   const { log, agent, workDir } = settings
   const { directories } = agent
   const client = jobClient(connection, job)
   const workspace = `${job.organizationName}/${job.workspaceName}`
-  const fields = { kind: job.kind, runId: job.runId, workspace, jobId: job.id }
+  const fields = { kind: job.kind, workspace }
   log.info(fields, 'job claimed')
   await using stack = new AsyncDisposableStack()
   if (next !== undefined) stack.defer(next.onEnd)
@@ -144,7 +166,7 @@ export async function runJob(
     outcome = { ...failedOutcome(error), ...findings }
     if (!(error instanceof EngineFailed || error instanceof Stopped || error instanceof LeaseLost)) {
       // An expected failure needs only its message; a bug also needs its stack.
-      if (!isExpected(error)) log.error({ jobId: job.id, runId: job.runId, error }, 'job failed')
+      if (!isExpected(error)) log.error({ error }, 'job failed')
       logStream.write(`\nError: ${outcome.message}\n`)
     }
   }
@@ -239,6 +261,7 @@ export async function runJob(
       }
     }
     const reason = final.status === 'errored' ? final.message?.split('\n', 1)[0] : undefined
+    span?.set({ 'groundstate.job.status': final.status })
     log.info({ ...fields, status: final.status, reason }, 'job ended')
   }
 

@@ -34,7 +34,7 @@ type Recovery = { workDir: string; agent: AgentContext; search: EngineSearch; lo
 export async function recoverJob(connection: Connection, journal: Journal, recovery: Recovery): Promise<void> {
   const { log, signal } = recovery
   const { job, began, outcome, owesDocuments } = journal.record()
-  const fields = { jobId: job.id, runId: job.runId }
+  const fields = { job: job.id, run: job.runId }
   const client = jobClient(connection, job)
   let isDropped = false
   try {
@@ -73,7 +73,7 @@ async function tryToFinishApply(client: JobClient, journal: Journal, recovery: R
   const { workDir, log, signal } = recovery
   const { job, outcome } = journal.record()
   const ignore = () => {}
-  const onRejected = (error: unknown) => log.warn({ jobId: job.id, error }, 'heartbeat rejected by a proxy')
+  const onRejected = (error: unknown) => log.warn({ job: job.id, error }, 'heartbeat rejected by a proxy')
   // The engine can store its state only while the lease is held.
   await using lease = holdLease(client, job, { onCommand: ignore, onUnreachable: ignore, onLost: ignore, onRejected })
   const reached = outcome ?? (await awaitOutcome(journal, recovery))
@@ -98,7 +98,7 @@ async function awaitOutcome(journal: Journal, { log, signal }: Recovery) {
     const { root, uid } = directory
     // The report may take long, and the engine needs them no longer.
     await removeVariables(root).catch((error: unknown) => {
-      log.error({ runId: job.runId, path: root, error }, 'the variables of a run could not be removed')
+      log.error({ run: job.runId, path: root, error }, 'the variables of a run could not be removed')
     })
     const bounds = { root, user: uid === undefined ? undefined : { uid } }
     problem = await saveErroredState(journal, bounds, workingDirectory)
@@ -114,7 +114,7 @@ async function maskLog(journal: Journal, log: AgentLog): Promise<string | undefi
   try {
     await maskFile(journal.log, await readTokens(journal.tokens))
   } catch (error) {
-    log.error({ runId: journal.record().job.runId, error }, 'the tokens in the log of a run could not be masked')
+    log.error({ run: journal.record().job.runId, error }, 'the tokens in the log of a run could not be masked')
     note = 'The rest of the log is left out: it may contain tokens of the run, which the agent could not mask.'
     await rm(journal.log, { force: true })
   }

@@ -87,7 +87,7 @@ function journalAt(directory: string, start: JournalRecord) {
     /** Updates the record for a recovery that may not be needed: a full disk must not prevent the report of an outcome. */
     async tryUpdate(changes: Partial<JournalRecord>, log: AgentLog) {
       await journal.update(changes).catch((error: unknown) => {
-        log.error({ jobId: current.job.id, error }, 'the progress of a job cannot be recorded')
+        log.error({ job: current.job.id, error }, 'the progress of a job cannot be recorded')
       })
     },
     remove: () => rm(directory, { recursive: true, force: true }),
@@ -149,7 +149,7 @@ export async function dropJournal(workDir: string, journal: Journal, log: AgentL
     return kept
   } catch (error) {
     const path = journal.erroredState
-    log.error({ runId: journal.record().job.runId, path, error }, 'a state cannot be kept: it stays here')
+    log.error({ run: journal.record().job.runId, path, error }, 'a state cannot be kept: it stays here')
     return path
   }
 }

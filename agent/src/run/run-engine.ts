@@ -6,6 +6,7 @@ import { SMALL_HEAP } from '../engine/environment.ts'
 import { readConfined } from '../process/confined-file.ts'
 import type { Exit } from '../process/launcher-process.ts'
 import { type ProcessSpec, runProcess } from '../process/process.ts'
+import { traced } from '../tracing/tracing.ts'
 import type { AgentContext, EngineContext, EngineSite } from './context.ts'
 
 /** States up to this size, in bytes, hardly increase the engine's memory. */
@@ -33,7 +34,12 @@ export async function runEngine(context: EngineSite, args: string[], { quiet = f
   const { engine, environment, stop } = context
   const variables = quiet ? environment.quiet : environment.run
   const env = needsLittleMemory(context, args) ? { ...SMALL_HEAP, ...variables } : variables
-  const { code, signal } = await runConfined(context, { file: engine.path, args, env, ...output })
+  const attributes = { 'groundstate.engine': engine.product, 'groundstate.engine.version': engine.version }
+  const { code, signal } = await traced(`${engine.product} ${args[0]}`, { attributes }, async (span) => {
+    const exit = await runConfined(context, { file: engine.path, args, env, ...output })
+    span?.set({ 'process.exit.code': exit.code ?? undefined })
+    return exit
+  })
   if (signal !== null && !stop.interrupt.aborted && !stop.kill.aborted) {
     const hint = signal === 'SIGKILL' ? ' (out of memory?)' : ''
     throw new Error(`${engine.product} ${args[0]} was ended by the signal ${signal}${hint}`)

@@ -6,6 +6,7 @@ import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici'
 import { z } from 'zod'
 import { codeOf, messageOf } from '../process/errors.ts'
 import { isLocal } from '../process/relay.ts'
+import { traceparent } from '../tracing/tracing.ts'
 
 /** Delay before a request is retried, in ms; doubled on each retry. */
 export const MIN_RETRY_DELAY_MS = 50
@@ -92,11 +93,16 @@ export async function send(connection: Connection, first: Call): Promise<Dispatc
 /** Returns the response, or the reason for a retry. */
 async function attempt({ serverUrl, dispatcher }: Connection, call: Call, retriesProxy: boolean) {
   const { method, path, token, body, longPollMs = 0, responseMs = RESPONSE_TIMEOUT_MS, signal } = call
+  const trace = traceparent()
   try {
     const response = await request(`${serverUrl}${AGENT_API}${path}`, {
       dispatcher,
       method,
-      headers: { authorization: `Bearer ${token}`, ...contentHeaders(body) },
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(trace !== undefined && { traceparent: trace }),
+        ...contentHeaders(body),
+      },
       // A run may let its file grow.
       body: isFile(body) ? createReadStream(body.file, { end: body.size - 1 }) : (body ?? null),
       headersTimeout: longPollMs + responseMs,

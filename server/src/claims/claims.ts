@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { detached } from '@groundstate/agent/tracing/tracing'
 import { type RawBuilder, sql } from 'kysely'
 import type { Ctx } from '../app.ts'
 import { withTimeout } from '../db/db.ts'
@@ -174,7 +175,7 @@ export function createClaims<W extends ClaimRequest, Item>(queue: ClaimQueue<W, 
     pool.wake.abort()
     if (pool.isServed || pool.waiters.size === 0) return
     pool.isServed = true
-    void serve(pool)
+    void detached(async () => serve(pool))
   }
 
   /** Checks all pools with waiting claims in the polls of the process. */

@@ -1,3 +1,5 @@
+import { withLogFields } from '@groundstate/agent/log-fields'
+import { traced } from '@groundstate/agent/tracing/tracing'
 import type { RawBuilder } from 'kysely'
 import type { Ctx } from '../app.ts'
 import type { Db } from '../db/db.ts'
@@ -30,6 +32,8 @@ export type Queue<Claimed extends Claim> = {
   claim: (ctx: Ctx, options: ClaimOptions) => Promise<Claimed[]>
   /** Renews leases that no other process has taken over; returns the ids of these. */
   renew: (db: Db, leases: { claims: readonly Claim[]; until: Date }) => Promise<string[]>
+  /** The run of a request, and its trace. */
+  runOf?: (claim: Claimed) => { id: string | null; traceparent?: string | null }
   /** Undefined for a request that needs no connection of this process. */
   receiverOf: (claim: Claimed) => Receiver | undefined
   /**
@@ -140,12 +144,11 @@ function send<Claimed extends Claim>(
   const { inFlight, shutdown } = sending
   const receiver = queue.receiverOf(claim)
   const lost = new AbortController()
-  const sent = queue
-    .deliver(ctx, claim, { shutdown, lost: lost.signal })
+  const sent = deliverTraced(ctx, queue, { claim, ends: { shutdown, lost: lost.signal } })
     .then((hasMore) => hasMore && sending.freed.abort())
     .catch((error: unknown) => {
       // The request is claimed again once its lease expires.
-      ctx.log.error({ err: error, request: claim.id }, `sending a ${queue.name} request`)
+      ctx.log.error({ err: error, delivery: claim.id }, `sending a ${queue.name} request`)
     })
     .finally(() => {
       if (receiver && isContended(sending, receiver)) sending.freed.abort()
@@ -153,6 +156,21 @@ function send<Claimed extends Claim>(
       if (inFlight.get(claim.id)?.sent === sent) inFlight.delete(claim.id)
     })
   inFlight.set(claim.id, { attempt: claim.attempt, sent, receiver, lost })
+}
+
+async function deliverTraced<Claimed extends Claim>(
+  ctx: Ctx,
+  queue: Queue<Claimed>,
+  { claim, ends }: { claim: Claimed; ends: Ends },
+) {
+  const run = queue.runOf?.(claim)
+  const runId = run?.id ?? undefined
+  const fields = { delivery: claim.id, ...(runId !== undefined && { run: runId }) }
+  const attributes = { 'groundstate.run.id': runId, 'groundstate.attempt': claim.attempt }
+  const options = { kind: 'client', parent: run?.traceparent ?? undefined, attributes } as const
+  return withLogFields(fields, async () =>
+    traced(`deliver ${queue.name}`, options, async () => queue.deliver(ctx, claim, ends)),
+  )
 }
 
 /** Whether other requests may be waiting for the receiver's connection. */

@@ -14,7 +14,7 @@ import { type Loaders, addIncluded, readIncludes } from './loaders.ts'
 import { type PageSizes, namesPage, readPage } from './pagination.ts'
 import { type Query, type QueryShape, queryParser } from './query.ts'
 import type { RateLimiter } from './rate-limit.ts'
-import { getActor } from './request-log.ts'
+import { getActor, inRequest } from './request-log.ts'
 import { type ApiResponse, type ResponseSchema, listPage } from './responses.ts'
 import type { RouteAccess, RouteAudit } from './route-access.ts'
 import { parseBody } from './validation.ts'
@@ -164,51 +164,57 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
       bodyLimit: maxBytes,
       config: { ...(base64Fields && { base64Fields }), ...(polled && { polled }), ...(endless && { endless }) },
       // Before the body is read, so that nothing is read from rejected callers.
-      onRequest: async (raw, reply) => {
-        await admit(raw, reply)
-        checkEncoding(raw)
-        const length = Number(raw.headers['content-length'] ?? 0)
-        if (upload && length > maxBytes) throw tooLarge(`the upload has ${length} bytes, the maximum is ${maxBytes}`)
-        if (authorise) subjects.set(raw, await authorise(contextOf(raw), raw.params))
-      },
-      handler: async (raw, reply) => {
-        const ctx = contextOf(raw)
-        const rawQuery = raw.query as Record<string, unknown>
-        // Fastify calls no parser for an empty body.
-        if (upload) raw.body ??= Readable.from([])
-        const contents = base64Fields ? takeContents(raw.body, base64Fields) : {}
-        const body = options.body && parseBody(options.body, raw.body)
-        // A long body may have taken so long that the access has changed.
-        const isLong = Number(raw.headers['content-length'] ?? Infinity) > LONG_BODY
-        if (authorise && !upload && isLong) subjects.set(raw, await authorise(ctx, raw.params))
-        const includes = readIncludes(rawQuery, offered)
-        let query: Query<QueryShape> | undefined
-        const response = await handler({
-          ctx,
-          params: raw.params,
-          get query() {
-            return (query ??= parseQuery(rawQuery))
-          },
-          body,
-          subject: subjects.get(raw),
-          contents,
-          url: raw.url,
-          page: () => readPage(rawQuery, options.pageSizes),
-          list: <Row>({ rows, total }: Paged<Row>, resourceOf = (row: Row) => row as Resource) => {
-            const page = readPage(rawQuery, options.pageSizes)
-            return listPage({ url: raw.url, page }, { rows: rows.map((row) => resourceOf(row)), total })
-          },
-          pageIfAny: () => (namesPage(rawQuery) ? readPage(rawQuery, options.pageSizes) : undefined),
-          header: (name) => [raw.headers[name.toLowerCase()]].flat()[0],
-          raw,
-          reply,
-        })
-        if (!response && !isEmpty) return reply
-        const included = await addIncluded(ctx, loaders, response ?? { status: 204 }, includes)
-        return writeResponse(app, raw, reply, responseWithBasePath(base, included))
-      },
+      onRequest: async (raw, reply) => inRequest(raw, async () => begin(raw, reply)),
+      handler: async (raw, reply) => inRequest(raw, async () => handle(raw, reply)),
     })
+
+    async function begin(raw: FastifyRequest, reply: FastifyReply) {
+      await admit(raw, reply)
+      checkEncoding(raw)
+      const length = Number(raw.headers['content-length'] ?? 0)
+      if (upload && length > maxBytes) throw tooLarge(`the upload has ${length} bytes, the maximum is ${maxBytes}`)
+      if (authorise) subjects.set(raw, await authorise(contextOf(raw), paramsOf(raw)))
+    }
+
+    async function handle(raw: FastifyRequest, reply: FastifyReply) {
+      const ctx = contextOf(raw)
+      const rawQuery = raw.query as Record<string, unknown>
+      // Fastify calls no parser for an empty body.
+      if (upload) raw.body ??= Readable.from([])
+      const contents = base64Fields ? takeContents(raw.body, base64Fields) : {}
+      const body = options.body && parseBody(options.body, raw.body)
+      // A long body may have taken so long that the access has changed.
+      const isLong = Number(raw.headers['content-length'] ?? Infinity) > LONG_BODY
+      if (authorise && !upload && isLong) subjects.set(raw, await authorise(ctx, paramsOf(raw)))
+      const includes = readIncludes(rawQuery, offered)
+      let query: Query<QueryShape> | undefined
+      const response = await handler({
+        ctx,
+        params: paramsOf(raw),
+        get query() {
+          return (query ??= parseQuery(rawQuery))
+        },
+        body,
+        subject: subjects.get(raw),
+        contents,
+        url: raw.url,
+        page: () => readPage(rawQuery, options.pageSizes),
+        list: <Row>({ rows, total }: Paged<Row>, resourceOf = (row: Row) => row as Resource) => {
+          const page = readPage(rawQuery, options.pageSizes)
+          return listPage({ url: raw.url, page }, { rows: rows.map((row) => resourceOf(row)), total })
+        },
+        pageIfAny: () => (namesPage(rawQuery) ? readPage(rawQuery, options.pageSizes) : undefined),
+        header: (name) => [raw.headers[name.toLowerCase()]].flat()[0],
+        raw,
+        reply,
+      })
+      if (!response && !isEmpty) return reply
+      const included = await addIncluded(ctx, loaders, response ?? { status: 204 }, includes)
+      return writeResponse(app, raw, reply, responseWithBasePath(base, included))
+    }
   }
+
+  const paramsOf = (raw: FastifyRequest) => raw.params as Params<string>
 
   function contextOf(raw: FastifyRequest): Ctx {
     const request = { id: raw.id, address: raw.ip, userAgent: raw.headers['user-agent'] }

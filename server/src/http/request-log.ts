@@ -1,3 +1,7 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { withLogFields } from '@groundstate/agent/log-fields'
+import { type Span, inSpan, startSpan } from '@groundstate/agent/tracing/tracing'
 import type { FastifyRequest } from 'fastify'
 import { ANONYMOUS, type Actor, actorId } from '../auth/actor.ts'
 import type { Log } from '../log.ts'
@@ -14,11 +18,39 @@ const MAX_PATH = 300
 /** The status that proxies log for a client that disconnected before the response. */
 export const CLIENT_LEFT = 499
 
-type RequestRecord = { startedAt: number; actor: Actor }
+type RequestRecord = { startedAt: number; actor: Actor; fields: Record<string, string>; span: Span | undefined }
 const requests = new WeakMap<FastifyRequest, RequestRecord>()
 
+/** The client's request id, if it is short and printable; otherwise a new one. */
+export function requestId({ headers }: IncomingMessage) {
+  const given = [headers['x-request-id']].flat()[0] ?? ''
+  return /^[\w.:=+/@-]{1,128}$/.test(given) ? given : randomUUID()
+}
+
 export function beginRequest(request: FastifyRequest) {
-  requests.set(request, { startedAt: performance.now(), actor: ANONYMOUS })
+  const { runId: run, jobId: job } = (request.params ?? {}) as Record<string, string | undefined>
+  const ids = { ...(run !== undefined && { run }), ...(job !== undefined && { job }) }
+  const fields = { request: request.id, ...ids }
+  requests.set(request, { startedAt: performance.now(), actor: ANONYMOUS, fields, span: requestSpan(request, fields) })
+}
+
+/** The span of a request, unless it is polled or matches no route. The client's trace continues. */
+function requestSpan({ method, headers, routeOptions }: FastifyRequest, ids: Record<string, string>) {
+  const { url: route, config } = routeOptions
+  if (route === undefined || config.polled || config.endless) return undefined
+  const attributes = { 'http.request.method': method, 'http.route': route, ...attributesOf(ids) }
+  const parent = [headers['traceparent']].flat()[0]
+  return startSpan(`${method} ${route}`, { kind: 'server', parent, attributes })
+}
+
+function attributesOf({ request, run, job }: Record<string, string | undefined>) {
+  return { 'groundstate.request.id': request, 'groundstate.run.id': run, 'groundstate.job.id': job }
+}
+
+/** Does a part of a request, with its ids in log lines and its span as the parent of others. */
+export function inRequest<T>(request: FastifyRequest, work: () => T): T {
+  const { fields, span } = requests.get(request) ?? {}
+  return fields ? withLogFields(fields, () => inSpan(span, work)) : work()
 }
 
 export function setActor(request: FastifyRequest, actor: Actor) {
@@ -36,12 +68,21 @@ export function getActor(request: FastifyRequest): Actor {
  * an idle server logs nothing.
  */
 export function logRequest(log: Log, request: FastifyRequest, end: { status: number; bytes?: unknown }) {
-  const { startedAt, actor } = requests.get(request) ?? { startedAt: performance.now(), actor: ANONYMOUS }
+  const { startedAt, actor, fields, span } = requests.get(request) ?? {
+    startedAt: performance.now(),
+    actor: ANONYMOUS,
+    fields: {},
+    span: undefined,
+  }
+  span?.set({ 'http.response.status_code': end.status, 'groundstate.actor': actor.kind })
+  span?.end(end.status >= 500 ? String(end.status) : undefined)
   const { polled, endless } = request.routeOptions.config
   const isRoutine = (polled && end.status < 400) || (endless && (end.status < 400 || end.status === CLIENT_LEFT))
   log[isRoutine ? 'debug' : 'info'](
     {
       request: request.id,
+      ...fields,
+      ...(span && { trace: span.traceId }),
       method: request.method,
       path: loggedPath(request),
       status: end.status,

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
@@ -13,7 +12,7 @@ import { type Route, type Routes, createHttp } from './http.ts'
 import { type Loader, indexLoaders } from './loaders.ts'
 import { documentRoutes } from './openapi.ts'
 import { createRateLimiter, rateLimit } from './rate-limit.ts'
-import { CLIENT_LEFT, beginRequest, logRequest } from './request-log.ts'
+import { CLIENT_LEFT, beginRequest, inRequest, logRequest, requestId } from './request-log.ts'
 import { serveWeb } from './web.ts'
 import { BASE_HEADERS } from './write.ts'
 
@@ -53,7 +52,7 @@ export async function createServer(
   const base = basePath(app.config.baseUrl)
   const options = {
     logger: false,
-    genReqId: () => randomUUID(),
+    genReqId: requestId,
     rewriteUrl: (request: IncomingMessage) => withoutBasePath(base, request),
     trustProxy: app.config.trustProxy ?? false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1000 },
@@ -90,7 +89,9 @@ export async function createServer(
     measureResponse(request, reply)
     logRequest(app.log, request, { status: reply.statusCode, bytes: reply.getHeader('content-length') })
   })
-  server.setErrorHandler(async (error, request, reply) => responseFault(app, error, request, reply))
+  server.setErrorHandler(async (error, request, reply) =>
+    inRequest(request, async () => responseFault(app, error, request, reply)),
+  )
   server.setNotFoundHandler(async (request) => {
     const path = request.url.split('?', 1)[0] ?? ''
     throw new AppError('not-found', [{ detail: `there is nothing at ${request.method} ${path.slice(0, 200)}` }])

@@ -1,3 +1,5 @@
+import { withLogFields } from '@groundstate/agent/log-fields'
+import { traced, traceparent } from '@groundstate/agent/tracing/tracing'
 import { sql } from 'kysely'
 import { type Db as QueueConnections, PgBoss } from 'pg-boss'
 import type { z } from 'zod'
@@ -100,6 +102,14 @@ function sharedConnections(pool: ConnectionPool): QueueConnections {
   return { executeSql: async (text, values) => limited(async () => pool.run(text, values)) }
 }
 
+/** The field of a job's data with the trace that it belongs to. Servers that do not know it ignore it. */
+const TRACEPARENT = 'traceparent'
+
+function withTrace(data: object) {
+  const parent = traceparent()
+  return parent === undefined ? data : { ...data, [TRACEPARENT]: parent }
+}
+
 /** A job without a heartbeat for this long runs again. */
 const HEARTBEAT_SECONDS = 20
 /** Interval of checks for lost and overdue jobs. */
@@ -170,13 +180,23 @@ export async function createJobs(
 
   type Job = { id: string; data: object }
   async function runOne<Context extends WorkerContext>(ctx: Context, handler: Handler<Context>, job: Job) {
+    const { [TRACEPARENT]: parent, ...data } = job.data as Record<string, unknown>
+    const run: Record<string, string> = typeof data['runId'] === 'string' ? { run: data['runId'] } : {}
+    const attributes = { 'groundstate.job.id': job.id, 'groundstate.run.id': run['run'] }
+    const options = { kind: 'consumer', parent: typeof parent === 'string' ? parent : undefined, attributes } as const
+    await withLogFields({ job: job.id, ...run }, async () =>
+      traced(`job ${handler.kind.name}`, options, async () => attempt(ctx, handler, data)),
+    )
+  }
+
+  async function attempt<Context extends WorkerContext>(ctx: Context, handler: Handler<Context>, data: object) {
     const endTimer = jobSeconds.startTimer({ kind: handler.kind.name })
     try {
-      await handler.run(ctx, job.data, abort.signal)
+      await handler.run(ctx, data, abort.signal)
       endTimer({ outcome: 'completed' })
     } catch (error) {
       endTimer({ outcome: error === abort.signal.reason ? 'interrupted' : 'failed' })
-      const details = { job: handler.kind.name, data: job.data }
+      const details = { kind: handler.kind.name, data }
       // What the shutdown interrupted runs again.
       if (error === abort.signal.reason) ctx.log.info(details, 'job interrupted')
       else if (isRemote(error)) ctx.log.warn({ ...details, reason: String(error) }, 'job failed')
@@ -208,7 +228,7 @@ export async function createJobs(
   return {
     /** Enqueues a job, which runs after the transaction of `db` commits. */
     async enqueue<Data extends object>(db: Db, kind: JobKind<Data>, data: Data, options: EnqueueOptions = {}) {
-      await boss.send(kind.name, data, { ...options, db: executor(db, kind.name) })
+      await boss.send(kind.name, withTrace(data), { ...options, db: executor(db, kind.name) })
       wake(db, kind.name, options)
     },
     /** Like `enqueue`, for any number of jobs in one round trip. */
@@ -218,7 +238,7 @@ export async function createJobs(
       data: readonly Data[],
       options: EnqueueOptions = {},
     ) {
-      const jobs = data.map((one) => ({ ...options, data: one }))
+      const jobs = data.map((one) => ({ ...options, data: withTrace(one) }))
       await boss.insert(kind.name, jobs, { db: executor(db, kind.name) })
       wake(db, kind.name, options)
     },
@@ -253,7 +273,7 @@ export async function createJobs(
         for (const handler of handlers) {
           for (const job of await boss.fetch<object>(handler.kind.name, { batchSize: 100 })) {
             count += 1
-            await handler.run(ctx, job.data, abort.signal).then(
+            await runOne(ctx, handler, job).then(
               () => boss.complete(handler.kind.name, job.id),
               (error: unknown) => boss.fail(handler.kind.name, job.id, { message: String(error) }),
             )

@@ -21,6 +21,7 @@ const notificationQueue: Queue<ClaimedNotification> = {
   nextDue: (now) => nextDue(QUEUE, now),
   claim: async (ctx, options) => claimNotifications(ctx.db, options),
   renew: async (db, leases) => renewLeases(db, QUEUE, leases),
+  runOf: ({ run_id: id }) => ({ id }),
   receiverOf: ({ receiver_id, organization_id }) => ({ receiverId: receiver_id, organizationId: organization_id }),
   deliver: async (ctx, claim, { shutdown, lost }) => deliver(ctx, claim, AbortSignal.any([shutdown, lost])),
 }

@@ -23,6 +23,7 @@ export type WorkSet = Omit<RequestedSet, 'policies'> & {
 /** The work of a policy request. OPA's input is the plan, which is a blob, and `run`. */
 export type PolicyWork = {
   organizationId: string
+  traceparent?: string | undefined
   /** The version of OPA, and its binaries as the site's administrators have given them. */
   opa: { version: string; archs: readonly { os: string; arch: string; url: string; sha: string | null }[] }
   planKey: string
@@ -44,7 +45,7 @@ export function policyRequestDocument(
   row: { id: string; request: Buffer; time_limit_ms: number; agent_os: string; agent_arch: string },
   token: string,
 ): PolicyRequest {
-  const { opa, organizationId, sets } = openWork(app, row)
+  const { opa, organizationId, traceparent, sets } = openWork(app, row)
   const arch = ARCHS[row.agent_arch] ?? row.agent_arch
   const binary = opa.archs.find((candidate) => candidate.os === row.agent_os && candidate.arch === arch)
   return {
@@ -57,6 +58,7 @@ export function policyRequestDocument(
       ...(binary && { url: binary.url, ...(binary.sha !== null && { sha256: binary.sha }) }),
     },
     organizationId,
+    traceparent,
     sets: sets.map(({ id, policiesPath, parameters, sensitiveParameters, policies }) => ({
       id,
       policiesPath,

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { traceparent } from '@groundstate/agent/tracing/tracing'
 import type { PolicyRequest, ReportPolicies } from '@groundstate/contract/policy-requests'
 import { z } from 'zod'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
@@ -68,7 +69,7 @@ export async function queuePolicyRequest(ctx: TransactionCtx, { poolId, work, ev
     agent_pool_id: poolId,
     policy_evaluation_id: evaluationId ?? null,
     policy_trial_run_id: trialRunId ?? null,
-    request: sealWork(ctx, id, work),
+    request: sealWork(ctx, id, { ...work, traceparent: traceparent() }),
     time_limit_ms: TIME_LIMIT_MS,
     created_at: now,
   })

@@ -5,6 +5,7 @@ import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/store.ts'
 import type { Workspace } from '../../workspaces/workspaces/access.ts'
 import { effectiveExecution } from '../../workspaces/workspaces/settings.ts'
 import type { LockedPhase, LockedRun, LockedWorkspace, RunRow } from './locked-run-store.ts'
+import { traceField } from './trace.ts'
 
 export type RunOrigin = {
   configurationVersionId?: string | undefined
@@ -71,7 +72,7 @@ export function newRun(ctx: NewRunCtx, workspace: Workspace, { input, origin, ve
     seq: 0,
     number,
     status: 'pending',
-    status_timestamps: { pending: now.toISOString() },
+    status_timestamps: { pending: now.toISOString(), ...traceField() },
     message: input.message ?? DEFAULT_MESSAGE,
     source: origin.source,
     trigger_reason: origin.triggerReason ?? 'manual',

@@ -22,6 +22,7 @@ const taskQueue: Queue<ClaimedRequest> = {
     return claims
   },
   renew: async (db, leases) => renewLeases(db, QUEUE, leases),
+  runOf: ({ run_id: id, traceparent }) => ({ id, traceparent }),
   receiverOf: ({ task_id, agent_pool_id, organization_id }) =>
     task_id === null || agent_pool_id !== null ? undefined : { receiverId: task_id, organizationId: organization_id },
   deliver,
