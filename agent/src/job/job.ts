@@ -22,7 +22,8 @@ import { createStop } from '../run/stop.ts'
 import { enterDirectory, prepareDirectory } from '../run/working-directory.ts'
 import { type Connection, RequestRejectedError } from '../server/connection.ts'
 import { LeaseLost, jobClient } from '../server/job-client.ts'
-import { type Span, traced } from '../tracing/tracing.ts'
+import type { Span } from '../tracing/span.ts'
+import { traced } from '../tracing/tracing.ts'
 import { sendErroredState, withNotes } from './deliver.ts'
 
 export type JobSettings = {

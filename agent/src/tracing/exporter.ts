@@ -13,7 +13,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import { type TracingSettings, readTracingSettings } from './settings.ts'
-import { type Attributes, type Span, type SpanOptions, parseTraceparent } from './tracing.ts'
+import { type Attributes, type Span, type SpanOptions, parseTraceparent } from './span.ts'
 
 /** Maximum time of the last export at the end of the process, in ms. */
 const SHUTDOWN_TIMEOUT_MS = 3000
@@ -63,7 +63,10 @@ export function createExporter(env: NodeJS.ProcessEnv, service: Service) {
         set: (more) => void span.setAttributes(given(more)),
         end(error) {
           if (error !== undefined) {
-            span.setAttribute('error.type', error instanceof Error ? error.name : String(error))
+            span.setAttribute(
+              'error.type',
+              error instanceof Error ? error.name : typeof error === 'string' ? error : typeof error,
+            )
             span.setStatus({ code: SpanStatusCode.ERROR })
           }
           span.end()

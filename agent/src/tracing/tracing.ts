@@ -2,32 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { withLogFields, withoutLogFields } from '../log-fields.ts'
 import type { Exporter } from './exporter.ts'
 import { isTracingConfigured } from './settings.ts'
+import type { Span, SpanOptions } from './span.ts'
 
 /*
  * Traces in the format of OpenTelemetry, configured by its standard variables. Without them nothing is loaded, and every function here does
  * nothing but call the work.
  */
-
-export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>
-
-/** A part of a trace. */
-export type Span = {
-  traceId: string
-  /** W3C Trace Context, for work elsewhere that belongs to this span. */
-  traceparent: string
-  set: (attributes: Attributes) => void
-  /** Ends the span; with an error as failed. Only the type of an error is recorded, since messages may have values. */
-  end: (error?: unknown) => void
-}
-
-export type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer'
-
-export type SpanOptions = {
-  kind?: SpanKind
-  attributes?: Attributes
-  /** The `traceparent` of the parent; by default it is the current span. */
-  parent?: string | undefined
-}
 
 type Service = { name: string; version: string; warn: (fields: object, message: string) => void }
 
@@ -84,13 +64,4 @@ export function detached<T>(work: () => T): T {
 /** W3C Trace Context of the current span; undefined without one. */
 export function traceparent(): string | undefined {
   return current.getStore()?.traceparent
-}
-
-const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/
-
-/** The parts of a `traceparent`; undefined if it is invalid. */
-export function parseTraceparent(text: string | undefined) {
-  const [, traceId, spanId, flags] = TRACEPARENT.exec(text ?? '') ?? []
-  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined
-  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 }
 }

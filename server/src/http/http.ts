@@ -173,7 +173,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
       checkEncoding(raw)
       const length = Number(raw.headers['content-length'] ?? 0)
       if (upload && length > maxBytes) throw tooLarge(`the upload has ${length} bytes, the maximum is ${maxBytes}`)
-      if (authorise) subjects.set(raw, await authorise(contextOf(raw), paramsOf(raw)))
+      if (authorise) subjects.set(raw, await authorise(contextOf(raw), raw.params))
     }
 
     async function handle(raw: FastifyRequest, reply: FastifyReply) {
@@ -185,12 +185,12 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
       const body = options.body && parseBody(options.body, raw.body)
       // A long body may have taken so long that the access has changed.
       const isLong = Number(raw.headers['content-length'] ?? Infinity) > LONG_BODY
-      if (authorise && !upload && isLong) subjects.set(raw, await authorise(ctx, paramsOf(raw)))
+      if (authorise && !upload && isLong) subjects.set(raw, await authorise(ctx, raw.params))
       const includes = readIncludes(rawQuery, offered)
       let query: Query<QueryShape> | undefined
       const response = await handler({
         ctx,
-        params: paramsOf(raw),
+        params: raw.params,
         get query() {
           return (query ??= parseQuery(rawQuery))
         },
@@ -213,8 +213,6 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
       return writeResponse(app, raw, reply, responseWithBasePath(base, included))
     }
   }
-
-  const paramsOf = (raw: FastifyRequest) => raw.params as Params<string>
 
   function contextOf(raw: FastifyRequest): Ctx {
     const request = { id: raw.id, address: raw.ip, userAgent: raw.headers['user-agent'] }

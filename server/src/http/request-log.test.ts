@@ -3,6 +3,7 @@ import { mkdtemp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, inject, test } from 'vitest'
 import { endDeferralJob } from '../features/runs/runs/deferral.ts'
+import { jobHandler } from '../handlers.ts'
 import { createLog } from '../log.ts'
 import { createTestApp } from '../testing/app.ts'
 import { atEnd } from '../testing/cleanup.ts'
@@ -59,7 +60,7 @@ test('the lines of a background job have its id and run', async () => {
   const { app, lines } = await createLoggedApp()
   const runId = 'run-1234567890123456'
   await app.jobs.enqueue(app.db, endDeferralJob, { runId })
-  const fail = { kind: endDeferralJob, run: async () => Promise.reject(new Error('broken')) }
+  const fail = jobHandler(endDeferralJob, async () => Promise.reject(new Error('broken')))
 
   await app.jobs.runDue(app.as(), [fail])
 
