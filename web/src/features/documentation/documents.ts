@@ -63,6 +63,8 @@ export const GROUPS: readonly Group[] = [
       document('docs/AUDIT.md', 'Audit trail', 'Who changed what, and how to export it'),
       document('docs/VERSIONING.md', 'Versions', 'What may change between versions, support, upgrades and releases'),
       document('CHANGELOG.md', 'Changelog', 'What each version adds, changes and fixes'),
+      document('SECURITY.md', 'Security', 'Threats, what stops them, and how to report a vulnerability'),
+      document('docs/AIR-GAP.md', 'Run without the internet', 'Engines, providers and packages from your own network'),
     ],
   },
   {
