@@ -69,9 +69,7 @@ export async function createBackup(config: Config, database: OpenDatabase, optio
     checkSpace(total + RESERVE_BYTES, bavail * bsize, parent)
 
     const copied =
-      cluster !== undefined && listed
-        ? await copyDatabase({ url: database.url, cluster, listed }, partial, watch)
-        : undefined
+      cluster !== undefined ? await copyDatabase({ url: database.url, cluster }, partial, watch) : undefined
     await database.close()
     const blobs = source && (await copyBlobs(source, partial, watch))
     hold?.check()

@@ -52,16 +52,15 @@ async function sizeOf(path: string) {
   return (await file?.stat())?.size
 }
 
-type Source = { url: string; cluster: string; listed: Files }
+type Source = { url: string; cluster: string }
 
 /**
  * Copies a running embedded database to `<target>/database` with PostgreSQL's low-level backup API. A temporary replication slot keeps the log that
  * the copy needs, and vanishes with the connection. Throws a `StartError` if the database is stopped meanwhile.
  */
-export async function copyDatabase({ url, cluster, listed }: Source, target: string, watch: Watch) {
+export async function copyDatabase({ url, cluster }: Source, target: string, watch: Watch) {
   const copy = join(target, DATABASE)
   await mkdir(copy, { mode: 0o700 })
-  for (const path of listed.directories) await mkdir(join(copy, path), { mode: 0o700 })
   await using sums = await SumsWriter.create(join(target, SUMS.database))
   const add = async (path: string) => {
     await using file = await ignoring('ENOENT', open(join(cluster, path), 'r'))
@@ -75,6 +74,9 @@ export async function copyDatabase({ url, cluster, listed }: Source, target: str
   try {
     await createSlot(client)
     const start = await one<{ lsn: string }>(client, `select pg_backup_start('groundstate', true) as lsn`)
+    // Recovery does not create files from before the start, so they are listed after it.
+    const listed = await listCluster(cluster)
+    for (const path of listed.directories) await mkdir(join(copy, path), { mode: 0o700 })
     await forEachFile(
       listed.files.filter((path) => path !== CONTROL),
       async (path) => void (await add(path)),
