@@ -6,7 +6,7 @@ const PREFIX = '../../../../'
 
 const texts = import.meta.glob<string>(
   [
-    '../../../../{README,CHANGELOG,CONTRIBUTING,STYLE}.md',
+    '../../../../{README,CHANGELOG,CONTRIBUTING,SECURITY,STYLE}.md',
     '../../../../docs/**/*.md',
     '../../../../examples/run-task-receiver/README.md',
     '../../../../examples/agent/*',
