@@ -118,6 +118,7 @@ const MACHINERY: readonly string[] = [
   'blobs',
   'backup',
   'jobs',
+  'secret-rotation',
   'app',
   'installation',
   'handlers',
@@ -194,7 +195,7 @@ function positionOf(path: string): Position | undefined {
 
 /** Tests may import anything, and so may the files that assemble the server. */
 const FREE =
-  /\.test\.tsx?$|\/testing\/|^server\/src\/(?:features\/list|serve|main)\.ts$|^server\/src\/cli\/|^(?:e2e|bench|scripts|lint)\//
+  /\.test\.tsx?$|\/testing\/|^server\/src\/(?:features\/(?:list|sealed)|serve|main)\.ts$|^server\/src\/cli\/|^(?:e2e|bench|scripts|lint)\//
 
 /** Returns why `from` must not import `to`, both relative to the root of the repository; undefined if it may. */
 export function importProblem(from: string, to: string): string | undefined {

@@ -41,6 +41,7 @@ import * as moduleDocuments from './0040-module-documents.ts'
 import * as policyTrials from './0041-policy-trials.ts'
 import * as providerUses from './0042-provider-uses.ts'
 import * as providerTags from './0043-provider-tags.ts'
+import * as secretRotation from './0044-secret-rotation.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
@@ -93,4 +94,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0041-policy-trials', up: policyTrials.up },
   { name: '0042-provider-uses', up: providerUses.up },
   { name: '0043-provider-tags', up: providerTags.up },
+  { name: '0044-secret-rotation', up: secretRotation.up },
 ]

@@ -17,8 +17,10 @@ import type { Log } from './log.ts'
 import { type LoopbackServer, createLoopbackServer } from './outbound/loopback-server.ts'
 import { type Outbound, createOutbound } from './outbound/outbound.ts'
 import { type Polls, createPolls } from './polls.ts'
-import { loadSecret } from './secrets/secret-file.ts'
-import { type Secrets, createSecrets } from './secrets/secrets.ts'
+import { openSecrets } from './secret-rotation/open.ts'
+import { keyId } from './secrets/key-id.ts'
+import { loadSecrets } from './secrets/secret-file.ts'
+import type { Secrets } from './secrets/secrets.ts'
 import { type Signals, createSignals, poolSessionName } from './signals.ts'
 import { HostError } from './vcs-hosts/host.ts'
 import { type Workers, createWorkers } from './workers/workers.ts'
@@ -85,7 +87,8 @@ export async function createApp(
   overrides: Partial<Pick<App, 'now' | 'newId'>> = {},
 ): Promise<App & AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
-  const secret = await loadSecret(config.dataDir, config.secret)
+  const secretSet = await loadSecrets(config)
+  const { current, previous } = secretSet
   const { databaseUrl, directUrl, log } = options
   const isPooled = directUrl !== undefined
   const prepares = config.databasePrepared ?? !isPooled
@@ -96,9 +99,13 @@ export async function createApp(
   const polls = stack.use(createPolls(db, log))
   const clock = stack.use(await createDatabaseClock(db, log))
   polls.add(clock.polledQuery)
-  const movedFrom = await findMovedStore(config, createSecrets(secret))
-  const blobs = stack.use(await createBlobs({ secret, store: configuredStore(config), movedFrom }))
-  const signals = stack.use(await createSignals(directUrl ?? databaseUrl, { id, polls, log }))
+  const secrets = await openSecrets(db, secretSet)
+  const movedFrom = await findMovedStore(config, secrets)
+  const store = configuredStore(config)
+  const blobs = stack.use(await createBlobs({ secret: current, previousSecrets: previous, store, movedFrom }))
+  const signals = stack.use(
+    await createSignals(directUrl ?? databaseUrl, { id, polls, log, secretId: keyId(current).readInt32BE() }),
+  )
   const changes = stack.use(createChangeFeed(signals))
   stack.defer(() => flushTouches(db))
   const jobs = stack.use(await createJobs({ pool, signals, polls, log, isRemote }, { runsJobs: options.runsJobs }))
@@ -124,7 +131,7 @@ export async function createApp(
     signals,
     polls,
     changes,
-    secrets: createSecrets(secret),
+    secrets,
     workers,
     outbound,
     loopbackServer,

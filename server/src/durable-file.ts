@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { link, open, unlink } from 'node:fs/promises'
+import { link, open, rename, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { codeOf } from './error-code.ts'
 
@@ -17,6 +17,21 @@ export async function createFileOnce(path: string, content: string) {
     await unlink(temporary).catch(() => {})
   }
   // Also if another process created the file: what depends on it must not outlive it in a power cut.
+  await syncDirectory(dirname(path))
+}
+
+/** Writes a file atomically and durably, in place of an existing one. */
+export async function replaceFile(path: string, content: string) {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}`
+  try {
+    await using file = await open(temporary, 'wx', 0o600)
+    await file.writeFile(content)
+    await file.sync()
+    await rename(temporary, path)
+  } catch (error) {
+    await unlink(temporary).catch(() => {})
+    throw error
+  }
   await syncDirectory(dirname(path))
 }
 

@@ -27,8 +27,15 @@ export async function adoptInstallation(client: pg.Client, config: Config) {
 
 /** Header that distinguishes installations by their secrets without revealing them. */
 export function installationHeader(secrets: Secrets) {
-  return { [INSTALLATION_HEADER]: secrets.sign('installation', 'ping') }
+  return { [INSTALLATION_HEADER]: secrets.sign('installation', PURPOSE) }
 }
+
+/** Whether the value of the header is from a server of this installation. */
+export function isSameInstallation(secrets: Secrets, header: string) {
+  return secrets.verify('installation', header, PURPOSE)
+}
+
+const PURPOSE = 'ping'
 
 async function inTransaction<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
   await client.query('begin')

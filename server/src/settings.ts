@@ -5,7 +5,7 @@ import type { Settings } from '@groundstate/agent/settings/setting'
 import { CONCURRENCY, SHARED_SETTINGS } from '@groundstate/agent/settings/shared-settings'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
-import { SECRET_FORM, secretBytes } from './secrets/secret-file.ts'
+import { oneSecret, secretList } from './secrets/secret-setting.ts'
 import { addressProblem, issuerProblem } from './server-address.ts'
 
 const webAddress = z.url({ protocol: /^https?$/, error: 'it must be an address that begins with http:// or https://' })
@@ -146,12 +146,15 @@ export const SETTINGS = {
     doc: 'lifetime of API tokens of organizations, teams and users that are created without `expired-at`, in days or years; `never` for tokens that do not expire',
   },
   secret: {
-    schema: z
-      .string()
-      .refine((text) => secretBytes(text) !== undefined, `it must be ${SECRET_FORM}`)
-      .optional(),
+    schema: oneSecret.optional(),
     doc: '32 bytes, hex or base64, that encrypt secrets and state at rest',
     shown: 'generated into the data directory',
+    secret: true,
+  },
+  previousSecrets: {
+    schema: secretList.optional(),
+    doc: 'other secrets with which content may be encrypted, separated by commas, while the secret is replaced',
+    shown: 'the file `previous-secrets` in the data directory, one per line',
     secret: true,
   },
   edition: {

@@ -38,6 +38,21 @@ const SERVERS = sql<string[]>`array(select distinct split_part(application_name,
 /** A server that is connected to the database. */
 export type ConnectedServer = { id: string; address: string | null; connected_at: Date }
 
+/** First key of an advisory lock; the second is the id of a secret, and the holders are the listening connections of the servers that seal with it. */
+const SECRET_LOCK = 7_077_002
+
+/** The servers that seal with another secret than the one with this id, or with an unknown one. */
+export async function listServersWithOtherSecret(db: Db, secretId: number): Promise<ConnectedServer[]> {
+  const { rows } = await sql<ConnectedServer>`
+    select split_part(application_name, ' ', 2) as id, host(client_addr) as address, backend_start as connected_at
+      from pg_stat_activity a
+     where datname = current_database() and application_name like ${`${SIGNALS_SESSION} %`}
+       and not exists (select from pg_locks l where l.pid = a.pid and l.locktype = 'advisory' and l.objsubid = 2
+         and l.classid = ${SECRET_LOCK} and l.objid::bigint = ${secretId >>> 0}::bigint)
+     order by backend_start, id limit 100`.execute(db)
+  return rows
+}
+
 /** The servers with a listening connection, the oldest first. */
 export async function listServers(db: Db): Promise<ConnectedServer[]> {
   const { rows } = await sql<ConnectedServer>`
@@ -54,8 +69,8 @@ export function poolSessionName(serverId: string) {
 
 export type Signals = Awaited<ReturnType<typeof createSignals>>
 
-/** `id` is unique among all servers of the database. */
-type SignalOptions = { id: string; polls: Polls; log?: Log }
+/** `id` is unique among all servers of the database. `secretId` is the id of the secret with which this server seals, as a signed integer. */
+type SignalOptions = { id: string; polls: Polls; log?: Log; secretId?: number }
 
 type WaitOptions = { timeoutMs: number; signal?: AbortSignal | undefined }
 
@@ -75,7 +90,7 @@ export function withDetail(topic: string, detail: string) {
  * database until its commit is on disk. The signals of a server that is killed in between are lost. The others notice that it disappeared
  * without a LEFT signal, and call `onGap`.
  */
-export async function createSignals(url: string, { id, polls, log }: SignalOptions) {
+export async function createSignals(url: string, { id, polls, log, secretId }: SignalOptions) {
   const emitter = new EventEmitter().setMaxListeners(0)
   const gaps = new EventEmitter().setMaxListeners(0)
   const readiness = new Map<string, () => boolean>()
@@ -104,6 +119,7 @@ export async function createSignals(url: string, { id, polls, log }: SignalOptio
     await next.connect()
     // Signals are hints: they may be lost or repeated after a crash of the database.
     await next.query(`set synchronous_commit = off; listen ${CHANNEL}`)
+    if (secretId !== undefined) await next.query('select pg_advisory_lock_shared($1, $2)', [SECRET_LOCK, secretId])
     if (closed) return next.end()
     client = next
     liveness = setInterval(() => void checkLiveness(next), LIVENESS_MS).unref()

@@ -7,8 +7,8 @@ import { makeDirectory } from '../directory.ts'
 import { createFileOnce, syncDirectory } from '../durable-file.ts'
 import { ignoring } from '../error-code.ts'
 import { readPointer } from '../postgres/directories.ts'
-import { checkSecret } from '../secrets/mark.ts'
-import { loadSecret } from '../secrets/secret-file.ts'
+import { checkMark } from '../secrets/mark.ts'
+import { loadSecrets } from '../secrets/secret-file.ts'
 import { createSecrets } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
 import { copyBlobs, measureBlobs } from './blobs.ts'
@@ -47,7 +47,7 @@ export async function createBackup(config: Config, database: OpenDatabase, optio
   const store = configuredStore(config)
   checkParts(config, store, options)
   const described = await describeDatabase(database.url)
-  await checkSecret(described.secretMark, config)
+  await checkMark(described.secretMark, config)
   await requireStore(config, store, described.store)
   const cluster = options.blobsOnly ? undefined : join(await databaseHome(config), 'cluster')
 
@@ -106,7 +106,7 @@ function checkParts(config: Config, store: BlobStore, { blobsOnly }: BackupOptio
 
 /** Without the server's settings, the command could copy a directory that the server does not use. */
 async function requireStore(config: Config, store: BlobStore, recorded: Manifest['store']) {
-  const secrets = createSecrets(await loadSecret(config.dataDir, config.secret))
+  const secrets = createSecrets(await loadSecrets(config))
   checkStore(recorded, await findStoreId(store, secrets), { store, isNew: false })
   if ((await findMove(store, secrets)) === undefined) return
   throw new StartError(`blobs are being moved to ${placeOf(store)}`, {
@@ -136,10 +136,14 @@ async function removeInterrupted(parent: string) {
   }
 }
 
-async function copyKeys({ dataDir, secret }: Config, target: string, watch: Watch) {
+async function copyKeys(config: Config, target: string, watch: Watch) {
+  const { dataDir } = config
   const directory = join(target, KEYS)
   await mkdir(directory, { mode: 0o700 })
-  await createFileOnce(join(directory, 'secret'), `${(await loadSecret(dataDir, secret)).toString('hex')}\n`)
+  const { current, previous } = await loadSecrets(config)
+  const lines = (secrets: readonly Buffer[]) => secrets.map((secret) => `${secret.toString('hex')}\n`).join('')
+  await createFileOnce(join(directory, 'secret'), lines([current]))
+  if (previous.length > 0) await createFileOnce(join(directory, 'previous-secrets'), lines(previous))
   const names = (await ignoring('ENOENT', readdir(join(dataDir, 'tls')))) ?? []
   if (names.length > 0) await mkdir(join(directory, 'tls'), { mode: 0o700 })
   for (const name of names) await copyFile(join(dataDir, 'tls', name), join(directory, 'tls', name), watch)

@@ -9,7 +9,7 @@ import { codeOf, ignoring } from '../error-code.ts'
 import { findSystemAccount, type SystemAccount } from '../postgres/account.ts'
 import { bundledMajor } from '../postgres/binaries.ts'
 import { openDirectories } from '../postgres/directories.ts'
-import { checkSecret } from '../secrets/mark.ts'
+import { checkMark } from '../secrets/mark.ts'
 import { StartError } from '../start-error.ts'
 import { readSums, type SumsDigest } from './checksums.ts'
 import { checkSpace, copyFile, forEachFile, type Watch } from './copy.ts'
@@ -19,7 +19,7 @@ import { BLOBS, DATABASE, KEYS, type Manifest, readManifest, SUMS } from './mani
 const PARTIAL = 'restore.partial'
 
 /** Entries of a data directory that a restore leaves as they are. */
-const KEPT = new Set(['secret', 'tls', 'lost+found', PARTIAL])
+const KEPT = new Set(['secret', 'previous-secrets', 'tls', 'lost+found', PARTIAL])
 
 type Options = { source: string; watch: Watch & { total: (bytes: number) => void } }
 
@@ -47,7 +47,7 @@ export async function restoreBackup(config: Config, { source, watch }: Options):
   const account = await findSystemAccount()
   await requireMajor(manifest)
   if (manifest.hasKeys) await restoreKeys(source, dataDir, watch)
-  await checkSecret(manifest.secretMark, config)
+  await checkMark(manifest.secretMark, config)
 
   const total = (manifest.database?.bytes ?? 0) + (manifest.blobs?.bytes ?? 0)
   watch.total(total)
@@ -126,6 +126,8 @@ async function restoreKeys(source: string, dataDir: string, watch: Watch) {
   const keys = join(source, KEYS)
   const path = join(dataDir, 'secret')
   await createFileOnce(path, await readFile(join(keys, 'secret'), 'utf8'))
+  const previous = await ignoring('ENOENT', readFile(join(keys, 'previous-secrets'), 'utf8'))
+  if (previous !== undefined) await createFileOnce(join(dataDir, 'previous-secrets'), previous)
   const names = (await ignoring('ENOENT', readdir(join(keys, 'tls')))) ?? []
   if (names.length === 0 || (await exists(join(dataDir, 'tls')))) return
   await makeDataDirectory(dataDir, 'tls')

@@ -7,10 +7,10 @@ import { reasonOf } from '@groundstate/agent/process/errors'
 import type pg from 'pg'
 import type { Config } from '../config.ts'
 import { makeDataDirectory } from '../directory.ts'
-import { createFileOnce } from '../durable-file.ts'
+import { createFileOnce, replaceFile } from '../durable-file.ts'
 import { codeOf, messageOf } from '../error-code.ts'
 import { innermostError } from '../outbound/failure.ts'
-import { loadSecret } from '../secrets/secret-file.ts'
+import { loadSecrets } from '../secrets/secret-file.ts'
 import { type Secrets, createSecrets } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
@@ -100,6 +100,18 @@ async function writeNote(store: BlobStore, name: string, text: string) {
     .catch((error: unknown) => {
       if (!(error instanceof BlobExistsError)) throw error
     })
+}
+
+/** Signs the id in the store with the current secret. Throws a `StartError`. */
+export async function signStoreId(store: BlobStore, secrets: Secrets) {
+  const found = await findStoreId(store, secrets)
+  if (found?.isOurs !== true) return
+  const text = `${found.id} ${secrets.sign(found.id, PURPOSE)}\n`
+  const replaced =
+    store.kind === 'disk'
+      ? replaceFile(join(store.root, NAME), text)
+      : openS3Driver(store).replace(NAME, Buffer.from(text))
+  await replaced.catch((error: unknown) => unreachable(store, error))
 }
 
 function unreachable(store: BlobStore, cause: unknown): never {
@@ -276,7 +288,7 @@ export async function findRecordedStore(client: pg.Client): Promise<RecordedStor
 }
 
 async function openStore(config: Config) {
-  return { store: configuredStore(config), secrets: createSecrets(await loadSecret(config.dataDir, config.secret)) }
+  return { store: configuredStore(config), secrets: createSecrets(await loadSecrets(config)) }
 }
 
 async function recordStore(client: pg.Client, { id, place }: RecordedStore) {

@@ -4,13 +4,18 @@ import { createZstdCompress, createZstdDecompress } from 'node:zlib'
 import type { BlobStore } from './blob-store.ts'
 import { type BlobContent, type BlobInfo, prepend, slices, takeHead, Tally } from './content.ts'
 import { SMALL_BYTES } from './driver.ts'
+import { BlobNotFoundError } from './errors.ts'
 import {
-  blobSecret,
+  blobKeyId,
+  blobSecrets,
   compressWhole,
   decompressWhole,
   FrameReader,
   FrameWriter,
+  HEADER_BYTES,
   isStreamed,
+  resealBuffer,
+  resealChunks,
   sealBuffer,
   sealChunks,
   unsealBuffer,
@@ -31,22 +36,28 @@ type PutOptions = {
   md5?: string
 }
 
-type BlobSettings = { store: BlobStore; movedFrom?: BlobStore | undefined; secret: Buffer }
+/** `secret` seals, and all of them open; each has 32 bytes. */
+type BlobSettings = {
+  store: BlobStore
+  movedFrom?: BlobStore | undefined
+  secret: Buffer
+  previousSecrets?: readonly Buffer[]
+}
 
 export type Blobs = Awaited<ReturnType<typeof createBlobs>>
 
 /**
  * Write-once storage for content, compressed and encrypted at rest. A key is a path of up to 200 characters: segments of letters, digits,
- * `.`, `_` and `-` that do not begin with a dot. A database row names the key, and a key is never reused. `secret` has 32 bytes.
+ * `.`, `_` and `-` that do not begin with a dot. A database row names the key, and a key is never reused.
  * With `movedFrom`, blobs that are not in `store` yet are read from there.
  */
-export async function createBlobs({ store, movedFrom, secret: bytes }: BlobSettings) {
+export async function createBlobs({ store, movedFrom, secret, previousSecrets = [] }: BlobSettings) {
   const target = await openDriver(store)
   const driver = measureDriver(movedFrom ? movingDriver(target, await openDriver(movedFrom)) : target)
-  const secret = blobSecret(bytes)
+  const secrets = blobSecrets({ current: secret, previous: previousSecrets })
 
   const openStored = async (key: string, stored: Buffer | Readable) => {
-    const reader = new FrameReader(secret, key)
+    const reader = new FrameReader(secrets, key)
     const chunks = unsealChunks(reader, countReads(stored))
     // The header has the encoding. Reading the first frame now detects most damage before the caller sends response headers.
     const first = await chunks.next()
@@ -61,7 +72,7 @@ export async function createBlobs({ store, movedFrom, secret: bytes }: BlobSetti
   const putWhole = async (key: string, content: Buffer, tally: Tally) => {
     tally.add(content)
     const compressed = await compressWhole(content)
-    const writer = new FrameWriter(secret, key, 'zstd-stream')
+    const writer = new FrameWriter(secrets, key, 'zstd-stream')
     const sealed =
       compressed.length > MAX_SMALL_COMPRESSED
         ? sealChunks(writer, slices(compressed))
@@ -84,12 +95,12 @@ export async function createBlobs({ store, movedFrom, secret: bytes }: BlobSetti
       const { head, rest, close } = await takeHead(content)
       if (!rest) {
         tally.add(head)
-        return tally.info(await driver.write(key, sealBuffer(secret, key, head, compress)))
+        return tally.info(await driver.write(key, sealBuffer(secrets, key, head, compress)))
       }
 
       try {
         const counted = tally.count(head, rest)
-        const writer = new FrameWriter(secret, key, compress ? 'zstd-stream' : 'plain')
+        const writer = new FrameWriter(secrets, key, compress ? 'zstd-stream' : 'plain')
         if (!compress) return tally.info(await driver.write(key, sealChunks(writer, counted)))
         let storedSize = 0
         await finished(counted, createZstdCompress(ZSTD_OPTIONS), async (compressed: AsyncIterable<Buffer>) => {
@@ -109,15 +120,15 @@ export async function createBlobs({ store, movedFrom, secret: bytes }: BlobSetti
       checkKey(key)
       const stored = await driver.read(key)
       if (!Buffer.isBuffer(stored) || isStreamed(stored)) return openStored(key, stored)
-      return Readable.from([unsealBuffer(secret, key, stored)], { objectMode: false })
+      return Readable.from([unsealBuffer(secrets, key, stored)], { objectMode: false })
     },
 
     /** The whole content, verified. Throws as `open` does. Fastest if `size` is known. */
     async read(key: string, options: WholeOptions = {}): Promise<Buffer> {
       checkKey(key)
       const stored = await driver.read(key)
-      if (Buffer.isBuffer(stored) && !isStreamed(stored)) return unsealBuffer(secret, key, stored)
-      const reader = new FrameReader(secret, key)
+      if (Buffer.isBuffer(stored) && !isStreamed(stored)) return unsealBuffer(secrets, key, stored)
+      const reader = new FrameReader(secrets, key)
       const chunks: Buffer[] = []
       for await (const chunk of unsealChunks(reader, countReads(stored))) chunks.push(chunk)
       const encoded = Buffer.concat(chunks)
@@ -134,12 +145,37 @@ export async function createBlobs({ store, movedFrom, secret: bytes }: BlobSetti
       await driver.delete(key)
     },
 
+    /**
+     * Seals a blob with the current secret, unless it is already; `missing` if it was deleted, `foreign` if it is sealed with a secret that this
+     * process does not have, or is no blob. Throws `BlobCorruptError` for a damaged one, which stays as it is.
+     */
+    async reseal(key: string): Promise<'current' | 'resealed' | 'missing' | 'foreign'> {
+      const head = await driver.readHead(key, HEADER_BYTES)
+      if (head === undefined) return 'missing'
+      const id = blobKeyId(head)
+      if (id?.equals(secrets.current.id) === true) return 'current'
+      if (id === undefined || !secrets.accepted.some((accepted) => accepted.id.equals(id))) return 'foreign'
+      try {
+        const stored = await driver.read(key)
+        await driver.replace(
+          key,
+          Buffer.isBuffer(stored) ? resealBuffer(secrets, key, stored) : resealChunks(secrets, key, stored),
+        )
+      } catch (error) {
+        if (error instanceof BlobNotFoundError) return 'missing'
+        throw error
+      }
+      return 'resealed'
+    },
+
     list: driver.list,
     settle: driver.settle,
     /** Seals tens of KB, synchronously, for a caller that stores them elsewhere, such as in a row. */
-    sealBuffer: (key: string, content: Buffer) => sealBuffer(secret, key, content),
+    sealBuffer: (key: string, content: Buffer) => sealBuffer(secrets, key, content),
+    /** Seals the result of `sealBuffer` with the current secret. Throws `BlobCorruptError`. */
+    resealBuffer: (key: string, sealed: Buffer) => resealBuffer(secrets, key, sealed),
     /** Opens the result of `sealBuffer`. Throws `BlobCorruptError`. */
-    unsealBuffer: (key: string, sealed: Buffer) => unsealBuffer(secret, key, sealed),
+    unsealBuffer: (key: string, sealed: Buffer) => unsealBuffer(secrets, key, sealed),
     [Symbol.asyncDispose]: () => driver[Symbol.asyncDispose](),
   }
 }

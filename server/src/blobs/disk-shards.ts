@@ -135,6 +135,11 @@ export async function moveToShards(
   return moved
 }
 
+/** Moves one blob to its shard, if it is not there yet. */
+export async function moveToShard(directory: string, location: DiskLocation) {
+  await moveBatch(directory, [location], new Date(8.64e15))
+}
+
 async function moveBatch(directory: string, batch: readonly DiskLocation[], before: Date) {
   const files = await Promise.all(batch.map(async ({ newPath }) => statIfExists(newPath)))
   const due = batch.filter((_, index) => (files[index]?.mtime ?? before) < before)

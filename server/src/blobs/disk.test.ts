@@ -21,11 +21,13 @@ async function files(directory: string) {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
 }
 
-describeBlobs('disk', async () => {
+describeBlobs('disk', async (secret) => {
   const root = await newRoot()
   const blobs = await createBlobs({ secret, store: { kind: 'disk', root } })
   return {
     blobs,
+    reopen: async (other, previousSecrets = []) =>
+      createBlobs({ secret: other, previousSecrets, store: { kind: 'disk', root } }),
     async damage(key, change) {
       const name = key.replaceAll('/', '~')
       const path = (await files(join(root, 'objects'))).find((file) => file.endsWith(name)) ?? ''

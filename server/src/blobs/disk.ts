@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, link, mkdir, open, readdir, rm, stat, unlink } from 'node:fs/promises'
+import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { basename, join } from 'node:path'
 import { makeDirectory } from '../directory.ts'
 import { syncDirectory } from '../durable-file.ts'
 import { codeOf, ignoring } from '../error-code.ts'
 import { isAlive } from '../postgres/cluster.ts'
-import { diskLayout, moveToShards, statIfExists } from './disk-shards.ts'
+import { diskLayout, moveToShard, moveToShards, statIfExists, unlinkIfExists } from './disk-shards.ts'
 import { type BlobDriver, SMALL_BYTES } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
 import { deleteHeld, heldDirectory, isHeld, removeName } from './hold.ts'
@@ -65,6 +65,31 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
       } catch (error) {
         await handle.close()
         throw error
+      }
+    },
+
+    async readHead(key, bytes) {
+      const { newPath, shardPath } = locate(key)
+      const handle = (await ignoring('ENOENT', open(newPath, 'r'))) ?? (await ignoring('ENOENT', open(shardPath, 'r')))
+      if (!handle) return undefined
+      await using opened = handle
+      const { buffer, bytesRead } = await opened.read(Buffer.alloc(bytes), 0, bytes, 0)
+      return buffer.subarray(0, bytesRead)
+    },
+
+    async replace(key, sealed) {
+      const location = locate(key)
+      const { shard, shardPath, directory } = location
+      const temporaryPath = join(temporary, randomBytes(12).toString('base64url'))
+      try {
+        await writeFile(temporaryPath, sealed)
+        // In its shard, the blob keeps its name: a move by another process never replaces a name there.
+        await moveToShard(directories[directory] ?? objects, location)
+        if (!(await statIfExists(shardPath))) return
+        await rename(temporaryPath, shardPath)
+        await syncDirectory(shard)
+      } finally {
+        await unlinkIfExists(temporaryPath)
       }
     },
 

@@ -25,6 +25,13 @@ export type BlobDriver = AsyncDisposable & {
   write(key: string, sealed: Buffer | AsyncIterable<Buffer>): Promise<number>
   /** Throws `BlobNotFoundError`. */
   read(key: string): Promise<Buffer | Readable>
+  /** The first bytes of a blob, at most so many; undefined if it is missing. */
+  readHead(key: string, bytes: number): Promise<Buffer | undefined>
+  /**
+   * Replaces an existing blob durably and atomically: a reader gets either the old bytes or the new ones. One that is deleted in the meantime may be
+   * written again; the sweep deletes it.
+   */
+  replace(key: string, sealed: Buffer | AsyncIterable<Buffer>): Promise<void>
   stat(key: string): Promise<StoredBlob | undefined>
   /** Does nothing for a missing blob. */
   delete(key: string): Promise<void>

@@ -1,10 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { keyId } from '../secrets/key-id.ts'
 import { BlobCorruptError } from './errors.ts'
-import { blobSecret, FRAME_BYTES, FrameReader, FrameWriter, HEADER_BYTES, sealBuffer, unsealBuffer } from './frames.ts'
+import {
+  blobKeyId,
+  blobSecrets,
+  FRAME_BYTES,
+  FrameReader,
+  FrameWriter,
+  HEADER_BYTES,
+  resealBuffer,
+  resealChunks,
+  sealBuffer,
+  unsealBuffer,
+} from './frames.ts'
 
-const secret = blobSecret(randomBytes(32))
+const secret = blobSecrets({ current: randomBytes(32), previous: [] })
 
 function open(sealed: Buffer, key = 'k') {
   const reader = new FrameReader(secret, key)
@@ -112,11 +124,32 @@ test('frames before a damaged one are returned, the damaged one never', () => {
   expect(released.reduce((sum, part) => sum + part.length, 0)).toBe(FRAME_BYTES)
 })
 
+test('a blob of a previous secret opens, and is sealed with the current one without unpacking it', async () => {
+  const [before, current] = [randomBytes(32), randomBytes(32)]
+  const old = blobSecrets({ current: before, previous: [] })
+  const both = blobSecrets({ current, previous: [before] })
+  const now = blobSecrets({ current, previous: [] })
+  for (const size of [0, 1, FRAME_BYTES, FRAME_BYTES + 1, 3 * FRAME_BYTES]) {
+    const content = randomBytes(size)
+    const sealed = sealBuffer(old, 'k', content)
+
+    const resealed = resealBuffer(both, 'k', sealed)
+    const streamed: Buffer[] = []
+    for await (const chunk of resealChunks(both, 'k', [sealed])) streamed.push(chunk)
+
+    expect(unsealBuffer(both, 'k', sealed)).toEqual(content)
+    expect(unsealBuffer(now, 'k', resealed)).toEqual(content)
+    expect(unsealBuffer(now, 'k', Buffer.concat(streamed))).toEqual(content)
+    expect(resealed).toHaveLength(sealed.length)
+    expect(blobKeyId(resealed)).toEqual(keyId(current))
+  }
+})
+
 test('a blob does not open under another name or with another secret, and the error names the mismatch', () => {
   expect(() => open(whole, 'other').end()).toThrow(/damaged/)
 
-  const other = blobSecret(randomBytes(32))
-  expect(() => unsealBuffer(other, 'k', whole)).toThrow(/sealed with a secret other than/)
+  const other = blobSecrets({ current: randomBytes(32), previous: [] })
+  expect(() => unsealBuffer(other, 'k', whole)).toThrow(/sealed with the secret with the id [0-9a-f]{8}, which/)
 })
 
 test('the same content never seals to the same bytes', () => {
@@ -126,5 +159,5 @@ test('the same content never seals to the same bytes', () => {
 })
 
 test('a secret of another length is rejected', () => {
-  expect(() => blobSecret(Buffer.alloc(16))).toThrow('the secret must be 32 bytes, not 16')
+  expect(() => blobSecrets({ current: Buffer.alloc(16), previous: [] })).toThrow('the secret must be 32 bytes, not 16')
 })

@@ -9,6 +9,8 @@ import {
   type ZstdOptions,
 } from 'node:zlib'
 import { codeOf } from '../error-code.ts'
+import { KEY_ID_BYTES, keyId } from '../secrets/key-id.ts'
+import type { SecretSet } from '../secrets/secrets.ts'
 import { BlobCorruptError, BlobTooLargeError } from './errors.ts'
 
 /**
@@ -19,7 +21,7 @@ import { BlobCorruptError, BlobTooLargeError } from './errors.ts'
  * | 4 | `GSB` and the version, 1 |
  * | 1 | encoding of the content: 0 none, 1 zstd of a small buffer, 2 zstd of a stream of any length |
  * | 1 | log2 of the frame size |
- * | 4 | fingerprint of the secret, which distinguishes a wrong secret from a damaged blob |
+ * | 4 | id of the secret, which distinguishes a wrong secret from a damaged blob |
  * | 16 | salt |
  *
  * A frame is AES-256-GCM: ciphertext, then a 16-byte tag. Its key is HKDF-SHA256(secret, salt, name of the blob), so a renamed blob does
@@ -28,6 +30,8 @@ import { BlobCorruptError, BlobTooLargeError } from './errors.ts'
  */
 export const HEADER_BYTES = 26
 const MAGIC = Buffer.from('GSB\x01', 'latin1')
+/** Offset of the id of the secret in the header. */
+export const ID_OFFSET = 6
 const FRAME_LOG2 = 16
 export const FRAME_BYTES = 1 << FRAME_LOG2
 const TAG_BYTES = 16
@@ -42,14 +46,28 @@ export function isStreamed(sealed: Buffer) {
 }
 
 /** A key object, since Node would import a buffer again for each use. */
-export type BlobSecret = { key: KeyObject; fingerprint: Buffer }
+type BlobSecret = { key: KeyObject; id: Buffer }
 
-export function blobSecret(bytes: Buffer): BlobSecret {
-  if (bytes.length !== 32) throw new Error(`the secret must be 32 bytes, not ${bytes.length}`)
-  return {
-    key: createSecretKey(bytes),
-    fingerprint: Buffer.from(hkdfSync('sha256', bytes, '', 'groundstate/blob-fingerprint', 4)),
-  }
+/** The secret with which blobs are sealed, and all that can open them. */
+export type BlobSecrets = { current: BlobSecret; accepted: readonly BlobSecret[] }
+
+export function blobSecrets({ current, previous }: SecretSet): BlobSecrets {
+  const accepted = [current, ...previous].map((bytes) => {
+    if (bytes.length !== 32) throw new Error(`the secret must be 32 bytes, not ${bytes.length}`)
+    return { key: createSecretKey(bytes), id: keyId(bytes) }
+  })
+  const [first] = accepted
+  if (!first) throw new Error('there is no secret')
+  return { current: first, accepted }
+}
+
+/** The id of the secret that has sealed these bytes; undefined if they are no blob. */
+export function blobKeyId(sealed: Buffer): Buffer | undefined {
+  return sealed.length >= HEADER_BYTES && sealed.subarray(0, 4).equals(MAGIC) ? idIn(sealed) : undefined
+}
+
+function idIn(header: Buffer) {
+  return header.subarray(ID_OFFSET, ID_OFFSET + KEY_ID_BYTES)
 }
 
 type Cipher = { key: KeyObject; header: Buffer }
@@ -88,10 +106,10 @@ export class FrameWriter {
   #pendingBytes = 0
   #number = 0
 
-  constructor(secret: BlobSecret, key: string, encoding: Encoding) {
+  constructor({ current }: BlobSecrets, key: string, encoding: Encoding) {
     const kind = Buffer.from([ENCODINGS.indexOf(encoding), FRAME_LOG2])
-    this.header = Buffer.concat([MAGIC, kind, secret.fingerprint, randomBytes(16)])
-    this.#cipher = blobCipher(secret, key, this.header)
+    this.header = Buffer.concat([MAGIC, kind, current.id, randomBytes(16)])
+    this.#cipher = blobCipher(current, key, this.header)
   }
 
   push(content: Buffer): Buffer[] {
@@ -118,15 +136,15 @@ export class FrameWriter {
 
 /** Opens sealed bytes chunk by chunk. `push` and `end` return only verified content, or throw `BlobCorruptError`. */
 export class FrameReader {
-  #secret: BlobSecret
+  #secrets: BlobSecrets
   #key: string
   #cipher: Cipher | undefined
   #pending: Buffer[] = []
   #pendingBytes = 0
   #number = 0
 
-  constructor(secret: BlobSecret, key: string) {
-    this.#secret = secret
+  constructor(secrets: BlobSecrets, key: string) {
+    this.#secrets = secrets
     this.#key = key
   }
 
@@ -143,7 +161,8 @@ export class FrameReader {
     const all = joined(this.#pending)
     let offset = 0
     if (!this.#cipher) {
-      this.#cipher = blobCipher(this.#secret, this.#key, this.#checkHeader(all))
+      const header = this.#checkHeader(all)
+      this.#cipher = blobCipher(this.#secretOf(header), this.#key, header)
       offset = HEADER_BYTES
     }
     const content: Buffer[] = []
@@ -178,10 +197,15 @@ export class FrameReader {
     if (!header.subarray(0, 4).equals(MAGIC)) throw new BlobCorruptError(this.#key, 'has no header of a known version')
     const isKnown = ENCODINGS[header.readUInt8(4)] !== undefined && header[5] === FRAME_LOG2
     if (!isKnown) throw new BlobCorruptError(this.#key, 'has a damaged header')
-    if (!header.subarray(6, 10).equals(this.#secret.fingerprint)) {
-      throw new BlobCorruptError(this.#key, 'is damaged, or sealed with a secret other than the configured one')
-    }
     return header
+  }
+
+  #secretOf(header: Buffer): BlobSecret {
+    const id = idIn(header)
+    const secret = this.#secrets.accepted.find((each) => each.id.equals(id))
+    if (secret) return secret
+    const problem = `is damaged, or sealed with the secret with the id ${id.toString('hex')}, which this server does not have`
+    throw new BlobCorruptError(this.#key, problem)
   }
 }
 
@@ -192,17 +216,17 @@ export const ZSTD_OPTIONS: ZstdOptions = { params: { [constants.ZSTD_c_compressi
  * Compresses and seals content synchronously, so only small content (200 KB take half a ms). Content that does not shrink stays
  * uncompressed.
  */
-export function sealBuffer(secret: BlobSecret, key: string, content: Buffer, compress = true): Buffer {
+export function sealBuffer(secrets: BlobSecrets, key: string, content: Buffer, compress = true): Buffer {
   const compressed = compress ? zstdCompressSync(content, { ...ZSTD_OPTIONS, pledgedSrcSize: content.length }) : content
   const shrank = compressed.length < content.length
-  const writer = new FrameWriter(secret, key, shrank ? 'zstd' : 'plain')
+  const writer = new FrameWriter(secrets, key, shrank ? 'zstd' : 'plain')
   const frames = writer.push(shrank ? compressed : content)
   return Buffer.concat([writer.header, ...frames, ...writer.end()])
 }
 
 /** Opens the output of `sealBuffer` or of a streamed put. Throws `BlobCorruptError`. */
-export function unsealBuffer(secret: BlobSecret, key: string, sealed: Buffer): Buffer {
-  const reader = new FrameReader(secret, key)
+export function unsealBuffer(secrets: BlobSecrets, key: string, sealed: Buffer): Buffer {
+  const reader = new FrameReader(secrets, key)
   const content = joined([...reader.push(sealed), reader.end()])
   if (reader.encoding === 'plain') return content
   try {
@@ -244,6 +268,28 @@ export async function* sealChunks(writer: FrameWriter, content: Chunks): AsyncGe
   yield writer.header
   for await (const chunk of content) yield* writer.push(chunk)
   yield* writer.end()
+}
+
+/** Seals a sealed blob with the current secret, without unpacking it. Throws `BlobCorruptError`. */
+export function resealBuffer(secrets: BlobSecrets, key: string, sealed: Buffer): Buffer {
+  const reader = new FrameReader(secrets, key)
+  const content = [...reader.push(sealed), reader.end()]
+  const writer = new FrameWriter(secrets, key, reader.encoding ?? 'plain')
+  return Buffer.concat([writer.header, ...content.flatMap((chunk) => writer.push(chunk)), ...writer.end()])
+}
+
+/** As `resealBuffer`, chunk by chunk. */
+export async function* resealChunks(secrets: BlobSecrets, key: string, sealed: Chunks): AsyncGenerator<Buffer, void> {
+  const reader = new FrameReader(secrets, key)
+  let writer: FrameWriter | undefined
+  for await (const content of unsealChunks(reader, sealed)) {
+    if (writer === undefined) {
+      writer = new FrameWriter(secrets, key, reader.encoding ?? 'plain')
+      yield writer.header
+    }
+    yield* writer.push(content)
+  }
+  if (writer) yield* writer.end()
 }
 
 /** Yields verified, still encoded content; throws `BlobCorruptError`. */

@@ -6,12 +6,12 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { BlobStore } from './blob-store.ts'
 import { createBlobs } from './blobs.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
-import { blobSecret } from './frames.ts'
+import { blobSecrets } from './frames.ts'
 import { moveBlobs, openDriver } from './moving.ts'
 import { createS3Server } from './testing/s3-server.ts'
 
 const bytes = randomBytes(32)
-const secret = blobSecret(bytes)
+const secrets = blobSecrets({ current: bytes, previous: [] })
 const signal = new AbortController().signal
 const watch = { add() {}, signal }
 /** Passed as a buffer and as a stream. */
@@ -33,7 +33,7 @@ async function openStores(direction: string) {
   const [from, to] = direction === 'disk to a bucket' ? [disk, bucket] : [bucket, disk]
   const old = await open(from)
   for (const [key, content] of CONTENTS) await old.put(key, content, { compress: false })
-  const drivers = { from: stack.use(await openDriver(from)), to: stack.use(await openDriver(to)), secret }
+  const drivers = { from: stack.use(await openDriver(from)), to: stack.use(await openDriver(to)), secrets }
   return { server, from, to, old, drivers, open }
 }
 

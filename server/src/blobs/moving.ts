@@ -5,7 +5,7 @@ import type { BlobStore } from './blob-store.ts'
 import { openDiskDriver } from './disk.ts'
 import type { BlobDriver } from './driver.ts'
 import { BlobCorruptError, BlobExistsError, BlobNotFoundError } from './errors.ts'
-import { type BlobSecret, FrameReader } from './frames.ts'
+import { type BlobSecrets, FrameReader } from './frames.ts'
 import { openS3Driver } from './s3.ts'
 
 export async function openDriver(store: BlobStore): Promise<BlobDriver> {
@@ -27,6 +27,8 @@ export function movingDriver(to: BlobDriver, from: BlobDriver): BlobDriver {
         return from.read(key)
       }
     },
+    readHead: async (key, bytes) => (await to.readHead(key, bytes)) ?? from.readHead(key, bytes),
+    replace: to.replace,
     stat: async (key) => (await to.stat(key)) ?? from.stat(key),
     async delete(key) {
       // In this order: `moveBlobs` checks after a copy whether the original still exists.
@@ -48,14 +50,14 @@ const CONCURRENCY = 8
 /** `present` were in the target already. `skipped` are objects of other applications. `damaged` describes blobs whose content cannot be opened. */
 export type Moved = { copied: number; present: number; skipped: number; damaged: string[] }
 
-type Move = { from: BlobDriver; to: BlobDriver; secret: BlobSecret }
+type Move = { from: BlobDriver; to: BlobDriver; secrets: BlobSecrets }
 type Watch = { add: (bytes: number) => void; signal: AbortSignal }
 
 /**
  * Copies the blobs that `to` does not have yet, each verified with the secret, while servers may write to either store. It may be interrupted and
  * repeated at any time. A blob that is deleted meanwhile is not resurrected.
  */
-export async function moveBlobs({ from, to, secret }: Move, watch: Watch): Promise<Moved> {
+export async function moveBlobs({ from, to, secrets }: Move, watch: Watch): Promise<Moved> {
   const moved: Moved = { copied: 0, present: 0, skipped: 0, damaged: [] }
 
   const copy = async (key: string) => {
@@ -68,7 +70,7 @@ export async function moveBlobs({ from, to, secret }: Move, watch: Watch): Promi
     const stored = await from.read(key)
     const kind = await kindOf(stored)
     if (kind === undefined) return void (moved.skipped += 1)
-    const sealed = verified(new FrameReader(secret, key), kind)
+    const sealed = verified(new FrameReader(secrets, key), kind)
     const bytes = await to.write(key, Buffer.isBuffer(stored) ? await whole(sealed) : sealed)
     watch.add(bytes)
     moved.copied += 1

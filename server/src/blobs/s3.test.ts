@@ -10,11 +10,13 @@ import { createS3Server } from './testing/s3-server.ts'
 const MB = 1024 * 1024
 const secret = randomBytes(32)
 
-describeBlobs('s3', async () => {
+describeBlobs('s3', async (secret) => {
   const server = await createS3Server()
-  const blobs = await createBlobs({ secret, store: { kind: 's3', ...server.config, prefix: 'ground state/' } })
+  const store = { kind: 's3' as const, ...server.config, prefix: 'ground state/' }
+  const blobs = await createBlobs({ secret, store })
   return {
     blobs,
+    reopen: async (other, previousSecrets = []) => createBlobs({ secret: other, previousSecrets, store }),
     async damage(key, change) {
       const object = server.objects.get(`ground state/${key}`)
       if (object) object.body = change(object.body)

@@ -150,6 +150,12 @@ export function openS3Driver(config: S3Config): BlobDriver {
     return response
   }
 
+  /** Completes a write that replaces an object. */
+  const replaceObject = async (sent: S3Request) => {
+    const text = await (await requireOk(sent)).text()
+    if (parseResponse(text)?.name === 'Error') throw new S3Error(sent, 200, text)
+  }
+
   /** Completes a conditional write. A rejection is ignored if an earlier attempt of the same put succeeded. */
   const commit = async (sent: S3Request, key: string, putId: string) => {
     const conditional = await request({ ...sent, headers: { ...sent.headers, 'if-none-match': '*' } })
@@ -164,7 +170,11 @@ export function openS3Driver(config: S3Config): BlobDriver {
     throw new S3Error(sent, response.status, text)
   }
 
-  const writeParts = async (key: string, putId: string, parts: AsyncIterable<Buffer>) => {
+  const writeParts = async (
+    key: string,
+    putId: string,
+    { parts, complete }: { parts: AsyncIterable<Buffer>; complete: typeof commit },
+  ) => {
     const begun = await requireOk({ method: 'POST', key, query: { uploads: '' }, headers: { [PUT_ID]: putId } })
     const uploadId = textOf(parseResponse(await begun.text()), 'UploadId') ?? ''
     try {
@@ -178,7 +188,7 @@ export function openS3Driver(config: S3Config): BlobDriver {
       }
       const list = tags.map((tag, n) => `<Part><PartNumber>${n + 1}</PartNumber><ETag>${tag}</ETag></Part>`).join('')
       const body = Buffer.from(`<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`)
-      await commit({ method: 'POST', key, query: { uploadId }, body }, key, putId)
+      await complete({ method: 'POST', key, query: { uploadId }, body }, key, putId)
       return size
     } catch (error) {
       await request({ method: 'DELETE', key, query: { uploadId } }).catch(() => {})
@@ -186,18 +196,45 @@ export function openS3Driver(config: S3Config): BlobDriver {
     }
   }
 
+  const put = async (key: string, sealed: Buffer | AsyncIterable<Buffer>, complete: typeof commit) => {
+    const putId = randomUUID()
+    const parts = inParts(Buffer.isBuffer(sealed) ? [sealed] : sealed)
+    const first = await parts.next()
+    const body = first.value ?? Buffer.alloc(0)
+    if (body.length === PART_BYTES) return writeParts(key, putId, { parts: prepend(body, parts), complete })
+
+    await complete({ method: 'PUT', key, headers: { [PUT_ID]: putId }, body }, key, putId)
+    return body.length
+  }
+
   return {
     async write(key, sealed) {
       // Some stores ignore conditional writes; for them, this check keeps blobs write-once.
       if ((await request({ method: 'HEAD', key })).ok) throw new BlobExistsError(key)
-      const putId = randomUUID()
-      const parts = inParts(Buffer.isBuffer(sealed) ? [sealed] : sealed)
-      const first = await parts.next()
-      const body = first.value ?? Buffer.alloc(0)
-      if (body.length === PART_BYTES) return writeParts(key, putId, prepend(body, parts))
+      return put(key, sealed, commit)
+    },
 
-      await commit({ method: 'PUT', key, headers: { [PUT_ID]: putId }, body }, key, putId)
-      return body.length
+    async replace(key, sealed) {
+      await put(key, sealed, replaceObject)
+    },
+
+    async readHead(key, bytes) {
+      const sent: S3Request = { method: 'GET', key, headers: { range: `bytes=0-${bytes - 1}` } }
+      const response = await request(sent)
+      if (response.status === 404 || response.status === 416) {
+        await response.body?.cancel()
+        return response.status === 404 ? undefined : Buffer.alloc(0)
+      }
+      if (!response.ok || !response.body) throw new S3Error(sent, response.status, await response.text())
+      const chunks: Uint8Array[] = []
+      let size = 0
+      // Leaving the loop cancels the rest, which a store that ignores the range would send.
+      for await (const chunk of response.body) {
+        chunks.push(chunk)
+        size += chunk.length
+        if (size >= bytes) break
+      }
+      return Buffer.concat(chunks).subarray(0, bytes)
     },
 
     async read(key) {

@@ -54,7 +54,8 @@ export function blobOwner(key: string, prefix: string) {
   return key.slice(prefix.length).split('/', 1)[0] ?? ''
 }
 
-async function saveSweepCursor(db: Db, prefix: string, sweep: { cursor: string; updated_at: Date }) {
+/** Records the position of an interrupted pass over blobs. */
+export async function saveSweepCursor(db: Db, prefix: string, sweep: { cursor: string; updated_at: Date }) {
   await db
     .insertInto('blob_sweeps')
     .values({ prefix, ...sweep })

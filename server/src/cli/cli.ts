@@ -101,6 +101,18 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       exitCode = await adoptBlobsCommand(configOf(flags))
     })
 
+  withSettings(program.command('rotate-secret'), BLOB_SETTINGS)
+    .summary('encrypt everything with a new secret')
+    .description(
+      'Encrypts everything with GROUNDSTATE_SECRET that is encrypted with a secret in GROUNDSTATE_PREVIOUS_SECRETS, while servers run. ' +
+        'All servers must have been restarted with both. It can be interrupted and run again.',
+    )
+    .option('--skip-unreadable', 'finish although some content cannot be decrypted')
+    .action(async (flags: SettingFlags & { skipUnreadable?: true }) => {
+      const { rotateSecretCommand } = await import('./rotate-secret.ts')
+      exitCode = await rotateSecretCommand(configOf(flags), { skipUnreadable: flags.skipUnreadable === true })
+    })
+
   withSettings(program.command('backup'), BLOB_SETTINGS)
     .summary('back up the embedded database and the blobs on disk')
     .description(
@@ -299,9 +311,9 @@ export async function runCli(argv: readonly string[]): Promise<number> {
 
 const USAGE_ERROR = 2
 
-const { baseUrl, dataDir, databaseUrl, databaseDirectUrl, issuerUrl, secret, logLevel } = SETTINGS
+const { baseUrl, dataDir, databaseUrl, databaseDirectUrl, issuerUrl, secret, previousSecrets, logLevel } = SETTINGS
 const { httpsProxy, httpProxy, noProxy } = SETTINGS
-const DATABASE_SETTINGS = { dataDir, databaseUrl, databaseDirectUrl, secret, logLevel }
+const DATABASE_SETTINGS = { dataDir, databaseUrl, databaseDirectUrl, secret, previousSecrets, logLevel }
 const IDENTITY_SETTINGS = { ...DATABASE_SETTINGS, baseUrl, issuerUrl, httpsProxy, httpProxy, noProxy }
 const BLOB_SETTINGS = {
   ...DATABASE_SETTINGS,

@@ -15,12 +15,12 @@ import { connectDatabase } from '../db/connect.ts'
 import { checkMigrations } from '../db/migrate.ts'
 import { checkDirectory } from '../directory.ts'
 import { messageOf } from '../error-code.ts'
-import { INSTALLATION_HEADER, installationHeader } from '../installation.ts'
+import { INSTALLATION_HEADER, isSameInstallation } from '../installation.ts'
 import { findSystemAccount } from '../postgres/account.ts'
 import { findPackage } from '../postgres/binaries.ts'
 import { hasDatabase } from '../postgres/directories.ts'
-import { checkSecret, findMark } from '../secrets/mark.ts'
-import { SECRET_BYTES, findSecret } from '../secrets/secret-file.ts'
+import { checkSecrets, findMarks } from '../secrets/mark.ts'
+import { SECRET_BYTES, findSecrets } from '../secrets/secret-file.ts'
 import { createSecrets } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
 import { loadTls } from '../tls/tls.ts'
@@ -184,8 +184,8 @@ async function checkDatabase(config: Config, database: Database): Promise<Result
   const done = await listMigrations(client)
   if (done === undefined) return success(`${found}, not migrated yet`)
   checkMigrations(done)
-  const mark = done.length === MIGRATIONS.length ? await findMark(client) : undefined
-  if (mark !== undefined) await checkSecret(mark, config)
+  const marks = done.length === MIGRATIONS.length ? await findMarks(client) : undefined
+  if (marks !== undefined) await checkSecrets(marks, config)
   return success(`${found}, ${done.length} of ${MIGRATIONS.length} migrations`)
 }
 
@@ -195,13 +195,13 @@ async function checkBlobs(config: Config, database: Database): Promise<Result> {
   if (store.kind === 'disk') await checkDirectory(store.root)
   const client = await database.client().catch(() => 'unknown' as const)
   if (client === 'unknown') return success(`${here}, not compared with the database`)
-  const secret = await findSecret(config.dataDir, config.secret)
   // Without a secret, no existing store can be ours.
-  const actual = await findStoreId(store, createSecrets(secret ?? randomBytes(SECRET_BYTES)))
+  const secrets = (await findSecrets(config)) ?? { current: randomBytes(SECRET_BYTES), previous: [] }
+  const actual = await findStoreId(store, createSecrets(secrets))
   const done = client && (await listMigrations(client))
   const isMigrated = client !== undefined && done?.length === MIGRATIONS.length
-  const isNew = done === undefined || (isMigrated && (await findMark(client)) === undefined)
-  const move = secret && (await findMove(store, createSecrets(secret)))
+  const isNew = done === undefined || (isMigrated && (await findMarks(client)) === undefined)
+  const move = await findMove(store, createSecrets(secrets))
   checkStore(isMigrated ? await findRecordedStore(client) : undefined, actual, { store, isNew, move })
   const identity = store.kind === 's3' ? `, with ${store.credentials.name}` : ''
   return success(`${here}${identity}${actual === undefined ? ', empty' : ''}`)
@@ -223,8 +223,8 @@ async function checkPort(config: Config): Promise<Result> {
   })
   if (!isInUse) return success(`${address} is free`)
   const installation = await installationAt(config)
-  const secret = await findSecret(config.dataDir, config.secret)
-  if (secret !== undefined && installation === installationHeader(createSecrets(secret))[INSTALLATION_HEADER])
+  const secrets = await findSecrets(config)
+  if (secrets !== undefined && installation !== undefined && isSameInstallation(createSecrets(secrets), installation))
     return success(`${address}, on which Groundstate is running`)
   const other = installation === undefined ? 'another program' : 'the Groundstate of another data directory'
   return failure(`${address} is in use by ${other}`, 'stop it, or choose another GROUNDSTATE_PORT')

@@ -25,9 +25,9 @@ import {
   withIssuer,
 } from '../features/runs/identity-keys/service.ts'
 import { newId } from '../ids.ts'
-import { checkSecret, findMark } from '../secrets/mark.ts'
-import { loadSecret } from '../secrets/secret-file.ts'
-import { createSecrets } from '../secrets/secrets.ts'
+import { openSecrets } from '../secret-rotation/open.ts'
+import { checkSecret, findMarks } from '../secrets/mark.ts'
+import type { SecretSet } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
 import { openDatabase } from './database.ts'
 
@@ -138,13 +138,13 @@ async function writeDocument(directory: string, path: string, document: object) 
 /** Works on the keys in the database, with the secret of the installation and the time of the database. */
 async function withKeys<T>(config: Config, work: (ctx: KeyCtx) => Promise<T>): Promise<T> {
   await using database = await openDatabase(config)
-  await requireSecret(database.url, config)
+  const set = await requireSecrets(database.url, config)
   await using stack = new AsyncDisposableStack()
   const db = stack.adopt(createDb(database.url, { max: 2 }), (connected) => connected.destroy())
   const warn = (details: unknown, message?: string) =>
     process.stderr.write(`groundstate: ${message ?? String(details)}\n`)
   const clock = stack.use(await createDatabaseClock(db, { warn } as Parameters<typeof createDatabaseClock>[1]))
-  const secrets = createSecrets(await loadSecret(config.dataDir, config.secret))
+  const secrets = await openSecrets(db, set)
   try {
     return await work({ db, config: await withIssuer(db, config), secrets, now: clock.now, newId, actor: SYSTEM })
   } catch (error) {
@@ -153,16 +153,16 @@ async function withKeys<T>(config: Config, work: (ctx: KeyCtx) => Promise<T>): P
   }
 }
 
-async function requireSecret(url: string, config: Config) {
+async function requireSecrets(url: string, config: Config): Promise<SecretSet> {
   const client = await connectDatabase(url, 'groundstate-identity')
   try {
     const { rows } = await client.query(`select where to_regclass('public.identity_keys') is not null`)
-    const mark = rows.length > 0 ? await findMark(client) : undefined
-    if (mark === undefined)
+    const marks = rows.length > 0 ? await findMarks(client) : undefined
+    if (marks === undefined)
       throw new StartError(`the database ${databaseName(client)} has no keys for identity tokens`, {
         advice: 'start this version of the server with it first',
       })
-    await checkSecret(mark, config)
+    return await checkSecret(marks, config)
   } finally {
     await client.end()
   }

@@ -9,12 +9,12 @@ import {
   placeOf,
   storeOfKind,
 } from '../blobs/blob-store.ts'
-import { blobSecret } from '../blobs/frames.ts'
+import { blobSecrets } from '../blobs/frames.ts'
 import { type Moved, moveBlobs, openDriver } from '../blobs/moving.ts'
 import type { Config } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
-import { checkSecret, findMark } from '../secrets/mark.ts'
-import { loadSecret } from '../secrets/secret-file.ts'
+import { checkSecrets, findMarks } from '../secrets/mark.ts'
+import { loadSecrets } from '../secrets/secret-file.ts'
 import { createSecrets } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
 import { openDatabase } from './database.ts'
@@ -28,8 +28,8 @@ export async function migrateStorageCommand(config: Config, kind: BlobStore['kin
   const to = storeOfKind(config, kind)
   const from = storeOfKind(config, kind === 'disk' ? 's3' : 'disk')
   const recorded = await findUsedStore(config)
-  const secret = await loadSecret(config.dataDir, config.secret)
-  const secrets = createSecrets(secret)
+  const set = await loadSecrets(config)
+  const secrets = createSecrets(set)
   const [toId, move] = [(await findStoreId(to, secrets))?.id, await findMove(to, secrets)]
   if (recorded === toId && move === undefined) {
     process.stdout.write(`The blobs are in ${placeOf(to)} already.\n`)
@@ -53,7 +53,7 @@ export async function migrateStorageCommand(config: Config, kind: BlobStore['kin
       bytes += count
       watch.add(count)
     }
-    return await moveBlobs({ from: source, to: target, secret: blobSecret(secret) }, { ...watch, add })
+    return await moveBlobs({ from: source, to: target, secrets: blobSecrets(set) }, { ...watch, add })
   })
   const took = `${formatBytes(bytes)} in ${((performance.now() - started) / 1000).toFixed(1)} s`
   process.stdout.write(`Copied ${moved.copied} blobs to ${placeOf(to)} (${took}); ${moved.present} were there.\n`)
@@ -70,11 +70,11 @@ async function findUsedStore(config: Config) {
   const client = await connectDatabase(database.url, 'groundstate-migrate-storage')
   try {
     const { rows } = await client.query(`select where to_regclass('public.installation') is not null`)
-    const mark = rows.length > 0 ? await findMark(client) : undefined
-    const store = mark === undefined ? undefined : await findRecordedStore(client)
-    if (mark === undefined || store === undefined)
+    const marks = rows.length > 0 ? await findMarks(client) : undefined
+    const store = marks === undefined ? undefined : await findRecordedStore(client)
+    if (marks === undefined || store === undefined)
       throw new StartError('there are no blobs yet: no server has started with this database')
-    await checkSecret(mark, config)
+    await checkSecrets(marks, config)
     return store.id
   } finally {
     await client.end()

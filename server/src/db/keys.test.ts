@@ -7,6 +7,8 @@ const WITHOUT_KEY = {
   'refers to nothing in this database': [
     'github_app_installations.installation_id',
     'installation.blob_store_id',
+    'installation.next_secret_id',
+    'installation.secret_id',
     'oauth_clients.ado_entra_tenant_id',
     'oauth_codes.client_id',
     'organizations.owners_team_saml_role_id',

@@ -279,7 +279,12 @@ export type Schema = {
   installation: {
     blob_store_id: string | null
     blob_store_place: string | null
+    digest_key: Buffer | null
+    next_secret_id: string | null
+    next_secret_mark: string | null
     only_row: Generated<boolean>
+    retired_secret_marks: Generated<string[]>
+    secret_id: string | null
     secret_mark: string
   }
   invited_team_members: {

@@ -4,6 +4,7 @@ import type { App, Ctx } from '../app.ts'
 import type { Config } from '../config.ts'
 import { jobHandler } from '../handlers.ts'
 import { jobKind } from '../jobs/jobs.ts'
+import { sealedJobProperty } from '../secrets/sealed.ts'
 
 const mailSchema = z.object({
   to: z.string(),
@@ -24,7 +25,8 @@ const sendMailJob = jobKind('mail.send', z.object({ sealed: z.base64() }), {
   retryDelayMaxMs: 3_600_000,
   timeLimitMs: 120_000,
 })
-const CONTEXT = 'mail.send'
+export const sealedMail = sealedJobProperty(sendMailJob, 'sealed', () => 'mail.send')
+const CONTEXT = sealedMail.context({})
 const CONNECTION_TIMEOUT_MS = 30_000
 
 export function sendsMail({ config }: Pick<App, 'config'>) {

@@ -1,48 +1,186 @@
 import { join } from 'node:path'
 import type pg from 'pg'
 import { StartError } from '../start-error.ts'
-import { findSecret, loadSecret } from './secret-file.ts'
-import { createSecrets } from './secrets.ts'
-
-/** `secret` takes precedence over the file in `dataDir`. */
-type SecretSettings = { dataDir: string; secret?: string | undefined }
+import { shownKeyId } from './key-id.ts'
+import { sealedColumn } from './sealed.ts'
+import { type SecretSettings, findSecrets, loadSecrets, secretSource } from './secret-file.ts'
+import { type SecretSet, createSecrets, digestKeyOf } from './secrets.ts'
 
 /**
- * Checks that the server has the secret of the database, without which sealed values cannot be opened. A new database gets the mark of this
- * server's secret, which is generated if needed. Throws a `StartError`. Requires the migration lock, so that only one of several first starts sets
- * the mark.
+ * Marks of the secrets of a database, by which a server knows whether it has the same. `secret_mark` is that of the secret that seals everything, or did
+ * before the change to the next one, with which some servers seal. A retired secret may still be accepted, but seals nothing any more.
+ */
+export type SecretMarks = {
+  secret_mark: string
+  secret_id: string | null
+  next_secret_mark: string | null
+  next_secret_id: string | null
+  retired_secret_marks: string[]
+}
+
+/** The key of the digests of the database, sealed; null for the one that is derived from the secret it was created with. */
+export const sealedDigestKey = sealedColumn('installation.digest_key', [], () => 'installation/digest-key')
+
+/**
+ * Checks that the server has the secrets of the database, without which sealed values cannot be opened. A new database gets the mark of this
+ * server's secret, which is generated if needed; from the first start with another secret on, all servers need it. Throws a `StartError`.
+ * Requires the migration lock, so that only one of several first starts sets the mark.
  */
 export async function requireSameSecret(client: pg.Client, config: SecretSettings) {
-  const stored = await findMark(client)
+  const stored = await findMarks(client)
   if (stored === undefined) {
-    const mark = secretMark(await loadSecret(config.dataDir, config.secret))
-    await client.query('insert into installation (secret_mark) values ($1)', [mark])
+    const { current } = await loadSecrets(config)
+    await client.query('insert into installation (secret_mark, secret_id) values ($1, $2)', [
+      secretMark(current),
+      shownKeyId(current),
+    ])
     return { isNew: true }
   }
-  await checkSecret(stored, config)
+  const secrets = await checkSecrets(stored, config)
+  if (!isInUse(stored, secrets.current)) await startChange(client, stored, secrets)
+  else if (stored.secret_id === null)
+    await client.query('update installation set secret_id = $1', [ownId(stored, secrets)])
   return { isNew: false }
 }
 
-/** Throws a `StartError` unless the secret of this server matches the mark of the database. */
-export async function checkSecret(mark: string, config: SecretSettings) {
-  const secret = await findSecret(config.dataDir, config.secret)
-  if (secret !== undefined && secretMark(secret) === mark) return
-  const path = join(config.dataDir, 'secret')
-  const source = config.secret === undefined ? path : 'GROUNDSTATE_SECRET'
-  throw new StartError(
-    secret === undefined
-      ? `the database was created with a secret, but there is no ${path}`
-      : `the database was created with another secret than ${source}`,
-    { advice: 'set GROUNDSTATE_SECRET to the content of the file secret in the data directory of the first start' },
-  )
+/** As `requireSameSecret`, without changes: a secret that no server has started with is rejected too. */
+export async function checkSecret(stored: SecretMarks, config: SecretSettings): Promise<SecretSet> {
+  const secrets = await checkSecrets(stored, config)
+  if (isInUse(stored, secrets.current)) return secrets
+  throw new StartError(`no server uses the secret in ${secretSource(config)} (id ${shownKeyId(secrets.current)}) yet`, {
+    advice: 'start the servers with it first',
+  })
+}
+
+/** Throws a `StartError` unless the server has all secrets of the database and may seal with its own. */
+export async function checkSecrets(stored: SecretMarks, config: SecretSettings): Promise<SecretSet> {
+  const secrets = await findSecrets(config)
+  if (secrets === undefined) {
+    throw new StartError(`the database was created with a secret, but there is no ${join(config.dataDir, 'secret')}`, {
+      advice: FIRST_ADVICE,
+    })
+  }
+  const source = secretSource(config)
+  const current = secretMark(secrets.current)
+  if (stored.retired_secret_marks.includes(current)) {
+    const to = stored.next_secret_id ?? stored.secret_id
+    throw new StartError(
+      `the secret in ${source} (id ${shownKeyId(secrets.current)}) has been replaced by the one with the id ${to}`,
+      {
+        advice: `set GROUNDSTATE_SECRET to that one${stored.next_secret_id === null ? '' : `, and ${LIST_ADVICE} the replaced one until \`groundstate rotate-secret\` has finished`}`,
+      },
+    )
+  }
+  const accepted = new Set([current, ...secrets.previous.map(secretMark)])
+  if (!accepted.has(stored.secret_mark)) throw missingSecret(stored, secrets, source)
+  const { next_secret_mark: next, next_secret_id: nextId } = stored
+  if (next === null) return secrets
+  if (!accepted.has(next)) {
+    throw new StartError(
+      `a server already encrypts with a new secret (id ${nextId}), which this server does not have`,
+      {
+        advice: `${LIST_ADVICE} it, or set GROUNDSTATE_SECRET to it and ${LIST_ADVICE} the secret in ${source}`,
+      },
+    )
+  }
+  if (!isInUse(stored, secrets.current)) {
+    throw new StartError(
+      `the change to the secret with the id ${nextId} has not finished, and ${source} has a third one (id ${shownKeyId(secrets.current)})`,
+      { advice: `run \`groundstate rotate-secret\` with the secret ${nextId} first` },
+    )
+  }
+  return secrets
+}
+
+const FIRST_ADVICE = 'set GROUNDSTATE_SECRET to the content of the file secret in the data directory of the first start'
+const LIST_ADVICE = 'list in GROUNDSTATE_PREVIOUS_SECRETS'
+
+function missingSecret(stored: SecretMarks, secrets: SecretSet, source: string) {
+  if (stored.next_secret_mark === secretMark(secrets.current)) {
+    return new StartError(`some content of the database is still encrypted with the previous secret${idOf(stored)}`, {
+      advice: `${LIST_ADVICE} it until \`groundstate rotate-secret\` has finished`,
+    })
+  }
+  return new StartError(`the database was created with another secret than ${source}${idOf(stored)}`, {
+    advice:
+      stored.secret_id === null
+        ? FIRST_ADVICE
+        : `set GROUNDSTATE_SECRET to it; to replace it, see "Rotate the secret" in docs/OPERATIONS.md`,
+  })
+}
+
+function idOf({ secret_id: id }: SecretMarks) {
+  return id === null ? '' : ` (its id is ${id})`
+}
+
+/** Throws a `StartError` unless one of the secrets has the mark, such as that of a backup. */
+export async function checkMark(mark: string, config: SecretSettings) {
+  const empty = { secret_id: null, next_secret_mark: null, next_secret_id: null, retired_secret_marks: [] }
+  await checkSecrets({ ...empty, secret_mark: mark }, config)
 }
 
 /** Undefined before the first start. */
-export async function findMark(client: pg.Client) {
-  const { rows } = await client.query<{ secret_mark: string }>('select secret_mark from installation')
-  return rows[0]?.secret_mark
+export async function findMarks(client: pg.Client): Promise<SecretMarks | undefined> {
+  const { rows } = await client.query<SecretMarks>(
+    'select secret_mark, secret_id, next_secret_mark, next_secret_id, retired_secret_marks from installation',
+  )
+  return rows[0]
+}
+
+/** Records that servers seal with this secret from now on. */
+export async function startChange(client: pg.Client, stored: SecretMarks, secrets: SecretSet) {
+  await client.query('update installation set next_secret_mark = $1, next_secret_id = $2, secret_id = $3', [
+    secretMark(secrets.current),
+    shownKeyId(secrets.current),
+    ownId(stored, secrets),
+  ])
+  await keepDigestKey(client, stored, secrets)
+}
+
+/** Digests outlive the secret, so their key is stored before the secret that it was derived from is removed. */
+async function keepDigestKey(client: pg.Client, stored: SecretMarks, secrets: SecretSet) {
+  const key = digestKeyOf(markedSecret(stored, secrets))
+  const sealed = createSecrets(secrets).seal(key, sealedDigestKey.context({}))
+  await client.query('update installation set digest_key = $1 where digest_key is null', [sealed])
+}
+
+/** Retires all secrets of the database but the current one: a server that seals with one of them does not start any more. */
+export async function retireOthers(client: pg.Client, stored: SecretMarks, { current }: SecretSet) {
+  const own = secretMark(current)
+  const retired = [stored.secret_mark, stored.next_secret_mark].filter((mark) => mark !== null && mark !== own)
+  await client.query(
+    `update installation set retired_secret_marks =
+       array(select distinct unnest(retired_secret_marks || $1::text[]))`,
+    [retired],
+  )
+}
+
+/** Records that nothing is sealed with another secret than the current one. */
+export async function finishChange(client: pg.Client, { current }: SecretSet) {
+  await client.query(
+    'update installation set secret_mark = $1, secret_id = $2, next_secret_mark = null, next_secret_id = null',
+    [secretMark(current), shownKeyId(current)],
+  )
+}
+
+/** The secret whose mark the database has. */
+export function markedSecret(
+  { secret_mark: mark }: Pick<SecretMarks, 'secret_mark'>,
+  { current, previous }: SecretSet,
+) {
+  return previous.find((secret) => secretMark(secret) === mark) ?? current
+}
+
+function ownId(stored: SecretMarks, secrets: SecretSet) {
+  return shownKeyId(markedSecret(stored, secrets))
+}
+
+/** Whether servers already seal with this secret. */
+export function isInUse(stored: SecretMarks, secret: Buffer) {
+  const mark = secretMark(secret)
+  return stored.secret_mark === mark || stored.next_secret_mark === mark
 }
 
 function secretMark(secret: Buffer) {
-  return createSecrets(secret).sign('installation', 'secret-mark')
+  return createSecrets({ current: secret, previous: [] }).sign('installation', 'secret-mark')
 }

@@ -5,7 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { loadSecret } from './secret-file.ts'
+import { shownKeyId } from './key-id.ts'
+import { loadSecrets } from './secret-file.ts'
+
+/** The current secret. */
+async function loadSecret(dataDir: string, secret?: string) {
+  return (await loadSecrets({ dataDir, secret })).current
+}
 
 async function newDirectory() {
   const directory = await mkdtemp(join(tmpdir(), 'groundstate-secret-'))
@@ -27,8 +33,8 @@ test('a secret is generated once, readable only by its owner, without leftovers'
 test('processes that start at the same time agree on one secret', async () => {
   const directory = await newDirectory()
   const program = `
-    const { loadSecret } = await import(process.argv[1])
-    process.stdout.write((await loadSecret(process.argv[2])).toString('hex'))
+    const { loadSecrets } = await import(process.argv[1])
+    process.stdout.write((await loadSecrets({ dataDir: process.argv[2] })).current.toString('hex'))
   `
   const start = () => {
     const args = ['--input-type=module', '-e', program, import.meta.resolve('./secret-file.ts'), directory]
@@ -46,7 +52,10 @@ test('a configured secret takes precedence, in hex or base64, and the data direc
   const secret = randomBytes(32)
 
   for (const written of [secret.toString('hex'), secret.toString('base64'), ` ${secret.toString('base64url')}\n`]) {
-    expect(await loadSecret('/nonexistent/groundstate', written)).toEqual(secret)
+    expect(await loadSecrets({ dataDir: '/nonexistent/groundstate', secret: written, previousSecrets: [] })).toEqual({
+      current: secret,
+      previous: [],
+    })
   }
 })
 
@@ -63,4 +72,36 @@ test('a secret of another length or alphabet is rejected with its source', async
 
   await writeFile(join(directory, 'secret'), '')
   await expect(loadSecret(directory)).rejects.toThrow(`${directory}/secret must be 32 bytes`)
+})
+
+test('previous secrets come from the setting or a file with one per line', async () => {
+  const directory = await newDirectory()
+  const [secret, first, second] = [randomBytes(32), randomBytes(32), randomBytes(32)]
+  const setting = { dataDir: directory, secret: secret.toString('hex') }
+  await writeFile(join(directory, 'previous-secrets'), `${first.toString('hex')}\n${second.toString('base64')}\n\n`)
+
+  expect(await loadSecrets(setting)).toEqual({ current: secret, previous: [first, second] })
+  const previousSecrets = [second.toString('hex')]
+  expect(await loadSecrets({ ...setting, previousSecrets })).toEqual({ current: secret, previous: [second] })
+})
+
+test('a list of previous secrets with an invalid, a repeated or the current one is rejected, without showing any', async () => {
+  const directory = await newDirectory()
+  const [secret, other] = [randomBytes(32), randomBytes(32)]
+  const load = async (...previous: string[]) =>
+    loadSecrets({ dataDir: directory, secret: secret.toString('hex'), previousSecrets: previous })
+
+  await expect(load(other.toString('hex'), 'short')).rejects.toThrow(
+    'the 2nd secret in GROUNDSTATE_PREVIOUS_SECRETS must be 32 bytes, as 64 hex digits or as base64',
+  )
+  await expect(load(other.toString('hex'), other.toString('base64'))).rejects.toThrow(
+    `GROUNDSTATE_PREVIOUS_SECRETS lists the secret with the id ${shownKeyId(other)} twice`,
+  )
+  await expect(load(secret.toString('base64'))).rejects.toThrow(
+    `GROUNDSTATE_PREVIOUS_SECRETS lists the current secret (id ${shownKeyId(secret)}); list only the other ones there`,
+  )
+  await writeFile(join(directory, 'previous-secrets'), 'short\n')
+  await expect(loadSecrets({ dataDir: directory, secret: secret.toString('hex') })).rejects.toThrow(
+    `the 1st secret in ${directory}/previous-secrets must be 32 bytes`,
+  )
 })

@@ -10,11 +10,11 @@ type FormerValues = { key: string; digests: ReadonlyMap<number, ReadonlySet<stri
 
 export type TextDigest = { length: number; digest: string }
 
-type Signer = { sign: (payload: string, purpose: string) => string }
+type Signer = { digest: (payload: string, purpose: string) => string }
 
 /** The key of an organization's digests. */
 export function formerValueKey(secrets: Signer, organizationId: string) {
-  return secrets.sign(organizationId, 'former-sensitive-values')
+  return secrets.digest(organizationId, 'former-sensitive-values')
 }
 
 /** Digests of the texts, and of their beginnings as a diff shows them. */

@@ -11,23 +11,51 @@ export type SuiteStore = {
   damage(key: string, change: (sealed: Buffer) => Buffer): Promise<void>
   /** Number of unfinished files or uploads. */
   leftovers(): Promise<number>
+  /** The same blobs with other secrets. */
+  reopen(secret: Buffer, previousSecrets?: readonly Buffer[]): Promise<Blobs>
   close(): Promise<void>
 }
 
 const MB = 1024 * 1024
 
 /** Tests that every driver must pass, called by its test file. */
-export function describeBlobs(name: string, open: () => Promise<SuiteStore>) {
+export function describeBlobs(name: string, open: (secret: Buffer) => Promise<SuiteStore>) {
   describe(`blobs on ${name}`, () => {
     let store: SuiteStore
     let blobs: Blobs
     let keys = 0
     const newKey = () => `suite/sv-${keys++}/raw`
+    const secret = randomBytes(32)
     beforeAll(async () => {
-      store = await open()
+      store = await open(secret)
       blobs = store.blobs
     })
     afterAll(() => store.close())
+
+    test('a blob is sealed with another secret under the same name, whether it was moved to its shard or not', async () => {
+      const [small, large] = [newKey(), newKey()]
+      const content = randomBytes(17 * MB)
+      await blobs.put(small, Buffer.from('small'))
+      await blobs.put(large, content, { compress: false })
+      await blobs.settle(new Date(Date.now() + 60_000), new AbortController().signal)
+      const recent = newKey()
+      await blobs.put(recent, Buffer.from('recent'))
+      const other = randomBytes(32)
+      await using both = await store.reopen(other, [secret])
+
+      expect(await Promise.all([small, large, recent].map(both.reseal))).toEqual(['resealed', 'resealed', 'resealed'])
+      expect(await Promise.all([small, newKey()].map(both.reseal))).toEqual(['current', 'missing'])
+
+      await using after = await store.reopen(other)
+      await after.settle(new Date(Date.now() + 60_000), new AbortController().signal)
+      expect((await after.read(small)).toString()).toBe('small')
+      expect((await after.read(recent)).toString()).toBe('recent')
+      expect((await after.read(large)).equals(content)).toBe(true)
+      expect((await after.stat(large))?.storedSize).toBe((await blobs.stat(large))?.storedSize)
+      await expect(blobs.read(small)).rejects.toThrow('sealed with the secret with the id')
+      expect(await blobs.reseal(small)).toBe('foreign')
+      for (const key of [small, large, recent]) await blobs.delete(key)
+    })
 
     const text = Buffer.from('{"resources":[{"type":"terraform_data"}]}\n'.repeat(200_000))
     test.each([

@@ -10,6 +10,7 @@ import { jobHandler } from '../../../handlers.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
 import { enqueueMail, sendsMail } from '../../../mail/mail.ts'
 import { hashPassword } from '../../../secrets/passwords.ts'
+import { sealedJobProperty } from '../../../secrets/sealed.ts'
 import { countResetRequest, countUnknownLink, forgetAttempts } from '../sessions/count-attempts.ts'
 import { checkPasswordSignIn, endSessions } from '../sessions/service.ts'
 import { userAudit } from '../users/resource.ts'
@@ -21,7 +22,8 @@ import * as store from './store.ts'
 const PASSWORD_RESET_TTL_MS = 24 * 60 * 60_000
 
 const requestResetJob = jobKind('password-resets.request', z.object({ sealed: z.base64() }), { retryLimit: 3 })
-const CONTEXT = 'password-resets.request'
+export const sealedResetRequest = sealedJobProperty(requestResetJob, 'sealed', () => 'password-resets.request')
+const CONTEXT = sealedResetRequest.context({})
 
 /**
  * Mails a link to the account with that name or address. Everything that depends on the account happens in a job, so that neither the response

@@ -2,6 +2,7 @@ import type { SignInMethodsResource } from '@groundstate/contract/sessions'
 import { SIGN_IN_DEFAULTS } from '@groundstate/contract/sign-in-settings'
 import type { Ctx } from '../../../app.ts'
 import { sendsMail } from '../../../mail/mail.ts'
+import { sealedColumn } from '../../../secrets/sealed.ts'
 import { findSignInSettings } from './store.ts'
 
 /** An OpenID Connect provider and our client there. */
@@ -28,7 +29,12 @@ export type SignInSettings = {
 }
 
 /** Context in which the client secret is sealed. */
-export const CLIENT_SECRET = 'sign-in-settings/client-secret'
+export const sealedSignInSecret = sealedColumn(
+  'sign_in_settings.client_secret',
+  [],
+  () => 'sign-in-settings/client-secret',
+)
+export const CLIENT_SECRET = sealedSignInSecret.context({})
 
 /** Time after which a trial sign-in is deleted. Until then it proves that an administrator can sign in with the provider. */
 export const TRIAL_KEPT_MS = 24 * 60 * 60_000

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Ctx } from '../../../app.ts'
 import { transact } from '../../../db/db.ts'
+import { sealedColumn } from '../../../secrets/sealed.ts'
 import { countCode, uncountCode } from './count-attempts.ts'
 import * as store from './store.ts'
 import { acceptedStep, canonicalRecoveryCode, newRecoveryCodes, newTotpSecret, totpUri } from './totp.ts'
@@ -10,8 +11,14 @@ function recoveryHash(code: string) {
   return createHash('sha256').update(canonicalRecoveryCode(code)).digest()
 }
 
+export const sealedTwoFactorSecret = sealedColumn(
+  'two_factor_secrets.secret',
+  ['user_id'],
+  ({ user_id: id }) => `second-factors/${id}/secret`,
+)
+
 function secretContext(userId: string) {
-  return `second-factors/${userId}/secret`
+  return sealedTwoFactorSecret.context({ user_id: userId })
 }
 
 function acceptedStepOf(ctx: Ctx, secret: store.TwoFactorRow, code: string) {

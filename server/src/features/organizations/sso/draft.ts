@@ -61,5 +61,5 @@ export function fixedAttributes({ provider, passwordSignIn }: SignInSettings['is
 /** Equal for settings with which the same users can sign in. */
 export function fingerprintOf(ctx: Ctx, { issuer, clientId, clientSecret, scopes }: Provider) {
   const content = JSON.stringify([new URL(issuer).href, clientId, clientSecret ?? null, scopes])
-  return ctx.secrets.sign(content, 'sign-in-settings')
+  return ctx.secrets.digest(content, 'sign-in-settings')
 }

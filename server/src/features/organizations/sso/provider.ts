@@ -7,6 +7,7 @@ import { notFound, unauthorized, unavailable } from '../../../errors.ts'
 import { basePath } from '../../../http/base-path.ts'
 import { failureReason } from '../../../outbound/failure.ts'
 import { OutboundError } from '../../../outbound/outbound.ts'
+import { shortLivedContext } from '../../../secrets/sealed.ts'
 import { SealError } from '../../../secrets/secrets.ts'
 import { type Provider, readSignInSettings } from '../../identity/sessions/sign-in-settings.ts'
 
@@ -117,7 +118,7 @@ export function refusalReason(error: unknown): string | undefined {
 /** Time limit for the sign-in at the provider, in s. */
 const LIFE_SECONDS = 15 * 60
 const COOKIE = 'groundstate_sso'
-const CONTEXT = 'sso/pending'
+const CONTEXT = shortLivedContext('sso/pending')
 
 const pendingSignOn = z.object({
   state: z.string(),

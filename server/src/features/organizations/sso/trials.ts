@@ -3,6 +3,7 @@ import type { Ctx } from '../../../app.ts'
 import { actorUserId, checkSiteAdmin } from '../../../auth/actor.ts'
 import { AppError, invalid, notFound } from '../../../errors.ts'
 import { randomText } from '../../../ids.ts'
+import { sealedColumn } from '../../../secrets/sealed.ts'
 import { type Provider, readSignInSettings } from '../../identity/sessions/sign-in-settings.ts'
 import { findUser, findUserByLogin } from '../../identity/users/store.ts'
 import { type Claims, groupsOf, verifiedEmail } from './claims.ts'
@@ -144,5 +145,15 @@ function isSignIn(outcome: Account['outcome']) {
   return outcome === 'sign-in' || outcome === 'link'
 }
 
-const settingsContext = (id: string) => `sign-in-trials/${id}/settings`
-const resultContext = (id: string) => `sign-in-trials/${id}/result`
+export const sealedTrialSettings = sealedColumn(
+  'sign_in_trials.settings',
+  ['id'],
+  ({ id }) => `sign-in-trials/${id}/settings`,
+)
+export const sealedTrialResult = sealedColumn(
+  'sign_in_trials.result',
+  ['id'],
+  ({ id }) => `sign-in-trials/${id}/result`,
+)
+const settingsContext = (id: string) => sealedTrialSettings.context({ id })
+const resultContext = (id: string) => sealedTrialResult.context({ id })

@@ -1,5 +1,6 @@
 import type { PolicyRequest } from '@groundstate/contract/policy-requests'
 import type { App } from '../../../app.ts'
+import { sealedColumn } from '../../../secrets/sealed.ts'
 
 /** A lease is lost after this time without a heartbeat of the agent, in ms. */
 export const POLICY_LEASE_MS = 45_000
@@ -31,13 +32,15 @@ export type PolicyWork = {
   sets: WorkSet[]
 }
 
+export const sealedPolicyWork = sealedColumn('policy_requests.request', ['id'], ({ id }) => `${id}/policies`)
+
 /** Encrypts the work for its column: it contains sensitive parameters. */
 export function sealWork({ secrets }: Pick<App, 'secrets'>, id: string, work: PolicyWork) {
-  return secrets.seal(JSON.stringify(work), `${id}/policies`)
+  return secrets.seal(JSON.stringify(work), sealedPolicyWork.context({ id }))
 }
 
 export function openWork({ secrets }: Pick<App, 'secrets'>, row: { id: string; request: Buffer }) {
-  return JSON.parse(secrets.openText(row.request, `${row.id}/policies`)) as PolicyWork
+  return JSON.parse(secrets.openText(row.request, sealedPolicyWork.context(row))) as PolicyWork
 }
 
 export function policyRequestDocument(

@@ -3,6 +3,7 @@ import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited } from '../../../audit/record.ts'
 import { type Page, rejectTakenName } from '../../../db/db.ts'
 import { invalid, notFound } from '../../../errors.ts'
+import { sealedColumn } from '../../../secrets/sealed.ts'
 import { requirePolicySet } from '../policy-sets/access.ts'
 import * as store from './store.ts'
 
@@ -32,8 +33,14 @@ function storedValue(ctx: Ctx, { id, sensitive, value }: { id: string; sensitive
     : { value, sealed_value: null }
 }
 
+export const sealedParameter = sealedColumn(
+  'policy_set_parameters.sealed_value',
+  ['id'],
+  ({ id }) => `policy-set-parameters/${id}/value`,
+)
+
 function sealContext(id: string) {
-  return `policy-set-parameters/${id}/value`
+  return sealedParameter.context({ id })
 }
 
 async function rejectTakenKey<T>(key: string, work: () => Promise<T>) {

@@ -34,8 +34,9 @@ async function lease(ctx: Ctx, row: ConnectionRow, fetch: typeof globalThis.fetc
     if (validMs(ctx, row) > 0) return row
     throw new HostError('unavailable', 'the token of the connection is being refreshed', { retryAfterMs: 1000 })
   }
-  const current = { ...row, ...leased }
-  const key = { id: row.id, refresh_token: leased.refresh_token }
+  const { refreshing_until: until, ...token } = leased
+  const current = { ...row, ...token }
+  const key = { id: row.id, until }
   try {
     // Another process may have finished since the row was read.
     if (validMs(ctx, current) > MARGIN_MS) return current

@@ -38,7 +38,7 @@ async function readChanges(ctx: Ctx, run: store.PlannedRun): Promise<store.PlanD
       ctx.blobs.read(artifactKey(run.id, run.job_id, 'plan-json'), { maxBytes: MAX_PLAN_BYTES }),
     )
     if (!json) return unknown('it has no JSON')
-    const outcome = await ctx.workers.planChanges(json, ctx.secrets.sign(run.workspace_id, 'plan-digest'))
+    const outcome = await ctx.workers.planChanges(json, ctx.secrets.digest(run.workspace_id, 'plan-digest'))
     return outcome.ok ? { changes: outcome.value, problem: null } : unknown(outcome.reason)
   } catch (error) {
     if (error instanceof BlobTooLargeError) return unknown('its JSON is too large')

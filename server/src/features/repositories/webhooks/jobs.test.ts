@@ -1,5 +1,6 @@
 import { makeRepository, serveGit, USER } from '@groundstate/agent/testing/git-server'
 import { expect, test } from 'vitest'
+import { shortLivedContext } from '../../../secrets/sealed.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, createWorkspace } from '../../../testing/factories.ts'
 import { repository } from '../../../vcs-hosts/gitea/testing/bodies.ts'
@@ -99,7 +100,7 @@ test('a token that has expired is refreshed to remove the webhook', async () => 
   const { host, clientId, tokenId, addWorkspace } = await connect()
   const { leave } = await addWorkspace()
   host.reply('POST /login/oauth/access_token', { body: { access_token: 'fresh', token_type: 'bearer' } })
-  const sealed = (context: string) => app.secrets.seal('secret', context)
+  const sealed = (context: string) => app.secrets.seal('secret', shortLivedContext(context))
   await app.db
     .updateTable('oauth_clients')
     .set({ key: 'key', secret: sealed(secretContext(clientId)) })

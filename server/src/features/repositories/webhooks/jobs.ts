@@ -6,6 +6,7 @@ import { transact } from '../../../db/db.ts'
 import { AppError } from '../../../errors.ts'
 import { jobHandler, reaction } from '../../../handlers.ts'
 import { type JobKind, jobKind } from '../../../jobs/jobs.ts'
+import { sealedJobProperty } from '../../../secrets/sealed.ts'
 import { HostError } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
 import { organizationDeleting } from '../../organizations/organizations/access.ts'
@@ -34,7 +35,8 @@ const repositorySchema = z.object({ repositoryId: z.string(), waits: z.int().opt
 const registerJob = jobKind('webhooks.register', repositorySchema, ASKING)
 const leaveJob = jobKind('webhooks.leave', repositorySchema, ASKING)
 const removeJob = jobKind('webhooks.remove', z.object({ sealed: z.base64(), waits: z.int().optional() }), ASKING)
-const SEALED = 'webhooks.remove'
+export const sealedRemoval = sealedJobProperty(removeJob, 'sealed', () => 'webhooks.remove')
+const SEALED = sealedRemoval.context({})
 
 export const webhookReactions = [
   reaction(repositoryAdded, async (ctx, data) => ctx.jobs.enqueue(ctx.db, registerJob, data)),

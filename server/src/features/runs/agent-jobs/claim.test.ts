@@ -1,6 +1,7 @@
 import { AGENT_API } from '@groundstate/contract/agent'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { shortLivedContext } from '../../../secrets/sealed.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { allowIdle } from '../../../testing/database.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
@@ -152,7 +153,7 @@ test('a run whose variables cannot be decrypted ends and does not block others',
     token: setting.user.token,
     body: { data: { type: 'vars', attributes: { key: 'secret', value: 'x', category: 'env', sensitive: true } } },
   })
-  const sealed = app.secrets.seal('x', 'another place')
+  const sealed = app.secrets.seal('x', shortLivedContext('another place'))
   await app.db
     .updateTable('variables')
     .set({ sealed_value: sealed })

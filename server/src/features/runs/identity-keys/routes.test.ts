@@ -7,6 +7,7 @@ import { createRemoteJWKSet, jwtVerify } from 'jose'
 import jwt from 'jsonwebtoken'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { App } from '../../../app.ts'
+import { shortLivedContext } from '../../../secrets/sealed.ts'
 import { createTestApp, type TestApp } from '../../../testing/app.ts'
 import { createUser, type TestUser } from '../../../testing/factories.ts'
 import { createReplica } from '../../../testing/replica.ts'
@@ -160,7 +161,9 @@ test('the private key is sealed in the database', async () => {
 
   expect(() => createPublicKey({ key: row.private_key, format: 'der', type: 'spki' })).toThrow(/./)
   expect(JSON.stringify(await send('GET'))).not.toContain('private')
-  expect(app.secrets.open(row.private_key, `identity-keys/${row.id}/private-key`).length).toBeGreaterThan(1000)
+  expect(
+    app.secrets.open(row.private_key, shortLivedContext(`identity-keys/${row.id}/private-key`)).length,
+  ).toBeGreaterThan(1000)
 })
 
 describe('a rotation', () => {

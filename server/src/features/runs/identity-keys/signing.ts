@@ -2,6 +2,7 @@ import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { calculateJwkThumbprint, exportJWK } from 'jose'
 import type { Ctx } from '../../../app.ts'
+import { sealedColumn } from '../../../secrets/sealed.ts'
 import { SealError, type Secrets } from '../../../secrets/secrets.ts'
 import { identityKeys } from './key-states.ts'
 import { type KeyRow, listIdentityKeys } from './store.ts'
@@ -49,8 +50,14 @@ export function openKey({ secrets }: Pick<Ctx, 'secrets'>, row: KeyRow): Signing
   }
 }
 
+export const sealedPrivateKey = sealedColumn(
+  'identity_keys.private_key',
+  ['id'],
+  ({ id }) => `identity-keys/${id}/private-key`,
+)
+
 function sealContext(id: string) {
-  return `identity-keys/${id}/private-key`
+  return sealedPrivateKey.context({ id })
 }
 
 /** Services require at least 2048 bits, and longer keys make every signature slower. */

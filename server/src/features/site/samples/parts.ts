@@ -28,7 +28,7 @@ export const uploadJob = jobKind(
 
 /** The receiver URL of a sample's task, and the key that signs its requests. Both are derived, not stored. */
 export function sampleReceiver({ baseUrl, secrets }: Pick<App, 'baseUrl' | 'secrets'>, sampleId: string) {
-  return { url: `${baseUrl}${OWN_RECEIVER_PATH}`, hmacKey: secrets.sign(sampleId, 'sample-receiver') }
+  return { url: `${baseUrl}${OWN_RECEIVER_PATH}`, hmacKey: secrets.digest(sampleId, 'sample-receiver') }
 }
 
 /** Creates the missing parts of the sample through the services, which check permissions and limits. Returns whether any was missing. */

@@ -5,6 +5,7 @@ import type { Ctx } from '../../../app.ts'
 import { bodySignature } from '../../../deliveries/attempts.ts'
 import { badRequest, unauthorized } from '../../../errors.ts'
 import { jobKind } from '../../../jobs/jobs.ts'
+import { sealedJobProperty } from '../../../secrets/sealed.ts'
 import { TEST_TOKEN } from '../../tasks/run-tasks/request.ts'
 import { sampleReceiver } from './parts.ts'
 import { counted } from './service.ts'
@@ -165,8 +166,14 @@ export const reviewJob = jobKind(
   { timeLimitMs: 120_000 },
 )
 
+export const sealedReviewToken = sealedJobProperty(
+  reviewJob,
+  'token',
+  ({ resultId }: { resultId: string }) => `samples/review/${resultId}`,
+)
+
 function reviewContext(resultId: string) {
-  return `samples/review/${resultId}`
+  return sealedReviewToken.context({ resultId })
 }
 
 /** Maximum size of a reviewed plan, in bytes, since the server's main process parses it. */

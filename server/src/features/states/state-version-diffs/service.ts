@@ -2,6 +2,7 @@ import { parseExact } from '@groundstate/contract/exact-json'
 import type { StateVersionDiffResource } from '@groundstate/contract/state-version-diffs'
 import type { Ctx } from '../../../app.ts'
 import { invalid, invalidParameter, notFound } from '../../../errors.ts'
+import { sealedBlobColumn } from '../../../secrets/sealed.ts'
 import type { KnownValues } from '../../../terraform-state/known-values.ts'
 import type { StateDiff, StateSummary } from '../../../terraform-state/state-diff.ts'
 import { readStateHeader } from '../../../terraform-state/state-header.ts'
@@ -15,6 +16,12 @@ import { findDiff, insertDiff } from './store.ts'
 /** The format of cached comparisons; increment it to have them computed again. */
 const REVISION = 2
 
+export const sealedDiff = sealedBlobColumn(
+  'state_diffs.sealed',
+  ['to_id', 'from_id'],
+  ({ to_id: to, from_id: from }) => `state-diffs/${to}/${from ?? 'none'}`,
+)
+
 /** The changes since another version, by default the previous one, without sensitive values; cached. Throws `invalid` if they cannot be compared. */
 export async function compareStateVersions(ctx: Ctx, id: string, fromId?: string): Promise<ComparedVersions> {
   const to = await requireStateVersion(ctx, id)
@@ -23,7 +30,7 @@ export async function compareStateVersions(ctx: Ctx, id: string, fromId?: string
     throw invalidParameter(`from is ${from.id}, which is ${from.status}: it has no content`, 'from')
   if (to.status !== 'finalized') throw invalid(`${to.id} is ${to.status}, it has no content`)
   const key = { fromId: from?.id ?? null, toId: to.id }
-  const sealKey = `state-diffs/${to.id}/${from?.id ?? 'none'}`
+  const sealKey = sealedDiff.context({ to_id: to.id, from_id: from?.id ?? null })
   const [cached, valuesOf] = await Promise.all([
     findDiff(ctx.db, { ...key, revision: REVISION }),
     readSensitiveValues(ctx, [to.workspace_id]),

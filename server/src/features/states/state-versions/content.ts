@@ -7,6 +7,7 @@ import { BlobNotFoundError } from '../../../blobs/errors.ts'
 import { isDefinitelyRejected } from '../../../db/db.ts'
 import { GrowingBuffer } from '../../../http/bodies.ts'
 import { randomText } from '../../../ids.ts'
+import { sealedColumn } from '../../../secrets/sealed.ts'
 import { type ContentLocations, findContent, isFinalized } from './content-store.ts'
 
 /** The raw state, or `terraform show -json` of it. */
@@ -62,8 +63,14 @@ export function newBlobKey(id: string, kind: ContentKind) {
 
 export const BLOB_PREFIX = 'state-versions/'
 
+export const sealedStateContent = sealedColumn(
+  'state_contents.sealed',
+  ['state_version_id', 'kind'],
+  ({ state_version_id: id, kind }) => `${BLOB_PREFIX}${id}/${kind}`,
+)
+
 function rowContext(id: string, kind: ContentKind) {
-  return `${BLOB_PREFIX}${id}/${kind}`
+  return sealedStateContent.context({ state_version_id: id, kind })
 }
 
 function blobOf(version: ContentLocations, kind: ContentKind) {

@@ -3,6 +3,7 @@ import { storableJson, storableText } from '@groundstate/contract/storable'
 import type { Selectable } from 'kysely'
 import type { App } from '../../../app.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
+import { sealedColumn } from '../../../secrets/sealed.ts'
 import type { ExtractedOutput } from '../../../terraform-state/extraction.ts'
 
 export type OutputRow = Selectable<Schema['state_version_outputs']>
@@ -21,8 +22,14 @@ export type Output = {
 /** An output as columns; `value` is encrypted. */
 export type SealedOutput = Omit<Output, 'detailedType' | 'value'> & { detailedType: string; value: Buffer }
 
+export const sealedOutputValue = sealedColumn(
+  'state_version_outputs.value',
+  ['id'],
+  ({ id }) => `state-version-outputs/${id}`,
+)
+
 function sealContext(id: string) {
-  return `state-version-outputs/${id}`
+  return sealedOutputValue.context({ id })
 }
 
 export function sealOutputs(app: App, outputs: readonly ExtractedOutput[]): SealedOutput[] {

@@ -1,5 +1,6 @@
 import type { App } from '../../../app.ts'
 import type { Exchange } from '../../../outbound/outbound.ts'
+import { sealedColumn } from '../../../secrets/sealed.ts'
 import type { TaskPool } from '../task-requests/task-request.ts'
 import type { TaskRow } from './store.ts'
 
@@ -36,6 +37,8 @@ export function sealKey({ secrets }: Pick<App, 'secrets'>, taskId: string, hmacK
   return hmacKey === undefined ? null : secrets.seal(hmacKey, keyContext(taskId))
 }
 
+export const sealedHmacKey = sealedColumn('tasks.hmac_key', ['id'], ({ id }) => `tasks/${id}/hmac-key`)
+
 function keyContext(taskId: string) {
-  return `tasks/${taskId}/hmac-key`
+  return sealedHmacKey.context({ id: taskId })
 }

@@ -1,6 +1,7 @@
 import type { GitRequest, ReportGit } from '@groundstate/contract/agent-requests'
 import type { GitOperation, GitRemote } from '@groundstate/contract/git-operations'
 import type { App } from '../../../app.ts'
+import { sealedRequest, sealedResponse } from './task-request.ts'
 
 /** A lease is lost after this time without a heartbeat of the agent, in ms. */
 export const GIT_LEASE_MS = 45_000
@@ -10,11 +11,11 @@ export type GitWork = { remote: GitRemote; operation: GitOperation; blobKey?: st
 
 /** Encrypts the work for its column: it contains the credential. */
 export function sealWork({ secrets }: Pick<App, 'secrets'>, id: string, work: GitWork) {
-  return secrets.seal(JSON.stringify(work), `${id}/git`)
+  return secrets.seal(JSON.stringify(work), sealedRequest.context({ id, kind: 'git' }))
 }
 
 export function openWork({ secrets }: Pick<App, 'secrets'>, row: { id: string; request: Buffer }) {
-  return JSON.parse(secrets.openText(row.request, `${row.id}/git`)) as GitWork
+  return JSON.parse(secrets.openText(row.request, sealedRequest.context({ id: row.id, kind: 'git' }))) as GitWork
 }
 
 export function gitRequestDocument(
@@ -28,11 +29,11 @@ export function gitRequestDocument(
 
 /** Encrypts a report for its column: messages of commits may be confidential. */
 export function sealReport({ secrets }: Pick<App, 'secrets'>, id: string, report: ReportGit) {
-  return secrets.seal(JSON.stringify(report), `${id}/git-answer`)
+  return secrets.seal(JSON.stringify(report), sealedResponse.context({ id, kind: 'git' }))
 }
 
 export function openReport({ secrets }: Pick<App, 'secrets'>, row: { id: string; response: Buffer }) {
-  return JSON.parse(secrets.openText(row.response, `${row.id}/git-answer`)) as ReportGit
+  return JSON.parse(secrets.openText(row.response, sealedResponse.context({ id: row.id, kind: 'git' }))) as ReportGit
 }
 
 /** Topic that wakes agents waiting for a git operation of the pool. */

@@ -5,6 +5,7 @@ import { attemptColumns, attemptError, bodySignature, nextAttempt } from '../../
 import type { Ends } from '../../../deliveries/loop.ts'
 import { attemptSeconds } from '../../../metrics.ts'
 import { TASK_TRUST } from '../../../outbound/failure.ts'
+import { sealedColumn } from '../../../secrets/sealed.ts'
 import { taskReceiver } from '../run-tasks/receiver.ts'
 import { taskHeaders, taskPayload } from '../run-tasks/request.ts'
 import { type PoolExchange, sendThroughPool } from '../task-requests/send.ts'
@@ -90,6 +91,12 @@ async function withdraw(ctx: Ctx, claim: store.ClaimedRequest) {
   })
 }
 
+export const sealedAccessToken = sealedColumn(
+  'task_results.access_token',
+  ['id'],
+  ({ id }) => `task-results/${id}/access-token`,
+)
+
 export function tokenContext(resultId: string) {
-  return `task-results/${resultId}/access-token`
+  return sealedAccessToken.context({ id: resultId })
 }

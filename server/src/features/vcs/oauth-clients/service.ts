@@ -7,6 +7,7 @@ import { type Page, transact } from '../../../db/db.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { AppError, invalid } from '../../../errors.ts'
 import { domainEvent, raise } from '../../../events.ts'
+import { sealedColumn } from '../../../secrets/sealed.ts'
 import type { Host, OAuthGrant } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
 import { requireOrganization, requireOrganizationPool } from '../../organizations/organizations/access.ts'
@@ -264,7 +265,14 @@ async function putToken(
   const tokens = await store.listTokenIds(ctx.db, clientId)
   const isNew = tokens.length === 0
   for (const id of isNew ? [ctx.newId('ot')] : tokens) {
-    const columns = { ...columnsOf(id), failed_at: null, failure: null, unreachable_since: null, unreachable: null }
+    const columns = {
+      ...columnsOf(id),
+      failed_at: null,
+      failure: null,
+      unreachable_since: null,
+      unreachable: null,
+      refreshing_until: null,
+    }
     if (isNew)
       await store.insertOAuthToken(ctx.db, { id, oauth_client_id: clientId, created_at: ctx.now(), ...columns })
     else await store.updateOAuthToken(ctx.db, id, columns)
@@ -291,12 +299,20 @@ export function grantColumns(ctx: Ctx, tokenId: string, { token, refreshToken, e
 
 /** The context in which the secret of a connection's OAuth application is sealed. */
 export function secretContext(clientId: string) {
-  return `oauth-clients/${clientId}/secret`
+  return sealedClientSecret.context({ id: clientId })
 }
 
+export const sealedClientSecret = sealedColumn('oauth_clients.secret', ['id'], ({ id }) => `oauth-clients/${id}/secret`)
+
 /** The context in which a secret of a token is sealed. */
-export function tokenContext(id: string, secret: 'token' | 'refresh-token' | 'ssh-key') {
-  return `oauth-tokens/${id}/${secret}`
+export function tokenContext(id: string, secret: keyof typeof sealedTokenColumns) {
+  return sealedTokenColumns[secret].context({ id })
+}
+
+export const sealedTokenColumns = {
+  token: sealedColumn('oauth_tokens.token', ['id'], ({ id }) => `oauth-tokens/${id}/token`),
+  'refresh-token': sealedColumn('oauth_tokens.refresh_token', ['id'], ({ id }) => `oauth-tokens/${id}/refresh-token`),
+  'ssh-key': sealedColumn('oauth_tokens.ssh_key', ['id'], ({ id }) => `oauth-tokens/${id}/ssh-key`),
 }
 
 type TokensOf = { organizationName: string; provider: string | undefined } | { clientId: string }

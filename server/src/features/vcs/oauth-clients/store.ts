@@ -212,21 +212,21 @@ export async function leaseRefresh(db: Db, tokenId: string, { now, until }: Refr
     .set({ refreshing_until: until })
     .where('id', '=', tokenId)
     .where(({ or, eb }) => or([eb('refreshing_until', 'is', null), eb('refreshing_until', '<=', now)]))
-    .returning(['token', 'refresh_token', 'expires_at'])
+    .returning(['token', 'refresh_token', 'expires_at', 'refreshing_until'])
     .executeTakeFirst()
 }
 
-/** Ends the refresh, with the new token if there is one. A token that was replaced in the meantime stays. */
+/** Ends the refresh, with the new token if there is one. A token that was replaced in the meantime stays: its lease has been removed. */
 export async function endRefresh(
   db: Db,
-  { id, refresh_token: refreshed }: { id: string; refresh_token: Buffer | null },
+  { id, until }: { id: string; until: Date | null },
   columns: Updateable<Schema['oauth_tokens']> = {},
 ) {
   await db
     .updateTable('oauth_tokens')
     .set({ ...columns, refreshing_until: null })
     .where('id', '=', id)
-    .where('refresh_token', '=', refreshed)
+    .where('refreshing_until', '=', until)
     .execute()
 }
 

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { Ctx, TransactionCtx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
 import { domainEvent, raise } from '../../../events.ts'
+import { sealedColumn } from '../../../secrets/sealed.ts'
 import { type Host, HostError } from '../../../vcs-hosts/host.ts'
 import { hostOf } from '../../../vcs-hosts/list.ts'
 import * as store from './store.ts'
@@ -77,8 +78,14 @@ export async function putRepository(ctx: TransactionCtx, request: RepositoryRequ
 
 /** The context in which the secret of a repository's webhook is sealed. */
 export function webhookContext(id: string) {
-  return `repositories/${id}/webhook-secret`
+  return sealedWebhookSecret.context({ id })
 }
+
+export const sealedWebhookSecret = sealedColumn(
+  'repositories.webhook_secret',
+  ['id'],
+  ({ id }) => `repositories/${id}/webhook-secret`,
+)
 
 /** Raised in the transaction that adds a repository, or for which somebody tries again: its host has to be asked about it, and to get a webhook. */
 export const repositoryAdded = domainEvent<{ repositoryId: string }>('repository.added')

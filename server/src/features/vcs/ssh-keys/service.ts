@@ -3,6 +3,7 @@ import type { Ctx } from '../../../app.ts'
 import { type AuditEvent, audited } from '../../../audit/record.ts'
 import type { OrganizationPermission } from '../../../auth/permissions.ts'
 import { type Page, rejectTakenName } from '../../../db/db.ts'
+import { sealedColumn } from '../../../secrets/sealed.ts'
 import { requireOrganization, requirePart } from '../../organizations/organizations/access.ts'
 import * as store from './store.ts'
 
@@ -57,8 +58,10 @@ export function openSshKey({ secrets }: Pick<Ctx, 'secrets'>, { id, value }: Sea
   return id === null || value === null ? undefined : secrets.openText(value, sealContext(id))
 }
 
+export const sealedSshKey = sealedColumn('ssh_keys.value', ['id'], ({ id }) => `ssh-keys/${id}/value`)
+
 function sealContext(id: string) {
-  return `ssh-keys/${id}/value`
+  return sealedSshKey.context({ id })
 }
 
 async function withUniqueName<T>(name: string, work: () => Promise<T>) {

@@ -5,6 +5,7 @@ import type { App, Ctx, TransactionCtx } from '../../../app.ts'
 import { type AuditEvent, audited, recordAudits } from '../../../audit/record.ts'
 import { transact } from '../../../db/db.ts'
 import { badRequest, invalid, notFound } from '../../../errors.ts'
+import { sealedColumn } from '../../../secrets/sealed.ts'
 import { digestsOf, formerValueKey } from '../../../terraform-state/known-values.ts'
 import { requireWorkspace, requireWorkspaceBy } from '../workspaces/access.ts'
 import type { WorkspaceKey } from '../workspaces/store.ts'
@@ -231,8 +232,10 @@ export function openValue(
   return row.sealed_value === null ? (row.value ?? '') : secrets.openText(row.sealed_value, sealContext(row.id))
 }
 
+export const sealedVariable = sealedColumn('variables.sealed_value', ['id'], ({ id }) => `variables/${id}/value`)
+
 function sealContext(id: string) {
-  return `variables/${id}/value`
+  return sealedVariable.context({ id })
 }
 
 function newVersionId({ newId }: Pick<App, 'newId'>) {
