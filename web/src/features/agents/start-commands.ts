@@ -1,12 +1,15 @@
-const FILES = import.meta.glob<string>('../../../../examples/agent/{Dockerfile,*.service}', {
-  query: '?raw',
-  import: 'default',
-  eager: true,
-})
+const FILES = import.meta.glob<string>(
+  '../../../../deploy/{image/agent.Dockerfile,systemd/groundstate-agent.service}',
+  {
+    query: '?raw',
+    import: 'default',
+    eager: true,
+  },
+)
 
-/** A file of `examples/agent/` without its comments. */
-function example(name: string) {
-  const text = FILES[`../../../../examples/agent/${name}`] ?? ''
+/** A file of `deploy/` without its comments. */
+function fileOf(path: string) {
+  const text = FILES[`../../../../deploy/${path}`] ?? ''
   return text.replaceAll(/^#.*\n/gm, '').trimStart()
 }
 
@@ -26,6 +29,7 @@ GROUNDSTATE_URL=${server} GROUNDSTATE_AGENT_TOKEN=${token} groundstate-agent
     text: 'systemd',
     about: 'As root, on a host with Node.js 20 or later. The agent runs as a service with a dedicated user.',
     commands: ({ server, token }: Start) => `npm install -g ${packageOf(server)}
+useradd --system --home-dir /var/lib/groundstate-agent --shell /usr/sbin/nologin groundstate-agent
 install -d -m 0700 /etc/groundstate
 (umask 077; printf '%s\\n' '${token}' >/etc/groundstate/agent-token)
 cat >/etc/systemd/system/groundstate-agent.service <<'END'
@@ -39,7 +43,7 @@ systemctl enable --now groundstate-agent
     about: 'Builds an image in an empty directory. The agent downloads the engines that runs require.',
     commands: ({ server, token }: Start) => `curl -fO ${packageOf(server)}
 cat >Dockerfile <<'END'
-${example('Dockerfile')}END
+${fileOf('image/agent.Dockerfile')}END
 docker build -t groundstate-agent .
 (umask 077; printf '%s\\n' GROUNDSTATE_URL=${server} 'GROUNDSTATE_AGENT_TOKEN=${token}' >agent.env)
 docker run -d --init --stop-timeout 660 --env-file agent.env groundstate-agent
@@ -52,5 +56,5 @@ function packageOf(server: string) {
 }
 
 function unitOf(server: string) {
-  return example('groundstate-agent.service').replace(/^(Environment=GROUNDSTATE_URL=).*$/m, `$1${server}`)
+  return fileOf('systemd/groundstate-agent.service').replace(/^(Environment=GROUNDSTATE_URL=).*$/m, `$1${server}`)
 }

@@ -11,6 +11,7 @@ const texts = import.meta.glob<string>(
     '../../../../examples/run-task-receiver/README.md',
     '../../../../examples/agent/*',
     '../../../../deploy/chart/values.yaml',
+    '../../../../deploy/{compose,image,proxy,systemd}/*',
   ],
   { query: '?raw', import: 'default' },
 )

@@ -1,15 +1,15 @@
 # An agent in a container. Fetch the package from your server first, into this directory:
 #
 #   curl -fO https://groundstate.example.com/agent/groundstate-agent.tgz
-#   docker build -t groundstate-agent .
+#   docker build -f agent.Dockerfile -t groundstate-agent .
 #
 # It contains no engine: the agent downloads the versions that runs require. Without internet access, copy terraform or tofu to
 # /usr/local/bin.
-FROM node:22-slim
+FROM node:24-trixie-slim
 
-# git fetches modules and repositories, also through ssh; providers use TLS.
+# git fetches modules and repositories, also through ssh; providers use TLS; bubblewrap is for GROUNDSTATE_SANDBOX=on.
 RUN apt-get update \
-  && apt-get install -y --no-install-recommends ca-certificates git openssh-client \
+  && apt-get install -y --no-install-recommends bubblewrap ca-certificates git openssh-client \
   && rm -rf /var/lib/apt/lists/*
 
 COPY groundstate-agent.tgz /tmp/

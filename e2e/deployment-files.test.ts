@@ -1,0 +1,80 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { AGENT_SETTINGS } from '../agent/src/settings/agent-settings.ts'
+import { SETTINGS } from '../server/src/settings.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const DEPLOY = join(ROOT, 'deploy')
+/** The highest exposure that `systemd-analyze security` may find, in tenths: "OK" ends at 4. */
+const MAX_EXPOSURE = 35
+
+const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
+if (!hasSystemd)
+  console.warn('SKIPPED: systemd-analyze is not installed, so the units of deploy/systemd/ are not checked')
+
+const read = async (path: string) => readFile(join(DEPLOY, path), 'utf8')
+
+describe.each(['groundstate.service', 'groundstate-agent.service'])('%s', (unit) => {
+  test.runIf(hasSystemd)('systemd understands every line, and its exposure is low', async () => {
+    const path = join(DEPLOY, 'systemd', unit)
+    const verified = spawnSync('systemd-analyze', ['verify', path], { encoding: 'utf8' })
+    const rated = spawnSync(
+      'systemd-analyze',
+      ['security', '--offline=true', `--threshold=${MAX_EXPOSURE}`, '--no-pager', path],
+      { encoding: 'utf8' },
+    )
+
+    // Messages about other units of the machine are not ours.
+    expect(`${verified.stdout}${verified.stderr}`.split('\n').filter((line) => line.includes(unit))).toEqual([])
+    expect([verified.status, rated.status]).toEqual([0, 0])
+  })
+
+  test('systemd waits longer than the drain, and leaves engines time to store their state', async () => {
+    const text = await read(`systemd/${unit}`)
+    const stopSeconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1])
+    const drainSeconds =
+      unit === 'groundstate.service'
+        ? SETTINGS.drainTimeout.schema.parse(undefined) / 1000
+        : AGENT_SETTINGS.drainSeconds.schema.parse(undefined)
+
+    expect(stopSeconds).toBeGreaterThanOrEqual(drainSeconds + 60)
+    expect(text).toMatch(/^KillMode=process$/m)
+  })
+})
+
+test('the image copies files that are in its build context', async () => {
+  const dockerfile = await read('image/Dockerfile')
+  const included = (await read('image/Dockerfile.dockerignore'))
+    .split('\n')
+    .flatMap((line) => line.match(/^!(.*)$/)?.slice(1) ?? [])
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(\S+) /gm)].map(([, source = '']) => source)
+
+  expect(copied.length).toBeGreaterThan(2)
+  // The package is built before the image.
+  const missing = copied.filter((source) => !source.startsWith('dist/') && !existsSync(join(ROOT, source)))
+  const left = copied.filter((source) => !included.some((path) => source === path || source.startsWith(`${path}/`)))
+  expect([missing, left]).toEqual([[], []])
+})
+
+test('every variable of Groundstate in the files is a setting', async () => {
+  const files = (await readdir(DEPLOY, { recursive: true, withFileTypes: true })).filter(
+    (entry) => entry.isFile() && /\/(?:compose|image|proxy|systemd)$/.test(entry.parentPath),
+  )
+  const texts = await Promise.all(files.map(async ({ parentPath, name }) => readFile(join(parentPath, name), 'utf8')))
+  const named = new Set(texts.join('\n').match(/\bGROUNDSTATE_[A-Z0-9_]+(?==|: )/g))
+  const settings = await readFile(join(ROOT, 'docs/SETTINGS.md'), 'utf8')
+
+  expect([...named].filter((name) => !settings.includes(`\`${name}\``))).toEqual([])
+})
+
+test('the health check of the image fails where no server listens, with a line', async () => {
+  const { stderr, code } = await promisify(execFile)(process.execPath, [join(DEPLOY, 'image/health.mjs')], {
+    env: { GROUNDSTATE_PORT: '1' },
+  }).catch((error: { stderr: string; code: number }) => error as { stderr: string; code: number | undefined })
+
+  expect([code, stderr.trim().split('\n').length]).toEqual([1, 1])
+})
