@@ -9,7 +9,6 @@ const texts = import.meta.glob<string>(
     '../../../../{README,CHANGELOG,CONTRIBUTING,SECURITY,STYLE}.md',
     '../../../../docs/**/*.md',
     '../../../../examples/run-task-receiver/README.md',
-    '../../../../examples/agent/*',
     '../../../../deploy/chart/values.yaml',
     '../../../../deploy/{compose,image,proxy,systemd}/*',
   ],
