@@ -80,7 +80,7 @@ ${site} }`
     const tls = `tls ${directory}/fullchain.pem ${directory}/privkey.pem`
     await writeFile(
       join(directory, 'Caddyfile'),
-      global + site.replace(/^\{\$GROUNDSTATE_SITE:localhost\} \{/m, `https://localhost:${port} {\n${tls}`),
+      global + site.replace(/^\{\$SITE:localhost\} \{/m, `https://localhost:${port} {\n${tls}`),
     )
     return ['caddy', 'run', '--adapter', 'caddyfile', '--config', join(directory, 'Caddyfile')]
   },

@@ -10,7 +10,7 @@ const texts = import.meta.glob<string>(
     '../../../../docs/**/*.md',
     '../../../../examples/run-task-receiver/README.md',
     '../../../../deploy/chart/values.yaml',
-    '../../../../deploy/{compose,image,proxy,systemd}/*',
+    '../../../../deploy/{compose,image,monitoring,proxy,systemd}/*',
   ],
   { query: '?raw', import: 'default' },
 )
