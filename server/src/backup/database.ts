@@ -42,7 +42,8 @@ export async function listCluster(cluster: string): Promise<Files> {
   }
   await walk('')
   await forEachFile(found.files, async (path) => {
-    found.bytes += (await sizeOf(join(cluster, path))) ?? 0
+    const size = await sizeOf(join(cluster, path))
+    found.bytes += size ?? 0
   })
   return found
 }

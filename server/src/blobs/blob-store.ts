@@ -255,7 +255,7 @@ export function checkStore(
       advice: `mount or restore them; ${ADOPT}`,
     })
   }
-  const content = actual === undefined ? 'none of them' : `those of another database (store ${actual.id})`
+  const content = actual === undefined ? 'none of them' : `other blobs (store ${actual.id})`
   throw new StartError(
     `the blobs of the database are in ${recorded.place ?? 'an unknown place'} (store ${recorded.id}), and ${here} holds ${content}`,
     { advice: `${SHARE}; ${ADOPT}` },

@@ -26,7 +26,6 @@ import { watched } from './progress.ts'
  */
 export async function migrateStorageCommand(config: Config, kind: BlobStore['kind']): Promise<number> {
   const to = storeOfKind(config, kind)
-  const from = storeOfKind(config, kind === 'disk' ? 's3' : 'disk')
   const recorded = await findUsedStore(config)
   const set = await loadSecrets(config)
   const secrets = createSecrets(set)
@@ -35,6 +34,7 @@ export async function migrateStorageCommand(config: Config, kind: BlobStore['kin
     process.stdout.write(`The blobs are in ${placeOf(to)} already.\n`)
     return 0
   }
+  const from = storeOfKind(config, kind === 'disk' ? 's3' : 'disk')
   const fromId = (await findStoreId(from, secrets))?.id
   const isSwitched = move !== undefined && recorded === move.to
   if (fromId === undefined || fromId !== (isSwitched ? move.from : recorded)) {
