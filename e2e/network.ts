@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes, randomInt } from 'node:crypto'
-import { connect, createServer, type Server, type Socket } from 'node:net'
 import { atEnd } from '../server/src/testing/cleanup.ts'
-import { listen } from '../server/src/testing/ports.ts'
+import { createLink, type Link } from './links.ts'
 
 /** Hosts whose network can be partitioned silently: nothing arrives, and neither side gets an error. */
 export type Network<Place extends string> = {
@@ -106,60 +105,30 @@ function tryIp(...args: string[]) {
   }
 }
 
-/** All hosts are this machine. Connections between them use a proxy, which stalls during a partition. */
+/** All hosts are this machine. Connections between them use a link, which stalls during a partition. */
 function createProxies<Place extends string>(): Network<Place> {
+  const links = new Map<string, Link[]>()
   const cuts = new Set<string>()
-  const proxies = new Map<string, { server: Server; sockets: Set<Socket> }>()
   const key = (from: Place, to: Place) => [from, to].toSorted().join(' ')
-  atEnd(() => {
-    for (const { server, sockets } of proxies.values()) {
-      server.close()
-      for (const socket of sockets) socket.destroy()
-    }
-  })
-
-  async function route(from: Place, to: Place, port: number) {
-    const sockets = new Set<Socket>()
-    const keep = (socket: Socket) => {
-      sockets.add(socket)
-      socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket))
-      if (cuts.has(key(from, to))) socket.pause()
-      return socket
-    }
-    const server = createServer((socket) => {
-      const target = keep(connect(port, '127.0.0.1'))
-      keep(socket)
-      for (const [source, sink] of [
-        [socket, target],
-        [target, socket],
-      ] as const) {
-        source.on('data', (data) => void sink.write(data))
-        source.on('close', () => {
-          if (!cuts.has(key(from, to))) sink.destroy()
-        })
-      }
-      if (cuts.has(key(from, to))) for (const end of [socket, target]) end.pause()
-    })
-    proxies.set(`${key(from, to)} ${port} ${proxies.size}`, { server, sockets })
-    return { host: '127.0.0.1', port: await listen(server) }
-  }
-
-  const each = (one: Place, other: Place, act: (socket: Socket) => void) => {
-    for (const [name, { sockets }] of proxies) if (name.startsWith(`${key(one, other)} `)) sockets.forEach(act)
-  }
+  const each = (one: Place, other: Place, act: (link: Link) => void) => links.get(key(one, other))?.forEach(act)
   return {
     kind: 'proxies',
     at: () => [],
     host: () => '127.0.0.1',
     own: '127.0.0.1',
-    route,
+    async route(from, to, port) {
+      const link = await createLink(port)
+      if (cuts.has(key(from, to))) link.cut('stall')
+      links.set(key(from, to), [...(links.get(key(from, to)) ?? []), link])
+      return { host: '127.0.0.1', port: link.port }
+    },
     cut(one, other) {
       cuts.add(key(one, other))
-      each(one, other, (socket) => socket.pause())
+      each(one, other, (link) => link.cut('stall'))
     },
     heal(one, other) {
       cuts.delete(key(one, other))
-      each(one, other, (socket) => socket.resume())
+      each(one, other, (link) => link.heal())
     },
   }
 }

@@ -11,6 +11,13 @@ export async function findProcesses(text: string): Promise<number[]> {
   return [...found]
 }
 
+/** A process and its descendants; empty if it has ended. */
+export async function treeOf(pid: number): Promise<number[]> {
+  const found = new Set<number>()
+  if ((await read(`/proc/${pid}/stat`)) !== '') await addTree(pid, found)
+  return [...found]
+}
+
 /** The running processes, without zombies. */
 export async function filterRunning(pids: readonly number[]): Promise<number[]> {
   const states = await Promise.all(pids.map((pid) => read(`/proc/${pid}/stat`)))

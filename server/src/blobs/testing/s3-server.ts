@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { staticCredentials } from '../s3-credentials.ts'
 import type { S3Config } from '../s3.ts'
 
-type StoredObject = { body: Buffer; modifiedAt: Date; headers: Record<string, string> }
+export type StoredObject = { body: Buffer; modifiedAt: Date; headers: Record<string, string> }
 type Upload = { key: string; initiatedAt: Date; headers: Record<string, string>; parts: Map<number, Buffer> }
 type Call = { method: string; key: string; query: URLSearchParams; request: IncomingMessage; body: Buffer }
 type ApiResponse = { status: number; body?: string | Buffer; headers?: Record<string, string | number> }
@@ -28,6 +28,9 @@ type Options = {
   host?: string
   region?: string
   now?: () => number
+  port?: number
+  /** Where the objects are, such as a map that keeps them on disk. */
+  objects?: Map<string, StoredObject>
 }
 
 /**
@@ -37,9 +40,9 @@ type Options = {
  */
 export async function createS3Server(options: Options = {}) {
   const { addressing = 'path', path = '', host = '127.0.0.1', region = 'us-east-1', now = Date.now } = options
+  const { port = 0, objects = new Map<string, StoredObject>() } = options
   const config = { bucket: 'blobs', region, accessKeyId: 'test-access-key', secretAccessKey: 'test-secret' }
   const keys = new Map<string, Key>([[config.accessKeyId, { secretAccessKey: config.secretAccessKey }]])
-  const objects = new Map<string, StoredObject>()
   const uploads = new Map<string, Upload>()
   const requests: string[] = []
   const faults: S3Fault[] = []
@@ -129,15 +132,15 @@ export async function createS3Server(options: Options = {}) {
   const server = createServer((request, response) => {
     handle(request, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  const address = server.address() as AddressInfo
 
   return {
     /** Fit for `createBlobs`. */
     config: {
       ...config,
       addressing,
-      endpoint: `http://${host}:${port}${path}`,
+      endpoint: `http://${host}:${address.port}${path}`,
       credentials: staticCredentials(config),
     } satisfies S3Config & Record<string, unknown>,
     /** Accepted access keys, for a test to add some. */

@@ -1,0 +1,106 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { RUN_GROUPS } from '@groundstate/contract/run-status'
+import type { Random } from '../../server/src/testing/random.ts'
+import type { RemoteWorkspace } from '../remote-workspaces.ts'
+import { ENDED } from '../run-progress.ts'
+import { resource, send } from './client.ts'
+import { type Journal, reading, write } from './journal.ts'
+import type { Site } from './site.ts'
+
+const POLL_MS = 250
+/** A run that has not ended after this time, in ms, despite the faults, counts as stuck. */
+const MAX_RUN_MS = 180_000
+
+/** Each run creates one more instance. An instance with another id than before was lost. */
+export const COUNTING = `
+variable "n" {
+  type    = number
+  default = 0
+}
+resource "terraform_data" "x" {
+  for_each = toset([for index in range(var.n) : tostring(index + 1)])
+  input    = each.key
+}
+output "n" { value = var.n }
+`
+
+const ACTIONS = {
+  auto: undefined,
+  apply: 'is-confirmable',
+  discard: 'is-discardable',
+  cancel: 'is-cancelable',
+} as const
+type Way = keyof typeof ACTIONS
+
+const { finished: FINISHED, stopped: STOPPED, errored: ERRORED } = RUN_GROUPS
+/** Final statuses of runs whose action was acknowledged. An agent or engine that faults hit may fail the run. */
+const ENDS: Record<Way, readonly string[]> = {
+  auto: [...FINISHED, ...ERRORED],
+  apply: [...FINISHED, ...ERRORED],
+  discard: STOPPED,
+  // The agent may have finished before it learns of the cancellation.
+  cancel: [...STOPPED, ...FINISHED, ...ERRORED],
+}
+
+/** Creates runs of a workspace, one after the other, and decides about each: half of them apply automatically. */
+export async function writeRuns(
+  site: Site,
+  journal: Journal,
+  { workspace, random, limit }: { workspace: RemoteWorkspace; random: Random; limit: number },
+  stop: AbortSignal,
+) {
+  for (let number = 1; number <= limit && !stop.aborted; number += 1) {
+    const way = random.pick(['auto', 'auto', 'auto', 'apply', 'apply', 'discard', 'cancel'] as const)
+    const id = await createRun(site, journal, { workspace, number, way })
+    if (id !== undefined) await decide(site, journal, { id, way })
+  }
+}
+
+/** Undefined if nobody knows whether the run was created. */
+async function createRun(
+  { server: { url } }: Site,
+  journal: Journal,
+  { workspace, number, way }: { workspace: RemoteWorkspace; number: number; way: Way },
+) {
+  const message = `run ${number}`
+  const attributes = { message, 'auto-apply': way === 'auto', variables: [{ key: 'n', value: `${number}` }] }
+  const body = resource('runs', attributes, {
+    workspace: ['workspaces', workspace.id],
+    'configuration-version': ['configuration-versions', workspace.configurationId],
+  })
+  const outcome = await write(journal, { kind: 'run', url, request: ['POST', '/runs'], body })
+  const key = `${message} of ${workspace.name}`
+  const count = ({ data }: any) => `${data.filter((run: any) => run.attributes.message === message).length} runs`
+  const read = reading(`/workspaces/${workspace.id}/runs?page%5Bsize%5D=100`, count)
+  if (outcome.kind === 'acknowledged') {
+    const { id } = outcome.body.data
+    journal.facts.set(key, { read, possible: ['1 runs'] })
+    journal.audits.push(`${id} create`)
+    journal.runs.add(id)
+    return id as string
+  }
+  journal.facts.set(key, { read, possible: outcome.kind === 'refused' ? ['0 runs'] : ['0 runs', '1 runs'] })
+  return undefined
+}
+
+/** Takes the action once it is possible, and resolves when the run has ended. */
+async function decide({ server: { url } }: Site, journal: Journal, { id, way }: { id: string; way: Way }) {
+  const action = ACTIONS[way]
+  let acknowledged = way === 'auto'
+  for (const end = Date.now() + MAX_RUN_MS; Date.now() < end; await pause(POLL_MS)) {
+    const outcome = await send(url, ['GET', `/runs/${id}`])
+    if (outcome.kind !== 'acknowledged') continue
+    const { status, actions } = outcome.body.data.attributes
+    if (ENDED.has(status)) break
+    if (acknowledged || action === undefined || actions[action] !== true) continue
+    const request = ['POST', `/runs/${id}/actions/${way}`] as const
+    const taken = await write(journal, { kind: `${way} of a run`, url, request, body: {} }, true)
+    acknowledged = taken.kind === 'acknowledged'
+    if (acknowledged) journal.audits.push(`${id} ${way}`)
+  }
+  const possible = acknowledged ? ENDS[way] : [...new Set(Object.values(ENDS).flat())]
+  journal.facts.set(`${way} of ${id}`, {
+    possible,
+    read: reading(`/runs/${id}`, ({ data }) => data.attributes.status),
+  })
+}
