@@ -21,6 +21,11 @@ export class BlobCorruptError extends Error {
   }
 }
 
+/** The object store does not respond, or is overloaded, also after several attempts. */
+export class BlobStoreUnavailableError extends Error {
+  override name = 'BlobStoreUnavailableError'
+}
+
 export class BlobTooLargeError extends Error {
   override name = 'BlobTooLargeError'
   readonly maxBytes: number

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { newId } from '../ids.ts'
 import { createBlobs } from './blobs.ts'
-import { BlobExistsError } from './errors.ts'
+import { BlobExistsError, BlobStoreUnavailableError } from './errors.ts'
 import { staticCredentials } from './s3-credentials.ts'
+import type { S3Config } from './s3.ts'
 import { describeBlobs } from './testing/driver-suite.ts'
 import { createS3Server } from './testing/s3-server.ts'
 
@@ -29,10 +30,10 @@ describeBlobs('s3', async (secret) => {
   }
 })
 
-async function openStore() {
+async function openStore(options: Partial<S3Config> = {}) {
   const server = await createS3Server()
   onTestFinished(() => server[Symbol.asyncDispose]())
-  return { server, blobs: await createBlobs({ secret, store: { kind: 's3', ...server.config } }) }
+  return { server, blobs: await createBlobs({ secret, store: { kind: 's3', ...server.config, ...options } }) }
 }
 
 test('sealed content above 16 MB is uploaded in parts', async () => {
@@ -105,6 +106,25 @@ test('a put that loses a race between its check and its write fails, and the oth
   const [reason] = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
   expect(reason).toBeInstanceOf(BlobExistsError)
   expect(server.uploads.size).toBe(0)
+})
+
+test('a request without a response is repeated', async () => {
+  const { server, blobs } = await openStore({ responseTimeoutMs: 100 })
+  server.faults.push('none', 'silent')
+
+  await blobs.put('k', Buffer.from('x'))
+
+  expect(server.requests.map(withoutQuery)).toEqual(['HEAD /blobs/k', 'PUT /blobs/k', 'PUT /blobs/k'])
+  expect(await blobs.read('k')).toEqual(Buffer.from('x'))
+})
+
+test('a store that does not respond is named as unavailable', async () => {
+  const { server, blobs } = await openStore({ responseTimeoutMs: 10 })
+  server.faults.push(...Array.from({ length: 5 }, () => 'silent' as const))
+
+  await expect(blobs.put('k', Buffer.from('x'))).rejects.toThrow(
+    new BlobStoreUnavailableError('HEAD k failed: Error: no response within 10 ms'),
+  )
 })
 
 test('wrong credentials are named in the error', async () => {

@@ -5,7 +5,7 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import { AwsClient } from 'aws4fetch'
 import { prepend, slices } from './content.ts'
 import { type BlobDriver, SMALL_BYTES, isOwnKey } from './driver.ts'
-import { BlobExistsError, BlobNotFoundError } from './errors.ts'
+import { BlobExistsError, BlobNotFoundError, BlobStoreUnavailableError } from './errors.ts'
 import type { CredentialProvider, Credentials } from './s3-credentials.ts'
 import { childrenOf, parseResponse, textOf } from './xml.ts'
 
@@ -20,6 +20,8 @@ export type S3Config = {
   credentials: CredentialProvider
   /** Prepended to every key unchanged; it usually ends with a slash. */
   prefix?: string
+  /** Time for the headers of a response, in ms, beyond the time for sending the body. */
+  responseTimeoutMs?: number
 }
 
 type S3Request = {
@@ -34,6 +36,12 @@ type S3Request = {
 const ATTEMPTS = 5
 const FIRST_BACKOFF_MS = 100
 const RETRYABLE_STATUSES = new Set([408, 429, 500, 502, 503, 504])
+/** A firewall may drop a connection silently: without a limit the request would hang for minutes. */
+const RESPONSE_TIMEOUT_MS = 10_000
+/** Stores may need this long to begin or complete an upload in parts. */
+const PARTS_TIMEOUT_MS = 60_000
+/** The slowest upload that is allowed for. */
+const BYTES_PER_MS = 1000
 
 class S3Error extends Error {
   override name = 'S3Error'
@@ -74,13 +82,23 @@ function createS3Requests(config: S3Config) {
   const send = async (request: S3Request, hash: string, client: AwsClient) => {
     const url = new URL(request.key === undefined ? bucket : `${bucket}/${config.prefix ?? ''}${request.key}`)
     for (const [name, value] of Object.entries(request.query ?? {})) url.searchParams.set(name, value)
-    return client.fetch(url, {
-      method: request.method,
-      headers: { ...request.headers, 'x-amz-content-sha256': hash },
-      ...(request.body
-        ? { body: new Uint8Array(request.body.buffer, request.body.byteOffset, request.body.length) }
-        : {}),
-    })
+    const { responseTimeoutMs = request.method === 'POST' ? PARTS_TIMEOUT_MS : RESPONSE_TIMEOUT_MS } = config
+    const timeoutMs = Math.round(responseTimeoutMs + (request.body?.length ?? 0) / BYTES_PER_MS)
+    const late = new AbortController()
+    // Not AbortSignal.timeout, which would also end the download of a large body.
+    const timer = setTimeout(() => late.abort(new Error(`no response within ${timeoutMs} ms`)), timeoutMs)
+    try {
+      return await client.fetch(url, {
+        method: request.method,
+        headers: { ...request.headers, 'x-amz-content-sha256': hash },
+        signal: late.signal,
+        ...(request.body
+          ? { body: new Uint8Array(request.body.buffer, request.body.byteOffset, request.body.length) }
+          : {}),
+      })
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   return async (request: S3Request): Promise<Response> => {
@@ -89,7 +107,7 @@ function createS3Requests(config: S3Config) {
     let isRenewed = false
     for (let attempt = 1; ; attempt++) {
       const response = await send(request, hash, clientOf(used)).catch((error: unknown) => {
-        if (attempt === ATTEMPTS) throw error
+        if (attempt === ATTEMPTS) throw unavailable(request, error)
       })
       if (response && !isRenewed && (await mayBeExpired(response))) {
         isRenewed = true
@@ -102,10 +120,17 @@ function createS3Requests(config: S3Config) {
       }
       if (response && !RETRYABLE_STATUSES.has(response.status)) return response
       const body = await response?.text()
-      if (response && attempt === ATTEMPTS) throw new S3Error(request, response.status, body ?? '')
+      if (response && attempt === ATTEMPTS)
+        throw unavailable(request, new S3Error(request, response.status, body ?? ''))
       await delay(FIRST_BACKOFF_MS * 2 ** (attempt - 1) * (0.5 + Math.random()))
     }
   }
+}
+
+function unavailable({ method, key = 'bucket' }: S3Request, cause: unknown) {
+  const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause)
+  const message = cause instanceof S3Error ? cause.message : `${method} ${key} failed: ${reason}`
+  return new BlobStoreUnavailableError(message, { cause })
 }
 
 const EXPIRED = /^(?:ExpiredToken|ExpiredTokenException|TokenRefreshRequired|InvalidToken|InvalidAccessKeyId)$/

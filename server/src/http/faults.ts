@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { ErrorsDocument } from '@groundstate/contract/responses'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
+import { BlobStoreUnavailableError } from '../blobs/errors.ts'
 import { isInvalidValue, isUnavailable } from '../db/db.ts'
 import { codeOf } from '../error-code.ts'
 import {
@@ -64,6 +65,8 @@ function translate(error: unknown, request: FastifyRequest): AppError | undefine
   if (request.raw.destroyed && !request.raw.complete) return badRequest('the connection closed before the body ended')
   if (isInvalidValue(error)) return invalid('a value is out of the range that can be stored')
   if (isUnavailable(error)) return unavailable('the database is unavailable, try again later', 1000)
+  if (error instanceof BlobStoreUnavailableError)
+    return unavailable('the object store is unavailable, try again later', 1000)
   if (DISK_FULL.has(codeOf(error) ?? ''))
     return unavailable('the disk of the server is full, so nothing was stored', 10_000)
   return error instanceof Error ? translateLibraryError(error, request) : undefined

@@ -9,8 +9,8 @@ type Upload = { key: string; initiatedAt: Date; headers: Record<string, string>;
 type Call = { method: string; key: string; query: URLSearchParams; request: IncomingMessage; body: Buffer }
 type ApiResponse = { status: number; body?: string | Buffer; headers?: Record<string, string | number> }
 
-/** Faults of the next requests, one each: a 503, a 501, a connection closed before or after the request took effect. */
-export type S3Fault = 'none' | 'unavailable' | 'unsupported' | 'cut-before' | 'cut-after'
+/** Faults of the next requests, one each: a 503, a 501, a connection closed before or after the request took effect, no response. */
+export type S3Fault = 'none' | 'unavailable' | 'unsupported' | 'cut-before' | 'cut-after' | 'silent'
 
 const PAGE = 100
 const REFUSALS: Partial<Record<S3Fault, ApiResponse>> = {
@@ -120,6 +120,7 @@ export async function createS3Server(options: Options = {}) {
     requests.push(`${request.method} ${request.url}`)
     const fault = faults.shift() ?? 'none'
     if (fault === 'cut-before') return void request.socket.destroy()
+    if (fault === 'silent') return
     const call = { method: request.method ?? '', key, query: url.searchParams, request, body }
     if (call.method === 'GET' && call.key !== '') await hooks.onRead?.(call.key)
     const refusal = bucket === config.bucket ? REFUSALS[fault] : failure(404, 'NoSuchBucket')
