@@ -5,12 +5,12 @@
  *     node balancer.ts 10.0.0.1 8080 http://10.0.0.2:8080/readyz http://10.0.0.3:8080/readyz
  *     node balancer.ts 10.0.0.1 5432 /run/postgresql/.s.PGSQL.5432
  *
- * Prints its port once it listens.
+ * `CHECK_TIMEOUT_MS` is the time limit of a health check. Prints its port once it listens.
  */
 import { connect, createServer, type Socket } from 'node:net'
 
 const CHECK_MS = 500
-const RETRY_TIMEOUT_MS = 1500
+const RETRY_TIMEOUT_MS = Number(process.env['CHECK_TIMEOUT_MS'] ?? 1500)
 const [host, port, ...targets] = process.argv.slice(2)
 
 const backends = targets.map((target) => {

@@ -30,6 +30,15 @@ const TIMES = IS_LONG
   : ({ gapMs: [500, 2500], durationMs: [1000, 4000] } as const)
 const WORKSPACES = { runs: IS_LONG ? 5 : 3, states: 2, settings: 2 }
 
+/** Repeats a step of the preparation that the load balancer interrupted, on a busy machine. */
+async function persist<T>(step: (attempt: number) => Promise<T>, attempt = 0): Promise<T> {
+  return step(attempt).catch(async (error: unknown) => {
+    if (attempt > 10 || !(error instanceof TypeError)) throw error
+    await pause(500)
+    return persist(step, attempt + 1)
+  })
+}
+
 /** Workspaces with runs: the first two have run tasks, and the second triggers the last. All of them notify. */
 async function prepare(site: Site) {
   const { server, pool, receiver } = site
@@ -37,27 +46,32 @@ async function prepare(site: Site) {
   const workspaces: RemoteWorkspace[] = []
   const configurations: string[] = []
   for (let index = 0; index < WORKSPACES.runs; index += 1) {
-    const workspace = await remoteWorkspace(server, { name: `runs-${index}`, configuration: COUNTING, attributes })
+    const workspace = await persist(async (attempt) =>
+      remoteWorkspace(server, { name: `runs-${index}-${attempt}`, configuration: COUNTING, attributes }),
+    )
     workspaces.push(workspace)
     const notification = { name: 'chaos', 'destination-type': 'generic', enabled: true, url: `${receiver.url}/notify` }
     const triggers = ['run:created', 'run:completed', 'run:errored']
     const body = resource('notification-configurations', { ...notification, triggers })
-    configurations.push(
-      (await server.api('POST', `/workspaces/${workspace.id}/notification-configurations`, body)).data.id,
-    )
+    const path = `/workspaces/${workspace.id}/notification-configurations`
+    configurations.push((await persist(async () => server.api('POST', path, body))).data.id)
   }
-  const task = await server.api(
-    'POST',
-    '/organizations/main/tasks',
-    resource('tasks', { name: 'scan', url: `${receiver.url}/task`, category: 'task' }),
+  const task = await persist(async (attempt) =>
+    server.api(
+      'POST',
+      '/organizations/main/tasks',
+      resource('tasks', { name: `scan-${attempt}`, url: `${receiver.url}/task`, category: 'task' }),
+    ),
   )
   for (const { id } of workspaces.slice(0, 2)) {
     const attached = { 'enforcement-level': 'mandatory', stages: ['pre_plan', 'post_plan'] }
     const body = resource('workspace-tasks', attached, { task: ['tasks', task.data.id] })
-    await server.api('POST', `/workspaces/${id}/tasks`, body)
+    await persist(async () => server.api('POST', `/workspaces/${id}/tasks`, body))
   }
   const states = await Promise.all(
-    Array.from({ length: WORKSPACES.states }, async (_, index) => createStateWorkspace(site, `states-${index}`)),
+    Array.from({ length: WORKSPACES.states }, async (_, index) =>
+      persist(async (attempt) => createStateWorkspace(site, `states-${index}-${attempt}`)),
+    ),
   )
   return { workspaces, configurations, states }
 }

@@ -88,15 +88,19 @@ async function decide({ server: { url } }: Site, journal: Journal, { id, way }: 
   const action = ACTIONS[way]
   let acknowledged = way === 'auto'
   for (const end = Date.now() + MAX_RUN_MS; Date.now() < end; await pause(POLL_MS)) {
-    const outcome = await send(url, ['GET', `/runs/${id}`])
-    if (outcome.kind !== 'acknowledged') continue
-    const { status, actions } = outcome.body.data.attributes
+    const read = await send(url, ['GET', `/runs/${id}`])
+    if (read.kind !== 'acknowledged') continue
+    const { status, actions } = read.body.data.attributes
     if (ENDED.has(status)) break
-    if (acknowledged || action === undefined || actions[action] !== true) continue
-    const request = ['POST', `/runs/${id}/actions/${way}`] as const
-    const taken = await write(journal, { kind: `${way} of a run`, url, request, body: {} }, true)
-    acknowledged = taken.kind === 'acknowledged'
-    if (acknowledged) journal.audits.push(`${id} ${way}`)
+    if (acknowledged || action === undefined) continue
+    // A plan that has ended can only be discarded.
+    const isPlanned = way === 'cancel' && actions['is-cancelable'] !== true && actions['is-discardable'] === true
+    if (actions[action] !== true && !isPlanned) continue
+    const taken = isPlanned ? 'discard' : way
+    const request = ['POST', `/runs/${id}/actions/${taken}`] as const
+    const outcome = await write(journal, { kind: `${taken} of a run`, url, request, body: {} }, true)
+    acknowledged = outcome.kind === 'acknowledged'
+    if (acknowledged) journal.audits.push(`${id} ${taken}`)
   }
   const possible = acknowledged ? ENDS[way] : [...new Set(Object.values(ENDS).flat())]
   journal.facts.set(`${way} of ${id}`, {

@@ -187,7 +187,8 @@ async function bootBalancer(backends: string[]): Promise<number> {
   const child: ChildProcess = spawn(
     process.execPath,
     [join(import.meta.dirname, '../balancer.ts'), '127.0.0.1', '0', ...backends],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
+    // Other tests may keep the processors busy.
+    { env: { ...process.env, CHECK_TIMEOUT_MS: '3000' }, stdio: ['ignore', 'pipe', 'inherit'] },
   )
   atEnd(async () => {
     child.kill('SIGKILL')

@@ -1,6 +1,7 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely'
 import pg from 'pg'
 import { databaseErrors, measurePool } from '../metrics.ts'
+import { type SilentConnections, watchConnections } from './silent-connections.ts'
 import { createStatementCache, Pipeline, Statement, type StatementResult, UNPREPARED } from './statement.ts'
 
 // Timestamps are read as Date, counts as number: no count here comes near 2^53.
@@ -13,6 +14,8 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 const IDLE_TRANSACTION_TIMEOUT_MS = 5_000
 const LIMIT_IDLE_TRANSACTION = `set local idle_in_transaction_session_timeout = ${IDLE_TRANSACTION_TIMEOUT_MS}`
 const KEEP_ALIVE_MS = 10_000
+/** Time limit for getting a connection, in ms: a handshake may hang, too. */
+const CONNECT_TIMEOUT_MS = 30_000
 
 /** Time after which an idle connection is closed, in ms. Each takes megabytes of the database's memory for catalogs and prepared statements. */
 const IDLE_MS = 3_000
@@ -26,6 +29,8 @@ type PoolOptions = {
   prepares?: boolean
   /** Name of the sessions, by which operators and other servers recognise their owner. */
   applicationName?: string
+  /** Ends connections without a response for this long, in ms, unless the session still executes its statement. */
+  silentMs?: number
 }
 
 export type ConnectionPool = {
@@ -47,14 +52,16 @@ class PooledConnection implements DatabaseConnection {
   #client: pg.PoolClient
   #cache: typeof UNPREPARED
   #isPooled: boolean
+  #silent: SilentConnections
   #deferred: Statement[] = []
   /** The `begin` of the open transaction is among the deferred statements. */
   #isUnsent = false
   /** A rollback failed: the transaction may still be open. */
   #isBroken = false
 
-  constructor(client: pg.PoolClient, { isPooled = false, prepares = true }: PoolOptions) {
+  constructor(client: pg.PoolClient, { isPooled = false, prepares = true }: PoolOptions, silent: SilentConnections) {
     this.#client = client
+    this.#silent = silent
     this.#cache = prepares ? createStatementCache() : UNPREPARED
     this.#isPooled = isPooled
   }
@@ -115,6 +122,7 @@ class PooledConnection implements DatabaseConnection {
     this.#isUnsent = false
     this.#client.query(new Pipeline([...this.#deferred.splice(0), statement]))
     statement.result.catch(countError)
+    this.#silent.watch(this.#client, statement.result)
     return statement.result
   }
 
@@ -203,6 +211,7 @@ export function createConnectionPool(url: string, options: PoolOptions): Connect
     maxLifetimeSeconds: LIFETIME_S,
     application_name: options.applicationName ?? 'groundstate',
     ...(options.isPooled !== true && { idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS }),
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   })
@@ -210,9 +219,11 @@ export function createConnectionPool(url: string, options: PoolOptions): Connect
   pool.on('connect', (client) => client.on('error', () => {}))
   pool.on('error', () => {})
 
+  const { isPooled = false, silentMs } = options
+  const silent = watchConnections({ url, isPooled, ...(silentMs !== undefined && { silentMs, arrivalMs: silentMs }) })
   const connections = new WeakMap<pg.PoolClient, PooledConnection>()
   function connectionOf(client: pg.PoolClient) {
-    const connection = connections.get(client) ?? new PooledConnection(client, options)
+    const connection = connections.get(client) ?? new PooledConnection(client, options, silent)
     connections.set(client, connection)
     return connection
   }
@@ -232,8 +243,21 @@ export function createConnectionPool(url: string, options: PoolOptions): Connect
     size: options.max,
     connect,
     // After an error the driver closes the connection, since several statements may have left a transaction open.
-    run: async (text, values) => pool.query(text, values),
+    async run(text, values) {
+      const client = await pool.connect()
+      try {
+        const response = client.query(text, values)
+        silent.watch(client, response)
+        const result = await response
+        client.release()
+        return result
+      } catch (error) {
+        client.release(true)
+        throw error
+      }
+    },
     async end() {
+      silent[Symbol.dispose]()
       measured[Symbol.dispose]()
       await pool.end()
     },
