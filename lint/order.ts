@@ -112,6 +112,7 @@ const MACHINERY: readonly string[] = [
   'polls',
   'clock',
   'signals',
+  'servers',
   'changes',
   'hcl',
   'workers',

@@ -65,6 +65,9 @@ export const siteHealthSchema = linkedResource('site-health', {
           id: z.string(),
           'is-this': z.boolean().describe('whether it served this request'),
           address: nullable.string.describe('its address at the database'),
+          version: nullable.string.describe('null for a version that does not report it'),
+          role: z.enum(['all', 'api', 'worker']).nullable(),
+          'started-at': nullable.time,
           'connected-at': timestamp,
         }),
       )

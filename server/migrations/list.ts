@@ -42,12 +42,16 @@ import * as policyTrials from './0041-policy-trials.ts'
 import * as providerUses from './0042-provider-uses.ts'
 import * as providerTags from './0043-provider-tags.ts'
 import * as secretRotation from './0044-secret-rotation.ts'
+import * as servers from './0045-servers.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
  * servers wait for few rows at a time.
+ *
+ * Servers of the previous release run with a migration, unless `requires` names an earlier migration: servers that do not know that one
+ * still use what this one removes. See docs/decisions/rolling-upgrade.md.
  */
-export type Migration = { name: string; up: string; isBatched?: true }
+export type Migration = { name: string; up: string; isBatched?: true; requires?: string }
 
 /** In order of execution. Append-only: a released migration never changes. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -95,4 +99,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0042-provider-uses', up: providerUses.up },
   { name: '0043-provider-tags', up: providerTags.up },
   { name: '0044-secret-rotation', up: secretRotation.up },
+  { name: '0045-servers', up: servers.up },
 ]

@@ -21,6 +21,7 @@ import { openSecrets } from './secret-rotation/open.ts'
 import { keyId } from './secrets/key-id.ts'
 import { loadSecrets } from './secrets/secret-file.ts'
 import type { Secrets } from './secrets/secrets.ts'
+import { registerServer } from './servers.ts'
 import { type Signals, createSignals, poolSessionName } from './signals.ts'
 import { HostError } from './vcs-hosts/host.ts'
 import { type Workers, createWorkers } from './workers/workers.ts'
@@ -106,6 +107,7 @@ export async function createApp(
   const signals = stack.use(
     await createSignals(directUrl ?? databaseUrl, { id, polls, log, secretId: keyId(current).readInt32BE() }),
   )
+  stack.use(await registerServer({ db, signals, config, log }))
   const changes = stack.use(createChangeFeed(signals))
   stack.defer(() => flushTouches(db))
   const jobs = stack.use(await createJobs({ pool, signals, polls, log, isRemote }, { runsJobs: options.runsJobs }))

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { DATABASE_TIMEOUT_MS, type Db, afterCommit, isUnavailable } from './db/db.ts'
+import { LIVE_SERVERS, SIGNALS_SESSION } from './db/sessions.ts'
 import { type Log, loggedError } from './log.ts'
 import type { Polls } from './polls.ts'
 
@@ -21,8 +22,10 @@ const JOINED = 'server-joined'
 const LEFT = 'server-left'
 const LOST = 'signals-lost'
 
-const SIGNALS_SESSION = 'groundstate-signals'
 const POOL_SESSION = 'groundstate'
+
+/** The database ends the session of a host that lost its power or network within 30 s, since a server counts as running while it has one. */
+const KEEP_ALIVE = 'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 4'
 
 const NOTIFY = `select pg_notify('${CHANNEL}', $1 || ' ' || topic) from unnest($2::text[]) as topic`
 
@@ -35,15 +38,21 @@ const SERVERS = sql<string[]>`array(select distinct split_part(application_name,
     and (application_name like ${`${SIGNALS_SESSION} %`}
       or (application_name like ${`${POOL_SESSION} %`} and length(application_name) = ${sql.lit(POOL_SESSION.length + 37)} and state <> 'idle')))`
 
-/** A server that is connected to the database. */
-export type ConnectedServer = { id: string; address: string | null; connected_at: Date }
+type ServerSession = { id: string; address: string | null; connected_at: Date }
+
+/** A server that is connected to the database. The other properties are null for servers of versions before the table `servers`. */
+export type ConnectedServer = ServerSession & {
+  version: string | null
+  role: 'all' | 'api' | 'worker' | null
+  started_at: Date | null
+}
 
 /** First key of an advisory lock; the second is the id of a secret, and the holders are the listening connections of the servers that seal with it. */
 const SECRET_LOCK = 7_077_002
 
 /** The servers that seal with another secret than the one with this id, or with an unknown one. */
-export async function listServersWithOtherSecret(db: Db, secretId: number): Promise<ConnectedServer[]> {
-  const { rows } = await sql<ConnectedServer>`
+export async function listServersWithOtherSecret(db: Db, secretId: number): Promise<ServerSession[]> {
+  const { rows } = await sql<ServerSession>`
     select split_part(application_name, ' ', 2) as id, host(client_addr) as address, backend_start as connected_at
       from pg_stat_activity a
      where datname = current_database() and application_name like ${`${SIGNALS_SESSION} %`}
@@ -56,9 +65,10 @@ export async function listServersWithOtherSecret(db: Db, secretId: number): Prom
 /** The servers with a listening connection, the oldest first. */
 export async function listServers(db: Db): Promise<ConnectedServer[]> {
   const { rows } = await sql<ConnectedServer>`
-    select split_part(application_name, ' ', 2) as id, host(client_addr) as address, backend_start as connected_at
-      from pg_stat_activity where datname = current_database() and application_name like ${`${SIGNALS_SESSION} %`}
-     order by backend_start, id limit 100`.execute(db)
+    select l.id, l.address, l.connected_at, s.version, s.role, s.started_at
+      from ${sql.raw(LIVE_SERVERS)} l left join servers s on s.id = l.id order by l.connected_at, l.id limit 100`.execute(
+    db,
+  )
   return rows
 }
 
@@ -118,7 +128,7 @@ export async function createSignals(url: string, { id, polls, log, secretId }: S
     })
     await next.connect()
     // Signals are hints: they may be lost or repeated after a crash of the database.
-    await next.query(`set synchronous_commit = off; listen ${CHANNEL}`)
+    await next.query(`set synchronous_commit = off; ${KEEP_ALIVE}; listen ${CHANNEL}`)
     if (secretId !== undefined) await next.query('select pg_advisory_lock_shared($1, $2)', [SECRET_LOCK, secretId])
     if (closed) return next.end()
     client = next

@@ -12,7 +12,7 @@ import { agentDirectory } from '../agent-directory.ts'
 import { checkStore, findMove, findRecordedStore, findStoreId, placeOf, configuredStore } from '../blobs/blob-store.ts'
 import { type Config, isLoopbackHost } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
-import { checkMigrations } from '../db/migrate.ts'
+import { type AppliedMigration, checkMigrations, listApplied } from '../db/migrate.ts'
 import { checkDirectory } from '../directory.ts'
 import { messageOf } from '../error-code.ts'
 import { INSTALLATION_HEADER, isSameInstallation } from '../installation.ts'
@@ -154,14 +154,18 @@ function lazyDatabase(config: Config): Database {
   return { client: async () => (client ??= open()), [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
-/** Names of the applied migrations; undefined before the first start. */
-async function listMigrations(client: pg.Client): Promise<string[] | undefined> {
+/** The applied migrations; undefined before the first start. */
+async function findMigrations(client: pg.Client): Promise<AppliedMigration[] | undefined> {
   const { rows: tables } = await client.query(
     `select from pg_tables where tablename = 'schema_migrations' and schemaname = 'public'`,
   )
-  if (tables.length === 0) return undefined
-  const { rows } = await client.query<{ name: string }>('select name from schema_migrations')
-  return rows.map(({ name }) => name)
+  return tables.length === 0 ? undefined : listApplied(client)
+}
+
+/** Whether a database has all migrations of this version. */
+function isMigratedBy(done: readonly AppliedMigration[] | undefined) {
+  const names = new Set(done?.map(({ name }) => name))
+  return MIGRATIONS.every(({ name }) => names.has(name))
 }
 
 async function checkDatabase(config: Config, database: Database): Promise<Result> {
@@ -181,12 +185,14 @@ async function checkDatabase(config: Config, database: Database): Promise<Result
   if (version < 150_000) return failure(found, 'PostgreSQL 15 or later is required')
   if (skew > MAX_CLOCK_SKEW_MS)
     return failure(found, 'synchronise the clocks of this machine and the database with NTP')
-  const done = await listMigrations(client)
+  const done = await findMigrations(client)
   if (done === undefined) return success(`${found}, not migrated yet`)
   checkMigrations(done)
-  const marks = done.length === MIGRATIONS.length ? await findMarks(client) : undefined
+  const marks = isMigratedBy(done) ? await findMarks(client) : undefined
   if (marks !== undefined) await checkSecrets(marks, config)
-  return success(`${found}, ${done.length} of ${MIGRATIONS.length} migrations`)
+  const own = done.filter(({ name }) => MIGRATIONS.some((migration) => migration.name === name)).length
+  const newer = done.length === own ? '' : `, and ${done.length - own} of a newer version`
+  return success(`${found}, ${own} of ${MIGRATIONS.length} migrations${newer}`)
 }
 
 async function checkBlobs(config: Config, database: Database): Promise<Result> {
@@ -198,8 +204,8 @@ async function checkBlobs(config: Config, database: Database): Promise<Result> {
   // Without a secret, no existing store can be ours.
   const secrets = (await findSecrets(config)) ?? { current: randomBytes(SECRET_BYTES), previous: [] }
   const actual = await findStoreId(store, createSecrets(secrets))
-  const done = client && (await listMigrations(client))
-  const isMigrated = client !== undefined && done?.length === MIGRATIONS.length
+  const done = client && (await findMigrations(client))
+  const isMigrated = client !== undefined && isMigratedBy(done)
   const isNew = done === undefined || (isMigrated && (await findMarks(client)) === undefined)
   const move = await findMove(store, createSecrets(secrets))
   checkStore(isMigrated ? await findRecordedStore(client) : undefined, actual, { store, isNew, move })

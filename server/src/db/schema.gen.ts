@@ -945,6 +945,15 @@ export type Schema = {
     task_id: string | null
     variable_set_id: string | null
   }
+  servers: {
+    base_url: string | null
+    id: string
+    issuer_url: string | null
+    migration: string
+    role: 'all' | 'api' | 'worker'
+    started_at: Timestamp
+    version: string
+  }
   sessions: {
     address: string | null
     created_at: Timestamp

@@ -243,6 +243,17 @@ function Servers({ health }: { health: Health }) {
                 ),
               },
               { header: 'Address', cell: ({ address }) => address ?? <span className="text-dim">local</span> },
+              { header: 'Version', cell: ({ version }) => version ?? <span className="text-dim">unknown</span> },
+              { header: 'Role', cell: ({ role }) => role ?? <span className="text-dim">unknown</span> },
+              {
+                header: 'Started',
+                cell: (server) =>
+                  server['started-at'] === null ? (
+                    <span className="text-dim">unknown</span>
+                  ) : (
+                    <RelativeTime at={server['started-at']} />
+                  ),
+              },
               { header: 'Connected', cell: (server) => <RelativeTime at={server['connected-at']} /> },
             ]}
           />

@@ -73,7 +73,9 @@ export function accessSnapshot(access: AccessContext, { teams, column, grants }:
 
 /** Whether the caller may read a change; `ask` if the grants on its workspace decide. */
 export function mayRead(snapshot: AccessSnapshot, change: SignalledChange): boolean | 'ask' {
-  const readers: Readers = READERS[change.type]
+  const readers: Readers | undefined = READERS[change.type]
+  // Announced by a server of a newer version.
+  if (readers === undefined) return false
   if ('workspace' in readers) {
     if (snapshot.anyWorkspace.has(readers.workspace)) return true
     return change.teams ? isInTeams(snapshot, change.teams) : 'ask'

@@ -50,6 +50,9 @@ export async function siteHealth(ctx: Ctx): Promise<SiteHealthResource> {
       id: server.id,
       'is-this': server.id === ctx.signals.id,
       address: server.address,
+      version: server.version,
+      role: server.role,
+      'started-at': server.started_at,
       'connected-at': server.connected_at,
     })),
     process: {
