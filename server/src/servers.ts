@@ -1,6 +1,6 @@
+import { VERSION } from '@groundstate/agent/build'
 import { sql } from 'kysely'
 import { MIGRATIONS } from '../migrations/list.ts'
-import manifest from '../package.json' with { type: 'json' }
 import type { Config } from './config.ts'
 import { type Db, transact } from './db/db.ts'
 import { LIVE_SERVERS } from './db/sessions.ts'
@@ -54,7 +54,7 @@ export async function registerServer(ctx: ServerContext): Promise<Disposable> {
 function ownRow({ signals, config }: ServerContext) {
   return {
     id: signals.id,
-    version: manifest.version,
+    version: VERSION,
     role: config.role,
     base_url: config.baseUrl ?? null,
     issuer_url: config.issuerUrl ?? null,

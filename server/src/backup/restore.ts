@@ -77,7 +77,8 @@ export async function requireNoRestore(dataDir: string) {
 }
 
 async function checkTarget(config: Config, manifest: Manifest) {
-  checkMigrations(manifest.migrations)
+  // A backup does not say which older versions can use it.
+  checkMigrations(manifest.migrations.map((name) => ({ name, requires: name })))
   if (manifest.database && config.databaseUrl !== undefined)
     throw new StartError('the backup is that of an embedded database, and GROUNDSTATE_DATABASE_URL is set', {
       advice: 'unset it',

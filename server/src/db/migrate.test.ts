@@ -63,16 +63,67 @@ test('servers that start concurrently run each migration once', async () => {
   expect(starts.flatMap(({ applied }) => applied)).toEqual(MIGRATIONS.map(({ name }) => name))
 })
 
-test('a server older than the database names the unknown migrations and writes nothing', async () => {
+/** Migrations of a newer server; the second removes what servers that do not know the first one use. */
+const EXPAND = { name: '9998-of-tomorrow', up: 'alter table tokens add column color text' }
+const CONTRACT = { name: '9999-of-next-week', up: 'alter table tokens drop column color', requires: EXPAND.name }
+
+test('a server older than the database starts if no migration removed what it uses', async () => {
   await using database = await createTestDatabase()
-  await execute(database.url, `insert into schema_migrations (name) values ('9999-of-tomorrow')`)
+  await migrate(database.url, { migrations: [...MIGRATIONS, EXPAND] })
+
+  const { applied } = await migrate(database.url)
+
+  expect(applied).toEqual([])
+})
+
+test('a server older than a migration that removed what it uses names it and writes nothing', async () => {
+  await using database = await createTestDatabase()
+  await migrate(database.url, { migrations: [...MIGRATIONS, EXPAND, CONTRACT] })
 
   const start = migrate(database.url, { migrations: ONE_MORE })
 
   await expect(start).rejects.toThrow(MigrationError)
-  await expect(start).rejects.toThrow(/newer version of Groundstate \(it has 9999-of-tomorrow\)/)
+  await expect(start).rejects.toThrow(
+    /newer version of Groundstate, .* \(it has 9999-of-next-week\); start that version/,
+  )
   const { rows } = await execute(database.url, `select from schema_migrations where name = '${LAST}'`)
   expect(rows).toEqual([])
+  await expect(migrate(database.url, { migrations: [...MIGRATIONS, EXPAND] })).resolves.toBeDefined()
+})
+
+test('what a running server uses is not removed', async () => {
+  await using database = await createTestDatabase()
+  const id = '0d5a'
+  const session = new pg.Client({ connectionString: database.url, application_name: `groundstate-signals ${id}` })
+  await session.connect()
+  const migrations = [...MIGRATIONS, EXPAND, CONTRACT]
+
+  const beside = async () => migrate(database.url, { migrations })
+
+  await expect(beside()).rejects.toThrow(`removes what running servers use: ${id} (an old version); upgrade them`)
+  await execute(
+    database.url,
+    `insert into servers (id, version, role, migration, started_at) values ('${id}', '1.0.0', 'all', '9997-of-today', now())`,
+  )
+  await expect(beside()).rejects.toThrow(`${id} (version 1.0.0)`)
+  await execute(database.url, `update servers set migration = '${EXPAND.name}'`)
+  await expect(beside()).resolves.toEqual({ applied: [CONTRACT.name] })
+  await session.end()
+})
+
+/** SQL that fails a statement of a server that does not know it. */
+const CONTRACTING =
+  /\bdrop (?:column|table|default|index)\b|\brename\b|\bset not null\b|\balter column \w+ (?:set data )?type\b|\badd column (?![^,;]*default)[^,;]*not null/i
+
+test('a migration that old servers may not run with names those that it requires', () => {
+  const recent = MIGRATIONS.filter(({ name }) => name > '0043')
+
+  const forgotten = recent.filter(({ up, requires }) => requires === undefined && CONTRACTING.test(up))
+
+  expect(forgotten.map(({ name }) => name)).toEqual([])
+  const names = MIGRATIONS.map(({ name }) => name)
+  for (const { name, requires = name } of recent)
+    expect(names.indexOf(requires)).toBeLessThanOrEqual(names.indexOf(name))
 })
 
 /** Everything that a start could have created in a database. */

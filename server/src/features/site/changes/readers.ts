@@ -91,8 +91,8 @@ export function mayRead(snapshot: AccessSnapshot, change: SignalledChange): bool
 
 /** As `mayRead`, with the caller's permissions in the workspace of the change. */
 export function mayReadIn(permissions: ReadonlySet<WorkspacePermission>, { type }: SignalledChange) {
-  const readers: Readers = READERS[type]
-  return 'workspace' in readers && permissions.has(readers.workspace)
+  const readers: Readers | undefined = READERS[type]
+  return readers !== undefined && 'workspace' in readers && permissions.has(readers.workspace)
 }
 
 export function permissionsIn({ access }: AccessSnapshot, grants: GrantsColumn) {

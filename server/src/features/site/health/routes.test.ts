@@ -31,6 +31,8 @@ test('the health has the database, the queue, agents and all servers', async () 
   expect(shown.servers.map(({ id }: { id: string }) => id).toSorted()).toEqual(
     [app.signals.id, replica.app.signals.id].toSorted(),
   )
+  for (const server of shown.servers)
+    expect(server).toMatchObject({ version: shown.version, role: 'all', 'started-at': expect.any(String) })
   expect(shown.servers.filter((server: Record<string, boolean>) => server['is-this'])).toHaveLength(1)
 })
 
