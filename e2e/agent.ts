@@ -29,6 +29,7 @@ export function bootAgent({
   workDir,
   settings = {},
   command = [],
+  program: agentProgram = PROGRAM,
 }: {
   url: string
   token: string
@@ -36,12 +37,13 @@ export function bootAgent({
   workDir: string
   settings?: Record<string, string>
   command?: readonly string[]
+  program?: string
 }): BootedAgent {
   let output = ''
   let child: ChildProcess = start()
 
   function start() {
-    const [program, ...args] = [...command, process.execPath, PROGRAM]
+    const [program, ...args] = [...command, process.execPath, agentProgram]
     const started = spawn(program, args, {
       env: {
         PATH: process.env['PATH'],
