@@ -1,5 +1,6 @@
 import { createRoute, createRouter } from '@tanstack/react-router'
 import { BASE } from './api/base.ts'
+import { FailedPage } from './components/failed-page.tsx'
 import { NotFoundPage, Skeleton } from './components/feedback.tsx'
 import { organization, organizationPages } from './routes/organization.ts'
 import { page } from './routes/page.ts'
@@ -31,6 +32,7 @@ export const router = createRouter({
   scrollRestoration: true,
   defaultPendingComponent: Skeleton,
   defaultNotFoundComponent: () => <NotFoundPage />,
+  defaultErrorComponent: FailedPage,
 })
 
 declare module '@tanstack/react-router' {

@@ -20,6 +20,7 @@ await writeFile(script, 'run()')
 await writeFile(`${script}.br`, brotliCompressSync('run()'))
 await writeFile(`${script}.gz`, gzipSync('run()'))
 await writeFile(join(webDist, 'assets', 'small-abc123.css'), 'a{}')
+await writeFile(join(webDist, 'assets', 'theme-abc123.js'), 'theme()')
 const app = await createTestApp({}, { webDist })
 const base = new URL(await app.listen())
 
@@ -230,4 +231,18 @@ test('the page does not accept POST', async () => {
   const response = await app.request({ method: 'POST', url: '/app/acme', body: {} })
 
   expect(response.status).toBe(404)
+})
+
+test('the script that reloads a page of another version has any name, and is not cached then', async () => {
+  const own = await get('/assets/theme-abc123.js', '*/*')
+  const other = await get('/assets/theme-def456.js', '*/*')
+  const missing = await get('/assets/main-def456.js', '*/*')
+
+  expect([own.status, own.text, own.headers['cache-control']]).toEqual([
+    200,
+    'theme()',
+    expect.stringContaining('immutable'),
+  ])
+  expect([other.status, other.text, other.headers['cache-control']]).toEqual([200, 'theme()', 'no-store'])
+  expect(missing.status).toBe(404)
 })

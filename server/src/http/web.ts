@@ -35,6 +35,7 @@ export async function serveWeb(server: FastifyInstance, { dist = DIST, basePath 
     immutable: true,
     maxAge: '365d',
   })
+  await serveOtherThemes(server, dist)
   servePage(server, built.replace(BASE, `<base href="${basePath}/" />`))
   // Names of other files next to the page, such as its icon, do not change with their content.
   for (const entry of await readdir(dist, { withFileTypes: true })) {
@@ -44,6 +45,21 @@ export async function serveWeb(server: FastifyInstance, { dist = DIST, basePath 
     )
   }
 }
+
+/**
+ * Serves the script that sets the theme under the names that it has in other versions. It also reloads a page whose other files are missing, because
+ * this server has another version than the one that sent the page.
+ */
+async function serveOtherThemes(server: FastifyInstance, dist: string) {
+  const own = (await readdir(join(dist, 'assets'))).find((name) => THEME.test(name))
+  if (own === undefined) return
+  server.get<{ Params: { file: string } }>('/assets/:file', async ({ params }, reply) => {
+    if (!THEME.test(params.file)) throw notFound('file')
+    return reply.header('cache-control', 'no-store').sendFile(own, join(dist, 'assets'), { cacheControl: false })
+  })
+}
+
+const THEME = /^theme-[\w-]+\.js$/
 
 function servePage(server: FastifyInstance, page: string) {
   // The policy is part of the tag, since browsers cache it with the page.
