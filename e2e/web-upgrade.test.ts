@@ -22,7 +22,7 @@ describe.skipIf(!hasBrowser)('while another version answers for a file', async (
     await page.goto(`${server.url}/app/main/workspaces`, { waitUntil: 'commit' }).catch(() => {})
     await found
 
-    await expect.poll(async () => heading.isVisible()).toBe(true)
+    await expect.poll(async () => heading.isVisible(), { timeout: 30_000 }).toBe(true)
   })
 
   test('a page without the file of a popup loads again', async () => {
@@ -33,6 +33,6 @@ describe.skipIf(!hasBrowser)('while another version answers for a file', async (
     await page.keyboard.press('Control+k')
     await loaded
 
-    await expect.poll(async () => heading.isVisible()).toBe(true)
+    await expect.poll(async () => heading.isVisible(), { timeout: 30_000 }).toBe(true)
   })
 })
