@@ -49,52 +49,56 @@ async function hasOutputs(server: BootedServer, workspace: string) {
   return data.attributes['resources-processed'] === true
 }
 
-test.skipIf(!earlier)('servers of the earlier version and of this one share a database', async () => {
-  if (!earlier) return
-  process.stdout.write(`the earlier version is ${earlier.commit}\n`)
-  const { directory, settings } = await newSite()
-  const old = await bootServer(settings, { program: earlier.server })
-  const pools = { old: await agentPool(old, 'at-old'), new: await agentPool(old, 'at-new') }
-  const fresh = await bootServer(settings)
-  const streams = { old: await watchMain(old), new: await watchMain(fresh) }
-  for (const [name, { url }] of Object.entries({ old, new: fresh })) {
-    const { token } = pools[name as 'old' | 'new']
-    bootAgent({ url, token, name, workDir: join(directory, `agent-${name}`), program: earlier.agent })
-  }
-  const workspace = async (server: BootedServer, name: string, pool: { id: string }) =>
-    remoteWorkspace(server, {
-      name,
-      configuration: CONFIGURATION,
-      attributes: { 'execution-mode': 'agent', 'agent-pool-id': pool.id },
-    })
+test.skipIf(!earlier)(
+  'servers of the earlier version and of this one share a database',
+  { timeout: 300_000 },
+  async () => {
+    if (!earlier) return
+    process.stdout.write(`the earlier version is ${earlier.commit}\n`)
+    const { directory, settings } = await newSite()
+    const old = await bootServer(settings, { program: earlier.server })
+    const pools = { old: await agentPool(old, 'at-old'), new: await agentPool(old, 'at-new') }
+    const fresh = await bootServer(settings)
+    const streams = { old: await watchMain(old), new: await watchMain(fresh) }
+    for (const [name, { url }] of Object.entries({ old, new: fresh })) {
+      const { token } = pools[name as 'old' | 'new']
+      bootAgent({ url, token, name, workDir: join(directory, `agent-${name}`), program: earlier.agent })
+    }
+    const workspace = async (server: BootedServer, name: string, pool: { id: string }) =>
+      remoteWorkspace(server, {
+        name,
+        configuration: CONFIGURATION,
+        attributes: { 'execution-mode': 'agent', 'agent-pool-id': pool.id },
+      })
 
-  // Each run is created at one server and executed through the other.
-  const created = {
-    old: await workspace(old, 'from-old', pools.new),
-    new: await workspace(fresh, 'from-new', pools.old),
-  }
-  const runs = { old: await startRun(old, created.old), new: await startRun(fresh, created.new) }
-  await Promise.all([
-    untilRunIs(fresh, async () => readRun(fresh, runs.old), 'applied'),
-    untilRunIs(old, async () => readRun(old, runs.new), 'applied'),
-  ])
-  // A background job of either server has read the outputs.
-  await until(async () => hasOutputs(old, created.new.id))
-  await until(async () => hasOutputs(fresh, created.old.id))
-  await until(async () => hasSeen(streams.old, runs.new) && hasSeen(streams.new, runs.old))
+    // Each run is created at one server and executed through the other.
+    const created = {
+      old: await workspace(old, 'from-old', pools.new),
+      new: await workspace(fresh, 'from-new', pools.old),
+    }
+    const runs = { old: await startRun(old, created.old), new: await startRun(fresh, created.new) }
+    await Promise.all([
+      untilRunIs(fresh, async () => readRun(fresh, runs.old), 'applied'),
+      untilRunIs(old, async () => readRun(old, runs.new), 'applied'),
+    ])
+    // A background job of either server has read the outputs.
+    await until(async () => hasOutputs(old, created.new.id))
+    await until(async () => hasOutputs(fresh, created.old.id))
+    await until(async () => hasSeen(streams.old, runs.new) && hasSeen(streams.new, runs.old))
 
-  if (earlier.starts === 'at any time') {
-    await old.stop()
-    await old.restart()
-    expect(await serversSeenBy(fresh)).toHaveLength(2)
-  }
-  const code = await old.stop()
-  const last = await startRun(fresh, created.old)
-  await untilRunIs(fresh, async () => readRun(fresh, last), 'planned_and_finished')
+    if (earlier.starts === 'at any time') {
+      await old.stop()
+      await old.restart()
+      expect(await serversSeenBy(fresh)).toHaveLength(2)
+    }
+    const code = await old.stop()
+    const last = await startRun(fresh, created.old)
+    await untilRunIs(fresh, async () => readRun(fresh, last), 'planned_and_finished')
 
-  expect(code).toBe(0)
-  const { data: failed } = await fresh.api('GET', '/admin/failed-jobs')
-  expect(failed).toEqual([])
-  expect(await serversSeenBy(fresh)).toEqual([expect.objectContaining({ version: expect.any(String) })])
-  for (const server of [old, fresh]) expect(server.output()).not.toMatch(/"level":(?:50|60)/)
-})
+    expect(code).toBe(0)
+    const { data: failed } = await fresh.api('GET', '/admin/failed-jobs')
+    expect(failed).toEqual([])
+    expect(await serversSeenBy(fresh)).toEqual([expect.objectContaining({ version: expect.any(String) })])
+    for (const server of [old, fresh]) expect(server.output()).not.toMatch(/"level":(?:50|60)/)
+  },
+)
