@@ -195,6 +195,10 @@ describe.skipIf(helm === '')('the chart', async () => {
     ['server.replicas is 2: mode standalone has one server', { ...SERVER, server: { replicas: 2 } }],
     ['server.autoscaling needs mode replicated', { ...SERVER, server: { autoscaling: { enabled: true } } }],
     ['worker.enabled needs mode replicated', { ...SERVER, worker: { enabled: true } }],
+    [
+      'the token for /metrics is missing',
+      { ...SERVER, secrets: { values: { GROUNDSTATE_SECRET: 'ab' } }, metrics: { serviceMonitor: { enabled: true } } },
+    ],
     ['httpRoute.parentRefs is empty', { ...SERVER, httpRoute: { enabled: true } }],
     ['settings.GROUNDSTATE_SMTP_URL is a secret', { ...SERVER, settings: { GROUNDSTATE_SMTP_URL: 'smtp://a' } }],
     ["additional properties 'replica' not allowed", { ...SERVER, server: { replica: 2 } }],

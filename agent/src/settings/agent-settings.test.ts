@@ -43,6 +43,16 @@ test('a flag takes precedence over our variable, and that over one of another ag
   expect(settingsOf(ours, '--name=flag').settings.name).toBe('flag')
 })
 
+test.each([
+  ['https://groundstate.example.com/api/v2/', 'https://groundstate.example.com'],
+  ['https://tools.example.com/groundstate/api/v2', 'https://tools.example.com/groundstate'],
+  ['https://tools.example.com/groundstate/', 'https://tools.example.com/groundstate'],
+])("the address %s, as HashiCorp's operator sets it, is that of the server", (address, url) => {
+  const { settings } = settingsOf({ TFC_ADDRESS: address, TFC_AGENT_TOKEN: 'secret' })
+
+  expect(settings.url).toBe(url)
+})
+
 test('the variables of another agent are sufficient', () => {
   const { settings, notes } = settingsOf({
     TFC_ADDRESS: 'groundstate.example.com',

@@ -30,7 +30,8 @@ export const AGENT_SETTINGS = {
   url: {
     value: '<address>',
     foreign: ['TFC_ADDRESS'],
-    schema: webAddress,
+    // HashiCorp's Kubernetes operator gives its agents the address of the API.
+    schema: webAddress.transform((address) => address.replace(/\/api\/v2$/, '')),
     doc: 'address of the server; https by default',
   },
   tokenFile: {

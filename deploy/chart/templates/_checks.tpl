@@ -37,6 +37,9 @@
 {{- if $values.server.autoscaling.enabled -}}{{- fail "server.autoscaling needs mode replicated" -}}{{- end -}}
 {{- if $values.worker.enabled -}}{{- fail "worker.enabled needs mode replicated" -}}{{- end -}}
 {{- end -}}
+{{- if and $values.metrics.serviceMonitor.enabled $created (not (hasKey $created $values.metrics.serviceMonitor.tokenKey)) -}}
+{{- fail (printf "the token for /metrics is missing: metrics.serviceMonitor needs secrets.values.%s" $values.metrics.serviceMonitor.tokenKey) -}}
+{{- end -}}
 {{- if and $values.httpRoute.enabled (not $values.httpRoute.parentRefs) -}}
 {{- fail "httpRoute.parentRefs is empty: name the gateway, such as [{ name: public, namespace: gateways }]" -}}
 {{- end -}}
