@@ -17,7 +17,7 @@ const REPLICATED = { mode: 'replicated', s3: { bucket: 'states', endpoint: 'http
 
 const SERVERS: Record<string, Values> = {
   standalone: {},
-  trial: { server: { builtInAgent: true }, secrets: CREATED },
+  trial: { server: { builtInAgent: true }, secrets: CREATED, metrics: { dashboard: { enabled: true } } },
   replicated: { ...REPLICATED, server: { replicas: 3 } },
   hpa: { ...REPLICATED, server: { autoscaling: { enabled: true } }, secrets: CREATED },
   workers: { ...REPLICATED, server: { replicas: 2, builtInAgent: true }, worker: { enabled: true } },
@@ -88,7 +88,10 @@ const EXTRAS: Record<string, Values> = {
       ingressFrom: [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }],
       agentEgress: [{ ports: [{ port: 443, protocol: 'TCP' }] }],
     },
-    metrics: { serviceMonitor: { enabled: true, labels: { release: 'prometheus' } } },
+    metrics: {
+      serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+      prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
+    },
   },
 }
 
