@@ -7,12 +7,12 @@ import pg from 'pg'
 import { beforeAll, expect, test } from 'vitest'
 import { watch } from '../server/src/features/site/changes/testing/watch.ts'
 import { findSystemAccount } from '../server/src/postgres/account.ts'
-import { startPostgres } from '../server/src/postgres/postgres.ts'
 import { atEnd } from '../server/src/testing/cleanup.ts'
 import { freePort } from '../server/src/testing/ports.ts'
 import { bootAgent } from './agent.ts'
 import { gatedProvisioner } from './gate.ts'
 import { agentPool, remoteWorkspace, startRun } from './remote-workspaces.ts'
+import { bootDatabase } from './replicas/database.ts'
 import { logOf, readRun, requireUnended, until, untilRunIs } from './run-progress.ts'
 import { ADMIN_TOKEN, type BootedServer, bootServer, endOf } from './server.ts'
 import { hasTerraform } from './terraform.ts'
@@ -32,14 +32,13 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'gs-pgbouncer-'))
   atEnd(() => rm(directory, { recursive: true, force: true }))
   await chmod(directory, 0o755)
-  const log = { info() {}, warn() {} }
-  const postgres = await startPostgres({ dataDir: join(directory, 'database'), log, fsync: false })
-  atEnd(() => postgres[Symbol.asyncDispose]())
-  poolerUrl = await startPooler(postgres.url)
+  const { port } = await bootDatabase(directory)
+  const databaseUrl = `postgresql://groundstate@127.0.0.1:${port}/groundstate`
+  poolerUrl = await startPooler(databaseUrl)
   const boot = async () =>
     bootServer({
       GROUNDSTATE_DATABASE_URL: poolerUrl,
-      GROUNDSTATE_DATABASE_DIRECT_URL: postgres.url,
+      GROUNDSTATE_DATABASE_DIRECT_URL: databaseUrl,
       GROUNDSTATE_DATA_DIR: join(directory, 'data'),
       GROUNDSTATE_AGENTS: '0',
       GROUNDSTATE_LEASE: String(LEASE_MS),
@@ -66,7 +65,7 @@ pool_mode = transaction
 default_pool_size = 6
 `,
   )
-  // PgBouncer refuses to run as root, and the socket of the database belongs to its account.
+  // PgBouncer refuses to run as root.
   const account = await findSystemAccount()
   const identity = account.switch ? { uid: account.uid, gid: account.gid } : {}
   const child = spawn(PGBOUNCER, [settings], { ...identity, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] })
