@@ -10,7 +10,7 @@ import * as checks from './checks.ts'
 import { resource } from './client.ts'
 import { describeFault, inject, planFaults } from './faults.ts'
 import { createJournal, type Journal } from './journal.ts'
-import { COUNTING, writeRuns } from './load-runs.ts'
+import { COUNTING, discardUndecided, writeRuns } from './load-runs.ts'
 import { writeSettings } from './load-settings.ts'
 import { createStateWorkspace, watchSerials, writeStates } from './load-states.ts'
 import { longestGaps } from './report.ts'
@@ -117,7 +117,8 @@ async function run(site: Site, journal: Journal, prepared: Awaited<ReturnType<ty
 }
 
 /** Resolves when no run is unfinished, no job waits, and no late request of a client can still arrive. */
-async function untilQuiet({ server }: Site) {
+async function untilQuiet(site: Site) {
+  const { server } = site
   // The longest that a server may hold a request whose client has gone away.
   await pause(3000)
   for (const end = Date.now() + 150_000; Date.now() < end; await pause(300)) {
@@ -127,6 +128,7 @@ async function untilQuiet({ server }: Site) {
     ])
     const { waiting, active } = health?.data.attributes.queue ?? { waiting: 1, active: 1 }
     if (runs?.length === 0 && waiting + active === 0) return
+    await discardUndecided(site, runs ?? [])
   }
 }
 

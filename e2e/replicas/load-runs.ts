@@ -56,7 +56,7 @@ export async function writeRuns(
   }
 }
 
-/** Undefined if nobody knows whether the run was created. */
+/** Undefined if the run was not created, or nobody knows. */
 async function createRun(
   { server: { url } }: Site,
   journal: Journal,
@@ -80,7 +80,17 @@ async function createRun(
     return id as string
   }
   journal.facts.set(key, { read, possible: outcome.kind === 'refused' ? ['0 runs'] : ['0 runs', '1 runs'] })
-  return undefined
+  // It waits for a decision, and other runs wait for it.
+  const found = await send(url, ['GET', `/workspaces/${workspace.id}/runs?page%5Bsize%5D=100`])
+  if (found.kind !== 'acknowledged') return undefined
+  return found.body.data.find((run: any) => run.attributes.message === message)?.id as string | undefined
+}
+
+/** Discards runs that wait for a decision: nobody knows them whose creation was not answered. */
+export async function discardUndecided({ server: { url } }: Site, runs: readonly { id: string; attributes: any }[]) {
+  for (const { id, attributes } of runs)
+    if (RUN_GROUPS.needs_approval.includes(attributes.status))
+      await send(url, ['POST', `/runs/${id}/actions/discard`], {})
 }
 
 /** Takes the action once it is possible, and resolves when the run has ended. */
