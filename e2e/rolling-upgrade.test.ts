@@ -89,7 +89,7 @@ test.skipIf(!earlier)(
     if (earlier.starts === 'at any time') {
       await old.stop()
       await old.restart()
-      expect(await serversSeenBy(fresh)).toHaveLength(2)
+      await until(async () => (await serversSeenBy(fresh)).length === 2)
     }
     const code = await old.stop()
     const last = await startRun(fresh, created.old)

@@ -76,10 +76,10 @@ function checkShared(running: RunningServer, own: ReturnType<typeof ownRow>) {
   }
 }
 
-async function insert(db: Db, own: ReturnType<typeof ownRow>) {
+async function insert(db: Db, row: ReturnType<typeof ownRow>) {
   await db
     .insertInto('servers')
-    .values(own)
+    .values(row)
     .onConflict((conflict) => conflict.doNothing())
     .execute()
 }

@@ -98,16 +98,16 @@ test('what a running server uses is not removed', async () => {
   await session.connect()
   const migrations = [...MIGRATIONS, EXPAND, CONTRACT]
 
-  const beside = async () => migrate(database.url, { migrations })
+  const start = async () => migrate(database.url, { migrations })
 
-  await expect(beside()).rejects.toThrow(`removes what running servers use: ${id} (an old version); upgrade them`)
+  await expect(start()).rejects.toThrow(`removes what running servers use: ${id} (an old version); upgrade them`)
   await execute(
     database.url,
     `insert into servers (id, version, role, migration, started_at) values ('${id}', '1.0.0', 'all', '9997-of-today', now())`,
   )
-  await expect(beside()).rejects.toThrow(`${id} (version 1.0.0)`)
+  await expect(start()).rejects.toThrow(`${id} (version 1.0.0)`)
   await execute(database.url, `update servers set migration = '${EXPAND.name}'`)
-  await expect(beside()).resolves.toEqual({ applied: [CONTRACT.name] })
+  await expect(start()).resolves.toEqual({ applied: [CONTRACT.name] })
   await session.end()
 })
 
