@@ -33,7 +33,7 @@ export async function findSecrets(settings: SecretSettings): Promise<SecretSet |
   return current && withPrevious(current, settings)
 }
 
-/** Where the current secret is read from, for messages. */
+/** Source of the current secret, for messages. */
 export function secretSource({ dataDir, secret }: SecretSettings) {
   return isSet(secret) ? 'GROUNDSTATE_SECRET' : join(dataDir, 'secret')
 }
