@@ -11,7 +11,7 @@ import { resource } from './client.ts'
 import { describeFault, inject, planFaults } from './faults.ts'
 import { createJournal, type Journal } from './journal.ts'
 import { COUNTING, discardUndecided, writeRuns } from './load-runs.ts'
-import { writeSettings } from './load-settings.ts'
+import { createSettingsClient, writeSettings } from './load-settings.ts'
 import { createStateWorkspace, watchSerials, writeStates } from './load-states.ts'
 import { longestGaps } from './report.ts'
 import { bootSite, type Site } from './site.ts'
@@ -73,12 +73,17 @@ async function prepare(site: Site) {
       persist(async (attempt) => createStateWorkspace(site, `states-${index}-${attempt}`)),
     ),
   )
-  return { workspaces, configurations, states }
+  const clients = await Promise.all(
+    Array.from({ length: WORKSPACES.settings }, async (_, index) =>
+      persist(async (attempt) => createSettingsClient(site, `settings-${index}-${attempt}`)),
+    ),
+  )
+  return { workspaces, configurations, states, clients }
 }
 
 /** Runs load and faults until the last fault has ended, and then waits for quiet. */
 async function run(site: Site, journal: Journal, prepared: Awaited<ReturnType<typeof prepare>>) {
-  const { workspaces, states } = prepared
+  const { workspaces, states, clients } = prepared
   const links = Object.entries(site.targets).map(([name, target]) => [name, Object.keys(target.links)] as const)
   const plan = planFaults(createRandom(SEED), { count: FAULTS, targets: Object.fromEntries(links), ...TIMES })
   process.stdout.write(`${plan.map(describeFault).join('\n')}\n`)
@@ -95,13 +100,8 @@ async function run(site: Site, journal: Journal, prepared: Awaited<ReturnType<ty
     ...workspaces.map(async (workspace, index) =>
       writeRuns(site, journal, { workspace, random: createRandom(SEED + index), limit: 90 }, stop.signal),
     ),
-    ...Array.from({ length: WORKSPACES.settings }, async (_, index) =>
-      writeSettings(
-        site,
-        journal,
-        { client: `settings-${index}`, random: createRandom(SEED - index), sources: workspaces },
-        stop.signal,
-      ),
+    ...clients.map(async (client, index) =>
+      writeSettings(site, journal, { ...client, random: createRandom(SEED - index), sources: workspaces }, stop.signal),
     ),
   ])
   await inject(plan, site.targets, supervised)

@@ -29,24 +29,29 @@ async function change({ server: { url } }: Site, journal: Journal, { fact, read,
   throw new Unknown()
 }
 
+/** `client` is its name and that of its module, `user` the id of its user. */
+export type SettingsClient = { client: string; user: string }
+
+/** Creates the module whose versions a client uploads. */
+export async function createSettingsClient({ server }: Site, client: string): Promise<SettingsClient> {
+  const { data } = await server.api('GET', '/account/details')
+  const body = resource('registry-modules', { name: client, provider: 'null' })
+  await server.api('POST', '/organizations/main/registry-modules', body)
+  return { client, user: data.id }
+}
+
 /** Creates, changes and deletes workspaces, variables, tokens, run triggers, comments and versions of a module, until stopped. */
 export async function writeSettings(
   site: Site,
   journal: Journal,
-  { client, random, sources }: { client: string; random: Random; sources: readonly RemoteWorkspace[] },
+  { client, user, random, sources }: SettingsClient & { random: Random; sources: readonly RemoteWorkspace[] },
   stop: AbortSignal,
 ) {
-  const users = await site.server.api('GET', '/account/details')
-  await site.server.api(
-    'POST',
-    '/organizations/main/registry-modules',
-    resource('registry-modules', { name: client, provider: 'null' }),
-  )
   for (let number = 1; !stop.aborted; number += 1) {
     const name = `${client}-${number}`
     const series = [
       () => changeWorkspace(site, journal, { name, source: random.pick(sources as [RemoteWorkspace]) }),
-      () => changeToken(site, journal, { name, user: users.data.id, isDeleted: random.oneIn(2) }),
+      () => changeToken(site, journal, { name, user, isDeleted: random.oneIn(2) }),
       () => comment(site, journal, name),
       () => uploadModule(site, journal, { client, version: `1.0.${number}` }),
     ]
