@@ -17,7 +17,7 @@ export async function bootDatabase(directory: string) {
   const isOldest = existsSync(join(OLDEST, 'initdb'))
   if (!isOldest)
     console.warn(`POSTGRESQL 15 IS NOT INSTALLED (${OLDEST}): the embedded version is the external database`)
-  const embedded = isOldest ? undefined : await findBinaries(account)
+  const embedded = isOldest ? undefined : await findBinaries(account, directory)
   const program = (name: 'initdb' | 'postgres') => embedded?.[name] ?? join(OLDEST, name)
   const identity = account.switch ? { uid: account.uid, gid: account.gid } : {}
   const options = { cwd: '/', env: { PATH: process.env['PATH'], LC_ALL: 'C' }, ...identity }
