@@ -1,8 +1,7 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { AGENT_SETTINGS } from '../agent/src/settings/agent-settings.ts'
 import { SETTINGS } from '../server/src/settings.ts'
@@ -71,10 +70,11 @@ test('every variable of Groundstate in the files is a setting', async () => {
   expect([...named].filter((name) => !settings.includes(`\`${name}\``))).toEqual([])
 })
 
-test('the health check of the image fails where no server listens, with a line', async () => {
-  const { stderr, code } = await promisify(execFile)(process.execPath, [join(DEPLOY, 'image/health.mjs')], {
+test('the health check of the image fails where no server listens, with a line', () => {
+  const { stderr, status } = spawnSync(process.execPath, [join(DEPLOY, 'image/health.mjs')], {
     env: { GROUNDSTATE_PORT: '1' },
-  }).catch((error: { stderr: string; code: number }) => error as { stderr: string; code: number | undefined })
+    encoding: 'utf8',
+  })
 
-  expect([code, stderr.trim().split('\n').length]).toEqual([1, 1])
+  expect([status, stderr.trim().split('\n').length]).toEqual([1, 1])
 })
