@@ -292,9 +292,10 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   withSettings(program.command('doctor'))
     .summary('check the requirements of the server')
     .description('Checks engine, database, clock, disk, port and TLS, with advice for each problem.')
-    .action(async (flags: SettingFlags) => {
+    .option('--bundle <file>', 'also write a .tar.gz for support, without secrets')
+    .action(async ({ bundle, ...flags }: SettingFlags & { bundle?: string }) => {
       const { doctorCommand } = await import('./doctor.ts')
-      exitCode = await doctorCommand(configOf(flags))
+      exitCode = await doctorCommand(configOf(flags), bundle === undefined ? {} : { bundle })
     })
 
   try {

@@ -50,19 +50,35 @@ const NAME_WIDTH = Math.max(...CHECKS.map(({ name }) => name.length))
  * Prints a line for each requirement of the server, with advice if it is not met. Returns 1 if any is not met. Read-only, except that an embedded
  * database is started temporarily.
  */
-export async function doctorCommand(config: Config): Promise<number> {
+export async function doctorCommand(config: Config, options: { bundle?: string } = {}): Promise<number> {
   await using database = lazyDatabase(config)
   let failed = 0
+  let report = ''
+  const print = (text: string) => {
+    report += text
+    process.stdout.write(text)
+  }
   for (const check of CHECKS) {
     const result = await check.run(config, database).catch((error: unknown): Result => {
       if (error instanceof StartError) return failure(error.reason, error.advice)
       return failure(messageOf(error), 'see docs/OPERATIONS.md')
     })
     if (!result.ok) failed += 1
-    process.stdout.write(`${result.ok ? '✓' : '✗'} ${check.name.padEnd(NAME_WIDTH)} ${result.found}\n`)
-    if (result.advice !== undefined) process.stdout.write(`${' '.repeat(NAME_WIDTH + 3)}→ ${result.advice}\n`)
+    print(`${result.ok ? '✓' : '✗'} ${check.name.padEnd(NAME_WIDTH)} ${result.found}\n`)
+    if (result.advice !== undefined) print(`${' '.repeat(NAME_WIDTH + 3)}→ ${result.advice}\n`)
   }
-  process.stdout.write(failed === 0 ? '\nAll checks passed.\n' : `\n${failed} of ${CHECKS.length} checks failed.\n`)
+  print(failed === 0 ? '\nAll checks passed.\n' : `\n${failed} of ${CHECKS.length} checks failed.\n`)
+  if (options.bundle !== undefined) {
+    const { writeSupportBundle } = await import('./support-bundle.ts')
+    let databaseProblem: string | undefined
+    const client = await database.client().catch((error: unknown) => {
+      databaseProblem = messageOf(error)
+      return undefined
+    })
+    await writeSupportBundle(config, options.bundle, { report, client, databaseProblem })
+    process.stdout.write(`\nWrote ${options.bundle}, which has no secrets. Look through it before you pass it on.\n`)
+    return 0
+  }
   return failed === 0 ? 0 : 1
 }
 
