@@ -26,7 +26,7 @@ export type TracingSettings = {
   serviceName: string
   attributes: Record<string, string>
   sampler: (typeof SAMPLERS)[number]
-  /** Of `traceidratio`, from 0 to 1. */
+  /** Share of the traces with `traceidratio`, from 0 to 1. */
   ratio: number
 }
 
