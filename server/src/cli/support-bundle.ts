@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, open, readFile, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, open, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -8,7 +8,7 @@ import { create } from 'tar'
 import manifest from '../../package.json' with { type: 'json' }
 import type { Config } from '../config.ts'
 import { codeOf, messageOf } from '../error-code.ts'
-import { findSecret } from '../secrets/secret-file.ts'
+import { findSecrets } from '../secrets/secret-file.ts'
 import { SETTINGS } from '../settings.ts'
 import { StartError } from '../start-error.ts'
 
@@ -163,17 +163,20 @@ async function lastLinesOfDatabase(path: string) {
 
 /** Replaces what is or looks like a credential, in case it has got into a message. */
 async function scrubber(config: Config) {
-  const secretBytes = await findSecret(config.dataDir, config.secret).catch(() => undefined)
-  const file = await readFile(join(config.dataDir, 'secret'), 'utf8').catch(() => '')
+  const found = await findSecrets(config).catch(() => undefined)
   const values = Object.entries(SETTINGS).flatMap(([name, setting]) => {
     const value: unknown = config[name as keyof Config]
-    const text = typeof value === 'string' || value instanceof URL ? String(value) : ''
-    const url = URL.parse(text)
-    const password = url ? [url.password, decodeURIComponent(url.password)] : []
-    return ['secret' in setting && setting.secret ? text : '', ...password]
+    const isSecret = 'secret' in setting && setting.secret
+    return [value].flat().flatMap((part) => {
+      const text = typeof part === 'string' || part instanceof URL ? String(part) : ''
+      const url = URL.parse(text)
+      const password = url ? [url.password, unescaped(url.password)] : []
+      return [isSecret ? text : '', ...password]
+    })
   })
-  const keys = Buffer.isBuffer(secretBytes) ? [secretBytes.toString('hex'), secretBytes.toString('base64')] : []
-  const secrets = [...values, ...keys, file.trim()].filter((secret) => secret.length >= 4)
+  const keys = found ? [found.current, ...found.previous] : []
+  const keyTexts = keys.flatMap((key) => [key.toString('hex'), key.toString('base64')])
+  const secrets = [...values, ...keyTexts].filter((secret) => secret.length >= 4)
   return (content: string) =>
     secrets
       .toSorted((a, b) => b.length - a.length)
@@ -181,4 +184,12 @@ async function scrubber(config: Config) {
       .replaceAll(/\/\/[^\s/@"']+@/g, `//${HIDDEN}@`)
       .replaceAll(/\b(Bearer|Basic) [^\s"',]+/gi, `$1 ${HIDDEN}`)
       .replaceAll(/\b\w+\.(?:gsv1|atlasv1)\.\w+/g, HIDDEN)
+}
+
+function unescaped(text: string) {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
