@@ -8,7 +8,7 @@ const MIN_INTERVAL_MS = 10_000
 
 /** Shows an error of a page. If a part of a page is missing because the server was upgraded since the page was loaded, loads the new page. */
 export function FailedPage(props: ErrorComponentProps) {
-  const isMissing = MISSING_FILE.test(props.error.message)
+  const isMissing = props.error instanceof Error && MISSING_FILE.test(props.error.message)
   useEffect(() => {
     if (!isMissing || Date.now() - Number(sessionStorage.getItem(RELOADED_KEY)) < MIN_INTERVAL_MS) return
     sessionStorage.setItem(RELOADED_KEY, String(Date.now()))
