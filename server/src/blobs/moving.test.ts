@@ -53,6 +53,21 @@ describe.each(['disk to a bucket', 'a bucket to disk'])('from %s', (direction) =
     for (const [key, content] of CONTENTS) expect((await blobs.read(key)).equals(content)).toBe(true)
   })
 
+  test('a blob that was sealed with another secret since its copy is copied again', async () => {
+    const { from, to, drivers, open } = await openStores(direction)
+    await moveBlobs(drivers, watch)
+    const next = randomBytes(32)
+    const rotated = await createBlobs({ secret: next, previousSecrets: [bytes], store: from })
+    for (const key of CONTENTS.keys()) await rotated.reseal(key)
+    await rotated[Symbol.asyncDispose]()
+
+    const moved = await moveBlobs({ ...drivers, secrets: blobSecrets({ current: next, previous: [] }) }, watch)
+
+    expect(moved).toMatchObject({ copied: CONTENTS.size, present: 0 })
+    const blobs = await open(to, { secret: next })
+    for (const [key, content] of CONTENTS) expect((await blobs.read(key)).equals(content)).toBe(true)
+  })
+
   test('during a move, blobs are read from both stores, written to the new one, and deleted from both', async () => {
     const { from, to, old, drivers, open } = await openStores(direction)
     const [first = '', second = ''] = [...CONTENTS.keys()]

@@ -5,7 +5,7 @@ import type { BlobStore } from './blob-store.ts'
 import { openDiskDriver } from './disk.ts'
 import type { BlobDriver } from './driver.ts'
 import { BlobCorruptError, BlobExistsError, BlobNotFoundError } from './errors.ts'
-import { type BlobSecrets, FrameReader } from './frames.ts'
+import { type BlobSecrets, FrameReader, HEADER_BYTES } from './frames.ts'
 import { openS3Driver } from './s3.ts'
 
 export async function openDriver(store: BlobStore): Promise<BlobDriver> {
@@ -65,16 +65,25 @@ export async function moveBlobs({ from, to, secrets }: Move, watch: Watch): Prom
     const original = await from.stat(key)
     if (!original) return
     const copied = await to.stat(key)
-    if (copied?.storedSize === original.storedSize) return void (moved.present += 1)
-    if (copied) throw new BlobCorruptError(key, 'has another size in the new store')
+    if (copied && copied.storedSize !== original.storedSize)
+      throw new BlobCorruptError(key, 'has another size in the new store')
+    if (copied && (await isCurrent(key))) return void (moved.present += 1)
     const stored = await from.read(key)
     const kind = await kindOf(stored)
     if (kind === undefined) return void (moved.skipped += 1)
     const sealed = verified(new FrameReader(secrets, key), kind)
-    const bytes = await to.write(key, Buffer.isBuffer(stored) ? await whole(sealed) : sealed)
-    watch.add(bytes)
+    const content = Buffer.isBuffer(stored) ? await whole(sealed) : sealed
+    if (copied) await to.replace(key, content)
+    else await to.write(key, content)
+    watch.add(original.storedSize)
     moved.copied += 1
     if (!(await from.stat(key))) await to.delete(key)
+  }
+
+  /** Whether the copy is sealed with the same secret as the original: a rotation since the copy changes no size. */
+  const isCurrent = async (key: string) => {
+    const [original, copy] = await Promise.all([from, to].map(async (store) => store.readHead(key, HEADER_BYTES)))
+    return original !== undefined && copy?.equals(original) === true
   }
 
   for await (const { keys } of from.list('')) {
