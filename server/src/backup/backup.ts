@@ -130,9 +130,12 @@ async function findPrevious(parent: string, storeId: string) {
   return blobs ? latest : undefined
 }
 
+/** Names that `createBackup` gives. */
+const INTERRUPTED = new RegExp(`^\\d{4}-\\d\\d-\\d\\dT\\d\\d-\\d\\d-\\d\\d-\\d{3}Z\\${PARTIAL}$`)
+
 async function removeInterrupted(parent: string) {
   for (const name of await readdir(parent)) {
-    if (name.endsWith(PARTIAL)) await rm(join(parent, name), { recursive: true, force: true })
+    if (INTERRUPTED.test(name)) await rm(join(parent, name), { recursive: true, force: true })
   }
 }
 

@@ -17,6 +17,8 @@ export class SumsWriter {
   #file: FileHandle
   #hash: Hash = createHash('sha256')
   #pending = ''
+  /** The last write: writes at the same time could change their order. */
+  #written: Promise<void> = Promise.resolve()
   #files = 0
   #bytes = 0
 
@@ -51,7 +53,8 @@ export class SumsWriter {
     const text = this.#pending
     this.#pending = ''
     this.#hash.update(text)
-    await this.#file.appendFile(text)
+    this.#written = this.#written.then(async () => this.#file.appendFile(text))
+    await this.#written
   }
 }
 
