@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import dns from 'node:dns'
 import { rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, inject, onTestFinished, test, vi } from 'vitest'
 import { readConfig } from '../config.ts'
 import { configuredStore } from './blob-store.ts'
 import { createBlobs } from './blobs.ts'
+import { BlobStoreUnavailableError } from './errors.ts'
 import { containerCredentials, webIdentityCredentials } from './s3-credentials.ts'
+import { openS3Driver } from './s3.ts'
 import { createIdentityServer } from './testing/identity-server.ts'
 import { createS3Server } from './testing/s3-server.ts'
 
@@ -202,4 +206,21 @@ test.each([
   [{ GROUNDSTATE_S3_ADDRESSING: 'virtual-host', GROUNDSTATE_S3_ENDPOINT: 'http://[::1]:9000' }, 'has no host name'],
 ])('incomplete settings are refused: %o', (settings, message) => {
   expect(() => configuredStore(readConfig({ ...BUCKET, ...settings }))).toThrow(message)
+})
+
+test('a store that stays unavailable is reported, even if it has just refused credentials', async () => {
+  const statuses = [503, 503, 503, 503, 403]
+  const server = createServer((_, response) => {
+    const status = statuses.shift() ?? 503
+    response.writeHead(status).end(status === 403 ? '<Error><Code>ExpiredToken</Code></Error>' : '')
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const keys = { accessKeyId: 'a', secretAccessKey: 'b' }
+  const credentials = { name: 'a role', current: async () => keys, renew: async () => ({ ...keys, accessKeyId: 'c' }) }
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  await using driver = openS3Driver({ endpoint, bucket: 'bucket', region: 'us-east-1', credentials })
+
+  await expect(driver.stat('states/a')).rejects.toThrow(BlobStoreUnavailableError)
+  expect(statuses).toEqual([])
 })

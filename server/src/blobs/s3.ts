@@ -107,7 +107,7 @@ function createS3Requests(config: S3Config) {
     let isRenewed = false
     for (let attempt = 1; ; attempt++) {
       const response = await send(request, hash, clientOf(used)).catch((error: unknown) => {
-        if (attempt === ATTEMPTS) throw unavailable(request, error)
+        if (attempt >= ATTEMPTS) throw unavailable(request, error)
       })
       if (response && !isRenewed && (await mayBeExpired(response))) {
         isRenewed = true
@@ -120,8 +120,7 @@ function createS3Requests(config: S3Config) {
       }
       if (response && !RETRYABLE_STATUSES.has(response.status)) return response
       const body = await response?.text()
-      if (response && attempt === ATTEMPTS)
-        throw unavailable(request, new S3Error(request, response.status, body ?? ''))
+      if (response && attempt >= ATTEMPTS) throw unavailable(request, new S3Error(request, response.status, body ?? ''))
       await delay(FIRST_BACKOFF_MS * 2 ** (attempt - 1) * (0.5 + Math.random()))
     }
   }
