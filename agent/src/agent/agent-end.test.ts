@@ -23,7 +23,7 @@ test('an agent for a single job ends after it, even if the job failed', async ()
   await agent.ended
 
   expect(server.claims()).toBe(0)
-  const run = { kind: 'plan', runId: job.runId, workspace: 'acme/net', jobId: job.id }
+  const run = { kind: 'plan', workspace: 'acme/net' }
   expect(agent.logged).toContainEqual({ level: 'info', message: 'job claimed', facts: run })
   expect(agent.logged).toContainEqual({
     level: 'info',

@@ -9,10 +9,10 @@ import { createPoolAgent, createPoolRun, createPoolSetting, takeTask } from './t
 
 /** Processes that wait for an agent's report, and exit before it arrives. This one only serves the agent. */
 
-const app = await createTestApp()
+const SETTINGS = { GROUNDSTATE_BASE_URL: 'https://groundstate.example', GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' }
+const app = await createTestApp(SETTINGS)
 const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
 const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
-const SETTINGS = { GROUNDSTATE_BASE_URL: 'https://groundstate.example', GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' }
 
 async function setUp() {
   const setting = await createPoolSetting(app)

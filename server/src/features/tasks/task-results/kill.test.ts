@@ -20,7 +20,7 @@ import { startReplicaProcess } from './testing/replica.ts'
 
 const SETTINGS = { GROUNDSTATE_BASE_URL: 'https://groundstate.example', GROUNDSTATE_ALLOW_PRIVATE_URLS: 'true' }
 /** Creates runs and reads results; it delivers nothing. */
-const app = await createTestApp()
+const app = await createTestApp(SETTINGS)
 const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
 const url = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
 
