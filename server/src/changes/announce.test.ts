@@ -7,7 +7,7 @@ import { databaseUrl } from '../testing/database.ts'
 import { allSignals } from '../testing/signals.ts'
 import { announce } from './announce.ts'
 
-const app = await createTestApp()
+const app = await createTestApp({ GROUNDSTATE_BASE_URL: 'https://groundstate.example' })
 
 test('a server that stops sends its pending notices before it disconnects from the database', async () => {
   const lines: string[] = []
