@@ -17,8 +17,9 @@ import { longestGaps } from './report.ts'
 import { bootSite, type Site } from './site.ts'
 
 const env = (name: string) => process.env[`GROUNDSTATE_CHAOS_${name}`]
-const SEED = Number(env('SEED') ?? Math.floor(Math.random() * 1e9))
 const FAULTS = Number(env('FAULTS') ?? 7)
+/** The short run repeats one plan: a suite must not fail by chance. */
+const SEED = Number(env('SEED') ?? (env('FAULTS') === undefined ? 8 : Math.floor(Math.random() * 1e9)))
 const REPLICAS = Number(env('REPLICAS') ?? 2)
 const BUCKET = env('BUCKET') ?? 'stand-in'
 /** The lease of a plan, in ms; that of an apply is four times as long. */
