@@ -75,7 +75,12 @@ export async function doctorCommand(config: Config, options: { bundle?: string }
       databaseProblem = messageOf(error)
       return undefined
     })
-    await writeSupportBundle(config, options.bundle, { report, client, databaseProblem })
+    await writeSupportBundle(config, options.bundle, {
+      report,
+      client,
+      databaseProblem,
+      isServerRunning: await isOwn(await installationAt(config), config),
+    })
     process.stdout.write(`\nWrote ${options.bundle}, which has no secrets. Look through it before you pass it on.\n`)
     return 0
   }
@@ -245,11 +250,15 @@ async function checkPort(config: Config): Promise<Result> {
   })
   if (!isInUse) return success(`${address} is free`)
   const installation = await installationAt(config)
-  const secrets = await findSecrets(config)
-  if (secrets !== undefined && installation !== undefined && isSameInstallation(createSecrets(secrets), installation))
-    return success(`${address}, on which Groundstate is running`)
+  if (await isOwn(installation, config)) return success(`${address}, on which Groundstate is running`)
   const other = installation === undefined ? 'another program' : 'the Groundstate of another data directory'
   return failure(`${address} is in use by ${other}`, 'stop it, or choose another GROUNDSTATE_PORT')
+}
+
+/** Whether the installation that a server at the port has named has the secret of these settings. */
+async function isOwn(installation: string | undefined, config: Config) {
+  const secrets = installation === undefined ? undefined : await findSecrets(config)
+  return secrets !== undefined && isSameInstallation(createSecrets(secrets), installation ?? '')
 }
 
 /** Identifies the installation of a Groundstate server at the port; undefined if there is none. The certificate is not verified, since nothing secret is sent. */

@@ -18,7 +18,13 @@ const METRICS_TIMEOUT_MS = 5000
 const LOG_BYTES = 256 * 1024
 const HIDDEN = '[redacted]'
 
-type Parts = { report: string; client: pg.Client | undefined; databaseProblem: string | undefined }
+type Parts = {
+  report: string
+  client: pg.Client | undefined
+  databaseProblem: string | undefined
+  /** Whether a server of this installation responds at the port: another program there must not get the token for metrics. */
+  isServerRunning: boolean
+}
 
 /**
  * Writes a .tar.gz for support: facts about the server, without secrets, states, values of variables and URLs. Throws a `StartError` if the file
@@ -47,7 +53,10 @@ export async function writeSupportBundle(config: Config, file: string, parts: Pa
   }
 }
 
-async function facts(config: Config, { client, databaseProblem }: Parts): Promise<Record<string, string>> {
+async function facts(
+  config: Config,
+  { client, databaseProblem, isServerRunning }: Parts,
+): Promise<Record<string, string>> {
   const database = client ? await describeDatabase(client) : { problem: databaseProblem ?? 'there is none yet' }
   const log = await lastLinesOfDatabase(join(config.dataDir, 'postgres.log'))
   return {
@@ -60,7 +69,7 @@ async function facts(config: Config, { client, databaseProblem }: Parts): Promis
     'settings.json': json(shownSettings(config)),
     'database.json': json(database),
     'disk.json': json(await describeDisk(config.dataDir)),
-    'metrics.txt': await readMetrics(config),
+    'metrics.txt': isServerRunning ? await readMetrics(config) : 'no server of this installation is running here\n',
     ...(log !== undefined && { 'postgres.log': log }),
   }
 }
