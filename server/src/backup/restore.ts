@@ -8,7 +8,7 @@ import { createFileOnce, syncDirectory } from '../durable-file.ts'
 import { codeOf, ignoring } from '../error-code.ts'
 import { findSystemAccount, type SystemAccount } from '../postgres/account.ts'
 import { bundledMajor } from '../postgres/binaries.ts'
-import { openDirectories } from '../postgres/directories.ts'
+import { openDirectories, POINTER, readPointer } from '../postgres/directories.ts'
 import { checkMark } from '../secrets/mark.ts'
 import { StartError } from '../start-error.ts'
 import { readSums, type SumsDigest } from './checksums.ts'
@@ -106,10 +106,9 @@ async function requireEmpty(dataDir: string) {
 
 /** Removes an interrupted restore, which began in an empty directory. */
 async function removeRestored(dataDir: string) {
-  const pointer = join(dataDir, 'postgres.location')
-  const home = (await ignoring('ENOENT', readFile(pointer, 'utf8')))?.trim() ?? join(dataDir, 'postgres')
-  for (const path of [join(home, 'cluster'), join(home, RESTORING), join(dataDir, BLOBS), join(dataDir, 'postgres')])
-    await rm(path, { recursive: true, force: true })
+  const moved = await readPointer(dataDir)
+  const restored = [moved, join(dataDir, POINTER), join(dataDir, 'postgres'), join(dataDir, BLOBS)]
+  for (const path of restored) if (path !== undefined) await rm(path, { recursive: true, force: true })
   await rm(join(dataDir, PARTIAL), { recursive: true, force: true })
 }
 

@@ -13,7 +13,7 @@ const MAX_SOCKET_PATH = 107
 const SOCKET_NAME = '.s.PGSQL.5432'
 
 /** File in the data directory with the path of the database's directory, if that is elsewhere. */
-const POINTER = 'postgres.location'
+export const POINTER = 'postgres.location'
 
 /**
  * `home` belongs to the account, has mode 0700, and contains the socket and `cluster`, PostgreSQL's data directory. The log is outside of
