@@ -58,13 +58,17 @@ export async function rotateSecretCommand(
   }
   process.stdout.write(`Encrypting everything with the secret ${shownKeyId(set.current)}\n`)
 
-  const unreadable = [...(await resealDatabase(ctx, SEALED)), ...(await resealBlobs(ctx))]
+  await resealDatabase(ctx, SEALED)
+  await resealBlobs(ctx)
   await requireOneSecret(ctx, set, forgetPosition)
-  // Servers with another secret may have written until now; none of them is left.
-  const late = await resealDatabase({ ...ctx, report: () => {} }, SEALED)
+  // Servers with another secret may have written until now, and before the position of an interrupted rotation; none of them is left.
+  await forgetPosition(ctx)
+  const check = { ...ctx, report: () => {} }
+  const rows = await resealDatabase(check, SEALED)
+  const unreadable = [...rows, ...(await resealBlobs(check))]
   await signStoreId(store, secrets)
   const left = await staleParts(ctx, SEALED)
-  const isLeft = left.reduce((sum, { count }) => sum + count, 0) > late.length
+  const isLeft = left.reduce((sum, { count }) => sum + count, 0) > rows.length
   if (isLeft || (unreadable.length > 0 && !skipUnreadable)) return reportUnreadable(unreadable, left)
 
   await finishChange(client, set)
