@@ -22,7 +22,7 @@ import { keyId } from './secrets/key-id.ts'
 import { loadSecrets } from './secrets/secret-file.ts'
 import type { Secrets } from './secrets/secrets.ts'
 import { registerServer } from './servers.ts'
-import { type Signals, createSignals, poolSessionName } from './signals.ts'
+import { type Fence, type Signals, createSignals, poolSessionName } from './signals.ts'
 import { HostError } from './vcs-hosts/host.ts'
 import { type Workers, createWorkers } from './workers/workers.ts'
 
@@ -74,6 +74,7 @@ export type AppOptions = {
   /** Whether this process runs background jobs. */
   runsJobs: boolean
   reactions: readonly Reaction[]
+  fence?: Fence
 }
 
 /** One thread parses small documents, and one large ones (two with more than two processors). */
@@ -90,7 +91,7 @@ export async function createApp(
   await using stack = new AsyncDisposableStack()
   const secretSet = await loadSecrets(config)
   const { current, previous } = secretSet
-  const { databaseUrl, directUrl, log } = options
+  const { databaseUrl, directUrl, log, fence } = options
   const isPooled = directUrl !== undefined
   const prepares = config.databasePrepared ?? !isPooled
   const id = randomUUID()
@@ -105,9 +106,15 @@ export async function createApp(
   const store = configuredStore(config)
   const blobs = stack.use(await createBlobs({ secret: current, previousSecrets: previous, store, movedFrom }))
   const signals = stack.use(
-    await createSignals(directUrl ?? databaseUrl, { id, polls, log, secretId: keyId(current).readInt32BE() }),
+    await createSignals(directUrl ?? databaseUrl, {
+      id,
+      polls,
+      log,
+      secretId: keyId(current).readInt32BE(),
+      ...fence,
+    }),
   )
-  stack.use(await registerServer({ db, signals, config, log }))
+  stack.use(await registerServer({ db, signals, config, log }, fence?.onRefused))
   const changes = stack.use(createChangeFeed(signals))
   stack.defer(() => flushTouches(db))
   const jobs = stack.use(await createJobs({ pool, signals, polls, log, isRemote }, { runsJobs: options.runsJobs }))

@@ -1,8 +1,10 @@
 import type pg from 'pg'
-import { adoptStore, markStore, requireSameStore } from './blobs/blob-store.ts'
+import { adoptStore, findRecordedStore, markStore, requireSameStore } from './blobs/blob-store.ts'
 import type { Config } from './config.ts'
-import { requireSameSecret } from './secrets/mark.ts'
+import { findMarks, requireSameSecret, requireUsable } from './secrets/mark.ts'
+import { loadSecrets } from './secrets/secret-file.ts'
 import type { Secrets } from './secrets/secrets.ts'
+import { StartError } from './start-error.ts'
 
 export const INSTALLATION_HEADER = 'x-groundstate-installation'
 
@@ -15,6 +17,26 @@ export async function requireSameInstallation(client: pg.Client, config: Config)
     await requireSameStore(client, config, await requireSameSecret(client, config))
   })
   await markStore(client, config)
+}
+
+/**
+ * Returns a check that the database still has the secret and the blob store of this server: both may be replaced while it has no connection, since it
+ * counts as stopped then. The check throws a `StartError`.
+ */
+export async function createInstallationCheck(config: Config) {
+  const { current } = await loadSecrets(config)
+  let storeId: string | undefined
+  return async (client: pg.Client) => {
+    const marks = await findMarks(client)
+    if (marks === undefined) return
+    requireUsable(marks, current)
+    const recorded = await findRecordedStore(client)
+    storeId ??= recorded?.id
+    if (recorded?.id === storeId) return
+    throw new StartError('the blobs of the database have been moved to another store', {
+      advice: 'start this server with the settings of that store',
+    })
+  }
 }
 
 /** Records the configured blob store as that of the database; see `adoptStore`. */

@@ -21,10 +21,11 @@ import { ensureAdmin } from './features/site/admin/users.ts'
 import { startTaskDeliveries } from './features/tasks/task-results/delivery-loop.ts'
 import { createServer } from './http/server.ts'
 import { giveBackIdleMemory } from './idle-memory.ts'
-import { requireSameInstallation } from './installation.ts'
+import { createInstallationCheck, requireSameInstallation } from './installation.ts'
 import { type Log, createLog } from './log.ts'
 import { readPointer } from './postgres/directories.ts'
 import { startPostgres } from './postgres/postgres.ts'
+import type { Fence } from './signals.ts'
 import { StartError } from './start-error.ts'
 import { loadTls } from './tls/tls.ts'
 
@@ -41,7 +42,15 @@ export type Started = {
  * Runs a server until `signal` aborts: database, migrations, first administrator, HTTP, background jobs and the built-in agent. On abort, it
  * serves requests of the agent's jobs until they finish or `drainTimeout` passes. Interrupted background jobs run again in another process.
  */
-export async function serve(config: Config, options: { signal: AbortSignal; onReady: (started: Started) => void }) {
+export async function serve(
+  config: Config,
+  options: {
+    signal: AbortSignal
+    onReady: (started: Started) => void
+    /** See `Fence`. */
+    onRefused: Fence['onRefused']
+  },
+) {
   const { isTTY } = process.stderr
   const log = createLog(2, { level: config.logLevel ?? (isTTY ? 'warn' : 'info'), readable: isTTY })
   await using stack = new AsyncDisposableStack()
@@ -55,12 +64,13 @@ export async function serve(config: Config, options: { signal: AbortSignal; onRe
     warn: (line) => log.warn(line),
   })
 
+  const fence = { admit: await createInstallationCheck(config), onRefused: options.onRefused }
   const tls = await loadTls(config)
   const runsJobs = config.role !== 'api'
   const agentWorkDir = config.agents > 0 && runsJobs ? await openAgentDirectory(config) : undefined
   const { baseUrl = '' } = config
   const app = stack.use(
-    await createApp(config, { databaseUrl, directUrl, baseUrl, log, runsJobs, reactions: REACTIONS }),
+    await createApp(config, { databaseUrl, directUrl, baseUrl, log, runsJobs, reactions: REACTIONS, fence }),
   )
   await app.jobs.declare(JOBS)
 

@@ -25,9 +25,29 @@ type RunningServer = {
  * Registers this server, which must be listening for signals, until it has no connection for that any more. Throws a `StartError` if a running
  * server has another base URL or issuer: links and identity tokens would depend on the server that created them.
  */
-export async function registerServer(ctx: ServerContext): Promise<Disposable> {
+export async function registerServer(
+  ctx: ServerContext,
+  onRefused: (error: StartError) => void = () => {},
+): Promise<Disposable> {
   const own = ownRow(ctx)
-  const others = await transact(ctx, async ({ db }) => {
+  const others = await register(ctx, own)
+  if (others.length > 0 && own.base_url === null) {
+    ctx.log.warn(
+      'several servers run without GROUNDSTATE_BASE_URL, so that links depend on the server: set it to their common address',
+    )
+  }
+  // A server that started while this one had no connection has deleted its row.
+  return ctx.signals.onGap(() => {
+    register(ctx, own).catch((error: unknown) => {
+      if (error instanceof StartError) onRefused(error)
+      else ctx.log.warn({ err: loggedError(error) }, 'registering this server')
+    })
+  })
+}
+
+/** Returns the other running servers. Throws a `StartError` if one of them has another base URL or issuer. */
+async function register(ctx: ServerContext, own: ReturnType<typeof ownRow>) {
+  return transact(ctx, async ({ db }) => {
     // Of two servers that start concurrently, the second finds the first.
     await sql`lock table servers in share row exclusive mode`.execute(db)
     await sql`delete from servers s where s.id <> ${own.id} and not exists (select from ${sql.raw(LIVE_SERVERS)} l where l.id = s.id)`.execute(
@@ -39,15 +59,6 @@ export async function registerServer(ctx: ServerContext): Promise<Disposable> {
     for (const running of rows) checkShared(running, own)
     await insert(db, own)
     return rows
-  })
-  if (others.length > 0 && own.base_url === null) {
-    ctx.log.warn(
-      'several servers run without GROUNDSTATE_BASE_URL, so that links depend on the server: set it to their common address',
-    )
-  }
-  // A server that started while this one had no connection has deleted its row.
-  return ctx.signals.onGap(() => {
-    insert(ctx.db, own).catch((error: unknown) => ctx.log.warn({ err: loggedError(error) }, 'registering this server'))
   })
 }
 

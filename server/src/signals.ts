@@ -6,6 +6,7 @@ import { DATABASE_TIMEOUT_MS, type Db, afterCommit, isUnavailable } from './db/d
 import { LIVE_SERVERS, SIGNALS_SESSION } from './db/sessions.ts'
 import { type Log, loggedError } from './log.ts'
 import type { Polls } from './polls.ts'
+import { StartError } from './start-error.ts'
 
 const CHANNEL = 'groundstate'
 const RECONNECT_MS = 1000
@@ -80,7 +81,15 @@ export function poolSessionName(serverId: string) {
 export type Signals = Awaited<ReturnType<typeof createSignals>>
 
 /** `id` is unique among all servers of the database. `secretId` is the id of the secret with which this server seals, as a signed integer. */
-type SignalOptions = { id: string; polls: Polls; log?: Log; secretId?: number }
+/** Keeps a server from a database whose secret, blob store or base URL was replaced while it had no connection. */
+export type Fence = {
+  /** Called with each new connection. Throws a `StartError` if this server may not use the database any more. */
+  admit: (client: pg.Client) => Promise<void>
+  /** Called if another connection than the first is refused. The server must not write any more. */
+  onRefused: (error: StartError) => void
+}
+
+type SignalOptions = Partial<Fence> & { id: string; polls: Polls; log?: Log; secretId?: number }
 
 type WaitOptions = { timeoutMs: number; signal?: AbortSignal | undefined }
 
@@ -100,7 +109,7 @@ export function withDetail(topic: string, detail: string) {
  * database until its commit is on disk. The signals of a server that is killed in between are lost. The others notice that it disappeared
  * without a LEFT signal, and call `onGap`.
  */
-export async function createSignals(url: string, { id, polls, log, secretId }: SignalOptions) {
+export async function createSignals(url: string, { id, polls, log, secretId, admit, onRefused }: SignalOptions) {
   const emitter = new EventEmitter().setMaxListeners(0)
   const gaps = new EventEmitter().setMaxListeners(0)
   const readiness = new Map<string, () => boolean>()
@@ -130,6 +139,13 @@ export async function createSignals(url: string, { id, polls, log, secretId }: S
     // Signals are hints: they may be lost or repeated after a crash of the database.
     await next.query(`set synchronous_commit = off; ${KEEP_ALIVE}; listen ${CHANNEL}`)
     if (secretId !== undefined) await next.query('select pg_advisory_lock_shared($1, $2)', [SECRET_LOCK, secretId])
+    try {
+      // With the connection, so that whoever replaces something afterwards sees this server.
+      await admit?.(next)
+    } catch (error) {
+      await next.end().catch(() => {})
+      throw error
+    }
     if (closed) return next.end()
     client = next
     liveness = setInterval(() => void checkLiveness(next), LIVENESS_MS).unref()
@@ -232,7 +248,12 @@ export async function createSignals(url: string, { id, polls, log, secretId }: S
   }
 
   function scheduleReconnect() {
-    reconnecting = setTimeout(() => void reconnect().catch(() => closed || scheduleReconnect()), RECONNECT_MS).unref()
+    const onFailure = (error: unknown) => {
+      if (closed) return
+      if (error instanceof StartError) onRefused?.(error)
+      else scheduleReconnect()
+    }
+    reconnecting = setTimeout(() => void reconnect().catch(onFailure), RECONNECT_MS).unref()
   }
 
   await connect()

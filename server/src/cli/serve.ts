@@ -24,7 +24,15 @@ export async function serveCommand(config: Config): Promise<number> {
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onHangup).on('SIGQUIT', onQuit)
   // Never removed, since an error may follow the last write.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
-  await serve(config, { signal: stop.signal, onReady: (started) => process.stdout.write(greeting(config, started)) })
+  await serve(config, {
+    signal: stop.signal,
+    onReady: (started) => process.stdout.write(greeting(config, started)),
+    // Without a drain: nothing may be written with a replaced secret or to a replaced store. Interrupted work continues on another server.
+    onRefused: (error) => {
+      process.stderr.write(`groundstate: ${error.message}\n`)
+      process.exit(1)
+    },
+  })
   return 0
 }
 

@@ -175,6 +175,14 @@ function ownId(stored: SecretMarks, secrets: SecretSet) {
   return shownKeyId(markedSecret(stored, secrets))
 }
 
+/** Throws a `StartError` if a running server may not seal with this secret any more. */
+export function requireUsable(stored: SecretMarks, current: Buffer) {
+  if (isInUse(stored, current) && !stored.retired_secret_marks.includes(secretMark(current))) return
+  throw new StartError(`the secret of this server (id ${shownKeyId(current)}) has been replaced`, {
+    advice: `set GROUNDSTATE_SECRET to the one with the id ${stored.next_secret_id ?? stored.secret_id}`,
+  })
+}
+
 /** Whether servers already seal with this secret. */
 export function isInUse(stored: SecretMarks, secret: Buffer) {
   const mark = secretMark(secret)
