@@ -43,6 +43,7 @@ import * as providerUses from './0042-provider-uses.ts'
 import * as providerTags from './0043-provider-tags.ts'
 import * as secretRotation from './0044-secret-rotation.ts'
 import * as servers from './0045-servers.ts'
+import * as runTraces from './0046-run-traces.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
@@ -100,4 +101,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0043-provider-tags', up: providerTags.up },
   { name: '0044-secret-rotation', up: secretRotation.up },
   { name: '0045-servers', up: servers.up },
+  { name: '0046-run-traces', up: runTraces.up },
 ]

@@ -923,6 +923,7 @@ export type Schema = {
     status_timestamps: OptionalJson
     structured_output: boolean
     target_addrs: Generated<string[]>
+    traceparent: string | null
     trigger_depth: Generated<number>
     trigger_reason: Generated<string>
     triggering_run_id: string | null

@@ -4,7 +4,6 @@ import type { z } from 'zod'
 import type { Ctx } from '../../../app.ts'
 import { engineNames } from '../../../auth/actor.ts'
 import type { LockedJob, LockedRun, RunRow } from '../runs/locked-run-store.ts'
-import { traceOf } from '../runs/trace.ts'
 import { timeLimit } from '../workload-identity/token.ts'
 import type { QueuedJob } from './claim-store.ts'
 import type { Product } from './engine-choice.ts'
@@ -65,7 +64,7 @@ export function agentJobDocument({ baseUrl, config }: Pick<Ctx, 'baseUrl' | 'con
     graceMs: config.cancelGrace,
     takesResults: true,
     mayApply: !run.plan_only,
-    traceparent: traceOf(run),
+    traceparent: run.traceparent ?? undefined,
     documentsMayFollow: job.kind === 'plan' && appliesImmediately(run),
   } satisfies z.input<typeof agentJob>)
 }

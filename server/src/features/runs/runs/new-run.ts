@@ -1,3 +1,4 @@
+import { traceparent } from '@groundstate/agent/tracing/tracing'
 import type { CreateRun } from '@groundstate/contract/runs'
 import type { Ctx } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
@@ -5,7 +6,6 @@ import { BUILT_IN_POOL_ID } from '../../agents/agent-pools/store.ts'
 import type { Workspace } from '../../workspaces/workspaces/access.ts'
 import { effectiveExecution } from '../../workspaces/workspaces/settings.ts'
 import type { LockedPhase, LockedRun, LockedWorkspace, RunRow } from './locked-run-store.ts'
-import { traceField } from './trace.ts'
 
 export type RunOrigin = {
   configurationVersionId?: string | undefined
@@ -72,7 +72,7 @@ export function newRun(ctx: NewRunCtx, workspace: Workspace, { input, origin, ve
     seq: 0,
     number,
     status: 'pending',
-    status_timestamps: { pending: now.toISOString(), ...traceField() },
+    status_timestamps: { pending: now.toISOString() },
     message: input.message ?? DEFAULT_MESSAGE,
     source: origin.source,
     trigger_reason: origin.triggerReason ?? 'manual',
@@ -119,6 +119,7 @@ export function newRun(ctx: NewRunCtx, workspace: Workspace, { input, origin, ve
     triggering_run_id: origin.triggeringRun?.id ?? null,
     triggering_workspace_id: origin.triggeringRun?.workspaceId ?? null,
     trigger_depth: origin.triggeringRun?.depth ?? 0,
+    traceparent: traceparent() ?? null,
     created_at: now,
     updated_at: now,
   }

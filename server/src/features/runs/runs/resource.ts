@@ -5,7 +5,6 @@ import { timestamps } from '../../tasks/task-results/resource.ts'
 import { openTasks, waitingReason } from '../../workspaces/workspaces/waiting.ts'
 import type { Run } from './access.ts'
 import { isCancelable, isConfirmable, isDiscardable, isForceCancelable } from './machine.ts'
-import { TRACE_FIELD } from './trace.ts'
 
 type RunVariables = RunResource['attributes']['variables']
 
@@ -113,8 +112,7 @@ function permissionsBlock({ can, plan_only }: Run) {
 }
 
 /** `plan_queued` → `plan-queued-at`; two statuses have other names in the API. */
-function runTimestamps(stored: Record<string, string>) {
-  const { [TRACE_FIELD]: _, ...stamps } = stored
+function runTimestamps(stamps: Record<string, string>) {
   const { fetching_completed: fetched, queuing } = stamps
   return {
     ...timestamps(stamps),

@@ -45,7 +45,7 @@ export async function claimDeliveries(db: Db, { leaseUntil, ...options }: ClaimO
                 r.deadline_at)
     select r.id, r.attempts as attempt, r.stage, r.access_token, r.enforcement_level, r.deadline_at, r.task_name,
            o.id as organization_id, o.name as organization_name, w.id as workspace_id, w.name as workspace_name, runs.id as run_id,
-           runs.created_at as run_created_at, runs.status_timestamps ->> 'traceparent' as traceparent, runs.message as run_message, runs.plan_only, runs.working_directory,
+           runs.created_at as run_created_at, runs.traceparent, runs.message as run_message, runs.plan_only, runs.working_directory,
            u.username, plan.id as plan_id, cv.id as configuration_version_id, cv.status as configuration_status,
            case when repo.id is not null then coalesce(w.vcs_branch, repo.default_branch) end as vcs_branch,
            repo.page_url as vcs_repo_url, ia.commit_url as vcs_commit_url, ia.pull_request_url as vcs_pull_request_url,
