@@ -58,7 +58,10 @@ export async function countPools(db: Db, now: Date): Promise<PoolCount[]> {
         left join queued q on q.id = p.id left join running r on r.id = p.id left join present a on a.id = p.id)
     select name, organization, queued, running, oldest as oldest_queued_at, agents from pools where is_named
     union all
-    (select 'other', '', sum(queued)::bigint, sum(running)::bigint, min(oldest), '{}' from pools where not is_named having count(*) > 0)`.execute(
+    (select 'other', '', sum(queued)::bigint, sum(running)::bigint, min(oldest),
+            coalesce((select jsonb_object_agg(key, present) from (
+              select key, sum(value::bigint) as present from pools, jsonb_each_text(agents) where not is_named group by key) s), '{}')
+       from pools where not is_named having count(*) > 0)`.execute(
     db,
   )
   return rows
