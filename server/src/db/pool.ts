@@ -257,9 +257,9 @@ export function createConnectionPool(url: string, options: PoolOptions): Connect
       }
     },
     async end() {
-      silent[Symbol.dispose]()
       measured[Symbol.dispose]()
-      await pool.end()
+      // Lost connections are ended until then: the pool waits for the statements of all.
+      await pool.end().finally(() => silent[Symbol.dispose]())
     },
   }
 }
