@@ -61,9 +61,7 @@ export async function countPools(db: Db, now: Date): Promise<PoolCount[]> {
     (select 'other', '', sum(queued)::bigint, sum(running)::bigint, min(oldest),
             coalesce((select jsonb_object_agg(key, present) from (
               select key, sum(value::bigint) as present from pools, jsonb_each_text(agents) where not is_named group by key) s), '{}')
-       from pools where not is_named having count(*) > 0)`.execute(
-    db,
-  )
+       from pools where not is_named having count(*) > 0)`.execute(db)
   return rows
 }
 
