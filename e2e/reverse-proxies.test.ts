@@ -23,7 +23,7 @@ let server: BootedServer
 /** Port of the proxy; all proxies use the same, since the server has one base URL. */
 let port: number
 let ca: string
-/** Of the second server of the files, which is down. */
+/** The second server of the files, which is down. */
 let deadPort: number
 let serverPort: number
 

@@ -21,13 +21,13 @@ export function readReceiverJournal(path: string): ReceiverEntry[] {
     .map((line) => JSON.parse(line) as ReceiverEntry)
 }
 
-/** What a replica must return in the end: one of the possible values, the same on all replicas. */
+/** The possible values of which a replica must return one in the end, the same on all replicas. */
 export type Fact = { read: (url: string) => Promise<string>; possible: readonly string[] }
 
 /** The value of what does not exist. */
 export const ABSENT = 'absent'
 
-/** What clients did, as far as they know. */
+/** The writes of clients, as far as they know. */
 export type Journal = {
   facts: Map<string, Fact>
   /** Changes that the audit trail must have, as `resource id action`. */
@@ -36,7 +36,7 @@ export type Journal = {
   writes: { at: number; kind: string }[]
   /** Requests of which nobody knows whether they took effect: how many, by the reason. */
   unknown: Record<string, number>
-  /** What was wrong during the run. */
+  /** Problems during the run. */
   problems: string[]
   runs: Set<string>
 }

@@ -140,7 +140,7 @@ export async function createSignals(url: string, { id, polls, log, secretId, adm
     await next.query(`set synchronous_commit = off; ${KEEP_ALIVE}; listen ${CHANNEL}`)
     if (secretId !== undefined) await next.query('select pg_advisory_lock_shared($1, $2)', [SECRET_LOCK, secretId])
     try {
-      // With the connection, so that whoever replaces something afterwards sees this server.
+      // While it has the connection, so that a command that replaces something afterwards sees this server.
       await admit?.(next)
     } catch (error) {
       await next.end().catch(() => {})

@@ -29,7 +29,7 @@ type Options = {
   region?: string
   now?: () => number
   port?: number
-  /** Where the objects are, such as a map that keeps them on disk. */
+  /** Holds the objects, such as a map that keeps them on disk. */
   objects?: Map<string, StoredObject>
 }
 
