@@ -1,12 +1,19 @@
 import { mkdir, readdir, rename, rm, statfs } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { type BlobStore, checkStore, configuredStore, findMove, findStoreId, placeOf } from '../blobs/blob-store.ts'
+import {
+  type BlobStore,
+  checkStore,
+  configuredStore,
+  findStoreId,
+  placeOf,
+  requireNoMove,
+} from '../blobs/blob-store.ts'
 import { holdDeletions } from '../blobs/hold.ts'
 import type { Config } from '../config.ts'
 import { makeDirectory } from '../directory.ts'
 import { createFileOnce, syncDirectory } from '../durable-file.ts'
 import { ignoring } from '../error-code.ts'
-import { readPointer } from '../postgres/directories.ts'
+import { findHome } from '../postgres/directories.ts'
 import { checkMark } from '../secrets/mark.ts'
 import { loadSecrets } from '../secrets/secret-file.ts'
 import { createSecrets } from '../secrets/secrets.ts'
@@ -49,7 +56,7 @@ export async function createBackup(config: Config, database: OpenDatabase, optio
   const described = await describeDatabase(database.url)
   await checkMark(described.secretMark, config)
   await requireStore(config, store, described.store)
-  const cluster = options.blobsOnly ? undefined : join(await databaseHome(config), 'cluster')
+  const cluster = options.blobsOnly ? undefined : join(await findHome(config.dataDir), 'cluster')
 
   await makeDirectory(parent, 0o700)
   const previous = await findPrevious(parent, described.store.id)
@@ -108,14 +115,7 @@ function checkParts(config: Config, store: BlobStore, { blobsOnly }: BackupOptio
 async function requireStore(config: Config, store: BlobStore, recorded: Manifest['store']) {
   const secrets = createSecrets(await loadSecrets(config))
   checkStore(recorded, await findStoreId(store, secrets), { store, isNew: false })
-  if ((await findMove(store, secrets)) === undefined) return
-  throw new StartError(`blobs are being moved to ${placeOf(store)}`, {
-    advice: 'finish it first: `groundstate migrate-storage`',
-  })
-}
-
-async function databaseHome(config: Config) {
-  return (await readPointer(config.dataDir)) ?? join(config.dataDir, 'postgres')
+  await requireNoMove(store, secrets)
 }
 
 /** The latest backup; undefined without one. Throws a `StartError` if the directory has those of another installation. */

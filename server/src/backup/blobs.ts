@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs'
 import { link, mkdir, open, readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { STORE_ID } from '../blobs/blob-store.ts'
 import { diskLayout, statIfExists } from '../blobs/disk-shards.ts'
 import { heldDirectory } from '../blobs/hold.ts'
 import { syncDirectory } from '../durable-file.ts'
@@ -10,7 +11,6 @@ import { copyFile, copyOpenFile, forEachFile, type Watch } from './copy.ts'
 import { BLOBS, SUMS } from './manifest.ts'
 
 /** File with the id of the store, next to its blobs. */
-const STORE_ID = 'store-id'
 
 /** Blobs collected before they are copied, so that small shards are copied concurrently. */
 const BATCH = 512

@@ -6,6 +6,7 @@ import { basename, dirname, join } from 'node:path'
 import { reasonOf } from '@groundstate/agent/process/errors'
 import type pg from 'pg'
 import type { Config } from '../config.ts'
+import { LIVE_SERVERS } from '../db/sessions.ts'
 import { makeDataDirectory } from '../directory.ts'
 import { createFileOnce, replaceFile } from '../durable-file.ts'
 import { codeOf, messageOf } from '../error-code.ts'
@@ -53,7 +54,7 @@ export function placeOf(store: BlobStore) {
 }
 
 /** Names of files or objects next to the blobs. They cannot collide with the key of a blob, which has several segments. */
-const NAME = 'store-id'
+export const STORE_ID = 'store-id'
 /** While blobs are moved to this store: the id of the store that they come from, and of this one. */
 const MOVE_NAME = 'store-move'
 const PURPOSE = 'blob-store'
@@ -63,7 +64,7 @@ type StoreId = { id: string; isOurs: boolean }
 
 /** The id stored in a blob store; undefined for a new one. */
 export async function findStoreId(store: BlobStore, secrets: Secrets): Promise<StoreId | undefined> {
-  const text = await readNote(store, NAME).catch((error: unknown) => unreachable(store, error))
+  const text = await readNote(store, STORE_ID).catch((error: unknown) => unreachable(store, error))
   if (text === undefined) return undefined
   const [id = '', signature = ''] = text.trim().split(' ')
   return { id, isOurs: secrets.verify(id, signature, PURPOSE) }
@@ -72,7 +73,7 @@ export async function findStoreId(store: BlobStore, secrets: Secrets): Promise<S
 /** Writes the id to a blob store, and returns the stored id: another process may have written one first. */
 async function createStoreId(store: BlobStore, secrets: Secrets, id: string): Promise<StoreId> {
   const text = `${id} ${secrets.sign(id, PURPOSE)}\n`
-  await writeNote(store, NAME, text).catch((error: unknown) => unreachable(store, error))
+  await writeNote(store, STORE_ID, text).catch((error: unknown) => unreachable(store, error))
   const written = await findStoreId(store, secrets)
   if (written === undefined) throw new StartError(`${placeOf(store)} does not keep what is written there`)
   return written
@@ -109,8 +110,8 @@ export async function signStoreId(store: BlobStore, secrets: Secrets) {
   const text = `${found.id} ${secrets.sign(found.id, PURPOSE)}\n`
   const replaced =
     store.kind === 'disk'
-      ? replaceFile(join(store.root, NAME), text)
-      : openS3Driver(store).replace(NAME, Buffer.from(text))
+      ? replaceFile(join(store.root, STORE_ID), text)
+      : openS3Driver(store).replace(STORE_ID, Buffer.from(text))
   await replaced.catch((error: unknown) => unreachable(store, error))
 }
 
@@ -155,6 +156,14 @@ export async function beginMove(to: BlobStore, secrets: Secrets, from: string): 
   const move = (await findMove(to, secrets)) ?? { from, to: id }
   await createStoreId(to, secrets, move.to)
   return move
+}
+
+/** Throws a `StartError` while blobs are being moved to the store. */
+export async function requireNoMove(store: BlobStore, secrets: Secrets) {
+  if ((await findMove(store, secrets)) === undefined) return
+  throw new StartError(`blobs are being moved to ${placeOf(store)}`, {
+    advice: 'finish it first: `groundstate migrate-storage`',
+  })
 }
 
 /** Ends a move: the store has all blobs. */
@@ -224,10 +233,7 @@ export async function markStore(client: pg.Client, config: Config) {
  * blob store.
  */
 export async function requireNoServer(client: pg.Client) {
-  const { rows } = await client.query<{ count: number }>(
-    `select count(*)::int as count from pg_stat_activity
-     where datname = current_database() and application_name like 'groundstate-signals %'`,
-  )
+  const { rows } = await client.query<{ count: number }>(`select count(*)::int as count from ${LIVE_SERVERS} live`)
   if (rows[0]?.count === 0) return
   throw new StartError('a server that uses another blob store is connected to the database', {
     advice: 'stop all servers first',

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
-import { configuredStore, findMove, placeOf, requireSameStore, signStoreId, storeOfKind } from '../blobs/blob-store.ts'
+import { configuredStore, requireNoMove, requireSameStore, signStoreId, storeOfKind } from '../blobs/blob-store.ts'
 import { createBlobs } from '../blobs/blobs.ts'
 import type { Config } from '../config.ts'
 import { connectDatabase, databaseName } from '../db/connect.ts'
@@ -102,7 +102,7 @@ async function begin(url: string, db: Db, config: Config): Promise<SecretSet> {
         throw new StartError('no server has used the database yet', { advice: 'start one first' })
       secrets = await checkSecrets(marks, config)
       await requireSameStore(client, config, { isNew: false })
-      await requireNoMove(config, secrets)
+      await requireNoMoves(config, secrets)
       await requireOneSecret({ db }, secrets)
       if (!isInUse(marks, secrets.current)) await startChange(client, marks, secrets)
       await retireOthers(client, (await findMarks(client)) ?? marks, secrets)
@@ -113,14 +113,9 @@ async function begin(url: string, db: Db, config: Config): Promise<SecretSet> {
 }
 
 /** Copies that `groundstate migrate-storage` has made already would keep the other secret. */
-async function requireNoMove(config: Config, secrets: SecretSet) {
+async function requireNoMoves(config: Config, secrets: SecretSet) {
   const kinds = config.s3Bucket === undefined ? (['disk'] as const) : (['disk', 's3'] as const)
-  for (const store of kinds.map((kind) => storeOfKind(config, kind))) {
-    if ((await findMove(store, createSecrets(secrets))) === undefined) continue
-    throw new StartError(`blobs are being moved to ${placeOf(store)}`, {
-      advice: 'finish it first: `groundstate migrate-storage`',
-    })
-  }
+  for (const kind of kinds) await requireNoMove(storeOfKind(config, kind), createSecrets(secrets))
 }
 
 async function requireOneSecret<Context extends { db: Db }>(

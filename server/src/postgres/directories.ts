@@ -30,7 +30,7 @@ export async function openDirectories(
 ): Promise<Directories> {
   await makeDataDirectory(dataDir)
   const real = await realpath(dataDir)
-  const place = await findHome(real, account, log, systemDir)
+  const place = await chooseHome(real, account, log, systemDir)
   await mkdir(place, { recursive: true, mode: 0o700 })
   const home = await realpath(place)
   await takeOwnership(home, account)
@@ -39,8 +39,12 @@ export async function openDirectories(
 
 /** Whether a data directory has an embedded PostgreSQL. */
 export async function hasDatabase(dataDir: string) {
-  const home = (await readPointer(dataDir)) ?? join(dataDir, 'postgres')
-  return exists(join(home, 'cluster/PG_VERSION'))
+  return exists(join(await findHome(dataDir), 'cluster/PG_VERSION'))
+}
+
+/** Directory of the embedded database of a data directory, which need not exist. */
+export async function findHome(dataDir: string) {
+  return (await readPointer(dataDir)) ?? join(dataDir, 'postgres')
 }
 
 /** Path of the database if it is outside of the data directory. */
@@ -59,7 +63,7 @@ export async function openDirectory(directory: string, account: SystemAccount) {
   await chmod(directory, (mode & 0o7777) | 0o010)
 }
 
-async function findHome(dataDir: string, account: SystemAccount, log: PostgresLog, systemDir: string) {
+async function chooseHome(dataDir: string, account: SystemAccount, log: PostgresLog, systemDir: string) {
   if (!account.switch) return join(dataDir, 'postgres')
 
   const pointer = join(dataDir, POINTER)
