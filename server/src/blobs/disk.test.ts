@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { hostname, tmpdir } from 'node:os'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { pidScope } from '../file-lease.ts'
 import { createBlobs } from './blobs.ts'
 import { describeBlobs } from './testing/driver-suite.ts'
 
@@ -72,6 +73,7 @@ test('acknowledged puts survive kill -9, and unfinished files are removed', asyn
       const content = await blobs.read(key)
       expect(content.equals(Buffer.alloc(content.length, key))).toBe(true)
     }
+    await blobs.settle(new Date(0), new AbortController().signal)
     expect(await files(join(root, 'tmp'))).toEqual([])
   }
 })
@@ -175,7 +177,7 @@ const putTooMuch = `
   console.log(outcomes.join(' '))
 `
 
-test('unfinished files of dead processes are removed at the start, those of live ones are not', async () => {
+test('unfinished files of dead processes are removed, not by opening the directory, and those of live ones are not', async () => {
   const root = await newRoot()
   onTestFinished(() => rm(root, { recursive: true }))
   const exited = spawn(process.execPath, ['-e', ''])
@@ -184,19 +186,36 @@ test('unfinished files of dead processes are removed at the start, those of live
     await mkdir(join(root, 'tmp', name), { recursive: true })
     await writeFile(join(root, 'tmp', name, 'part'), 'x')
   }
-  await place(`${hostname()}.${exited.pid}.aa`)
-  await place(`${hostname()}.${process.pid}.bb`)
-  await place(`${hostname()}.${process.ppid}.cc`)
-  await place('another-host.1.dd')
+  const [here, elsewhere] = [await pidScope(), 'f'.repeat(16)]
+  await place(`${here}.${exited.pid}.aa`)
+  await place(`${here}.${process.pid}.bb`)
+  await place(`${here}.${process.ppid}.cc`)
+  // In another container, the same id may belong to a live process.
+  await place(`${elsewhere}.${exited.pid}.dd`)
+  await place(`${elsewhere}.1.ee`)
+  await utimes(join(root, 'tmp', `${elsewhere}.1.ee`), 0, 0)
 
   await using blobs = await createBlobs({ secret, store: { kind: 'disk', root } })
   await using second = await createBlobs({ secret, store: { kind: 'disk', root } })
 
+  expect(await files(join(root, 'tmp'))).toHaveLength(5)
+  await blobs.settle(new Date(0), new AbortController().signal)
   const kept = (await files(join(root, 'tmp'))).map((file) => file.slice(root.length + 5))
-  expect(kept.sort()).toEqual(['another-host.1.dd/part', `${hostname()}.${process.ppid}.cc/part`].sort())
+  expect(kept.sort()).toEqual([`${here}.${process.ppid}.cc/part`, `${elsewhere}.${exited.pid}.dd/part`].sort())
   await blobs.put('first', Buffer.from('1'))
   await second.put('second', Buffer.from('2'))
   expect((await second.read('first')).toString()).toBe('1')
+})
+
+test('a put succeeds although another host has removed the directory of unfinished files', async () => {
+  const root = await newRoot()
+  onTestFinished(() => rm(root, { recursive: true }))
+  await using blobs = await createBlobs({ secret, store: { kind: 'disk', root } })
+  await rm(join(root, 'tmp'), { recursive: true })
+
+  await Promise.all(['first', 'second'].map((key) => blobs.put(key, Buffer.from(key))))
+
+  expect(String(await blobs.read('second'))).toBe('second')
 })
 
 test('only the owner may read the files', async () => {

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
-import { hostname } from 'node:os'
-import { basename, join } from 'node:path'
+import { type FileHandle, link, mkdir, open, readdir, rename, rm, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { makeDirectory } from '../directory.ts'
 import { syncDirectory } from '../durable-file.ts'
 import { codeOf, ignoring } from '../error-code.ts'
-import { isAlive } from '../postgres/cluster.ts'
+import { fileSystemTime, hasEnded, pidScope } from '../file-lease.ts'
 import { diskLayout, moveToShard, moveToShards, statIfExists, unlinkIfExists } from './disk-shards.ts'
 import { type BlobDriver, SMALL_BYTES } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
@@ -23,13 +22,15 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
   const { directories, locate } = layout
   for (const directory of [root, objects, heldDirectory(root), ...directories]) await makeDirectory(directory, 0o700)
   for (const directory of [objects, root]) await syncDirectory(directory)
-  const temporary = await claimTemporaryDirectory(join(root, 'tmp'))
+  const parent = join(root, 'tmp')
+  const temporary = await openTemporaryDirectory(parent)
+  const newTemporaryPath = () => join(temporary.path, randomBytes(12).toString('base64url'))
   const syncs = await Promise.all(directories.map(openDirectorySync))
 
   return {
     async write(key, sealed) {
       const { directory, newPath, shardPath } = locate(key)
-      const temporaryPath = join(temporary, randomBytes(12).toString('base64url'))
+      const temporaryPath = newTemporaryPath()
       try {
         const size = await writeFile(temporaryPath, sealed)
         if (await statIfExists(shardPath)) throw new BlobExistsError(key)
@@ -46,7 +47,7 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
       } catch (error) {
         throw codeOf(error) === 'EEXIST' ? new BlobExistsError(key) : error
       } finally {
-        // Not awaited: files left by a crash are removed at the next start.
+        // Not awaited: files left by a crash are removed later.
         unlink(temporaryPath).catch(() => {})
       }
     },
@@ -80,7 +81,7 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
     async replace(key, sealed) {
       const location = locate(key)
       const { shard, shardPath, directory } = location
-      const temporaryPath = join(temporary, randomBytes(12).toString('base64url'))
+      const temporaryPath = newTemporaryPath()
       try {
         await writeFile(temporaryPath, sealed)
         // In its shard, the blob keeps its name: a move by another process never replaces a name there.
@@ -110,12 +111,13 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
     list: (prefix, cursor) => layout.list(prefix, cursor),
     async settle(before, signal) {
       await deleteHeld(root)
+      await removeAbandoned(parent)
       return moveToShards(layout, before, signal)
     },
 
     async [Symbol.asyncDispose]() {
       for (const sync of syncs) await sync.close()
-      await rm(temporary, { recursive: true, force: true })
+      await temporary.end()
     },
   }
 }
@@ -123,7 +125,7 @@ export async function openDiskDriver(root: string): Promise<BlobDriver> {
 async function writeFile(path: string, content: Buffer | AsyncIterable<Buffer>): Promise<number> {
   // O_DSYNC writes and syncs one buffer with one system call.
   const sync = Buffer.isBuffer(content) ? constants.O_DSYNC : 0
-  await using handle = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | sync, 0o600)
+  await using handle = await createFile(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | sync)
   if (Buffer.isBuffer(content)) return await writeAll(handle, [content])
 
   let size = 0
@@ -140,6 +142,14 @@ async function writeFile(path: string, content: Buffer | AsyncIterable<Buffer>):
   size += await writeAll(handle, batch)
   await handle.datasync()
   return size
+}
+
+/** The directory is missing if another process regarded this one as dead. */
+async function createFile(path: string, flags: number) {
+  const handle = await ignoring('ENOENT', open(path, flags, 0o600))
+  if (handle) return handle
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  return open(path, flags, 0o600)
 }
 
 /** On a full disk, `writev` may write only a part; appending the rest then reports the error. */
@@ -176,32 +186,43 @@ async function openDirectorySync(path: string) {
   }
 }
 
-const STALE_MS = 24 * 3600 * 1000
+const STALE_MS = 24 * 3_600_000
+/** Interval at which the time of the directory is renewed, in ms. */
+const RENEWAL_MS = 3_600_000
 
-/**
- * Creates this process's directory for unfinished files, and removes those of dead processes. A directory is named after host and process. A
- * process of this host is dead if its id is unused, or is ours (in a container every start has the same one); one of another host, after a
- * day without changes.
- */
-async function claimTemporaryDirectory(parent: string): Promise<string> {
-  await mkdir(parent, { recursive: true, mode: 0o700 })
-  for (const name of await readdir(parent)) {
-    if (!(await isOwnerAlive(parent, name))) await rm(join(parent, name), { recursive: true, force: true })
-  }
-  const name = `${hostname()}.${process.pid}.${randomBytes(6).toString('hex')}`
+/** Directory of this process for unfinished files, named after it. `end` removes it. */
+async function openTemporaryDirectory(parent: string) {
+  const name = `${await pidScope()}.${process.pid}.${randomBytes(6).toString('hex')}`
+  const path = join(parent, name)
   own.add(name)
-  const directory = join(parent, name)
-  await mkdir(directory, { mode: 0o700 })
-  return directory
+  await mkdir(path, { recursive: true, mode: 0o700 })
+  // Changes the time of the directory, if it was not removed.
+  const timer = setInterval(() => void fileSystemTime(path).catch(() => {}), RENEWAL_MS).unref()
+  return {
+    path,
+    async end() {
+      clearInterval(timer)
+      await rm(path, { recursive: true, force: true })
+      own.delete(name)
+    },
+  }
 }
 
 /** Directories of this process, which may open several drivers (tests do). */
 const own = new Set<string>()
 
-async function isOwnerAlive(parent: string, name: string) {
-  if (own.has(name)) return true
-  const [, host, pid] = /^(.*)\.(\d+)\.[0-9a-f]+$/.exec(name) ?? []
-  if (host === hostname()) return Number(pid) !== process.pid && isAlive(Number(pid))
-  const directory = await stat(join(parent, name)).catch(() => undefined)
-  return directory !== undefined && Date.now() - directory.mtimeMs < STALE_MS
+/**
+ * Removes the directories of dead processes: of those whose ids are valid here, and of others after a day without changes. A live one that was paused
+ * creates its directory again.
+ */
+async function removeAbandoned(parent: string) {
+  const now = await fileSystemTime(parent)
+  for (const name of await readdir(parent)) {
+    if (own.has(name)) continue
+    const [, scope, pid] = /^([0-9a-f]+)\.(\d+)\.[0-9a-f]+$/.exec(name) ?? []
+    const entry = await statIfExists(join(parent, name))
+    const isStale = entry !== undefined && now - entry.mtimeMs > STALE_MS
+    if (!isStale && !(scope !== undefined && (await hasEnded(scope, Number(pid))))) continue
+    await rm(join(parent, name), { recursive: true, force: true })
+  }
 }

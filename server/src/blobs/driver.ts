@@ -38,8 +38,8 @@ export type BlobDriver = AsyncDisposable & {
   /** Keys that begin with `prefix`, from the `cursor` of a page on. */
   list(prefix: string, cursor?: string): AsyncIterable<KeyPage>
   /**
-   * Moves blobs put before `before` to their final location until `signal` aborts; returns how many. Deletes the parts of uploads that were
-   * abandoned a day before.
+   * Moves blobs put before `before` to their final location until `signal` aborts; returns how many. Deletes what dead processes have left, such as
+   * the parts of uploads that were abandoned a day before.
    */
   settle(before: Date, signal: AbortSignal): Promise<number>
 }

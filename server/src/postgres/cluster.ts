@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { chown, mkdir, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { syncDirectory } from '../durable-file.ts'
-import { codeOf, ignoring } from '../error-code.ts'
+import { ignoring } from '../error-code.ts'
+import { isAlive } from '../file-lease.ts'
 import type { SystemAccount } from './account.ts'
 import type { Binaries } from './binaries.ts'
 import type { Directories } from './directories.ts'
@@ -82,14 +83,5 @@ async function removeInterrupted(directories: Directories) {
     const isInterrupted = pid === process.pid ? !creating.has(name) : !isAlive(pid)
     if (Number.isNaN(pid) || !isInterrupted) continue
     await rm(join(directories.home, name), { recursive: true, force: true })
-  }
-}
-
-export function isAlive(pid: number) {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return codeOf(error) === 'EPERM'
   }
 }

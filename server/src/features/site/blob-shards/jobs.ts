@@ -8,7 +8,7 @@ export const blobShardJobs = [
   scheduledJob('blobs.move', '*/10 * * * *', moveBlobs, { retryLimit: 0, timeLimitMs: 3_600_000 }),
 ]
 
-/** Moves blobs on disk from the directories of new blobs, which would grow without limit, to their shards; in a bucket, deletes abandoned parts. */
+/** Moves blobs on disk from the directories of new blobs, which would grow without limit, to their shards, and deletes what interrupted uploads left. */
 async function moveBlobs(ctx: Ctx, signal: AbortSignal) {
   const startedAt = performance.now()
   const moved = await ctx.blobs.settle(new Date(ctx.now().getTime() - SETTLED_AFTER_MS), signal)

@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { isLeased, pidScope, takeLease } from './file-lease.ts'
+import { StartError } from './start-error.ts'
+
+const busy = (owner: string) => new StartError(`busy: ${owner}`)
+
+let directory: string
+let path: string
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'groundstate-lease-'))
+  onTestFinished(async () => rm(directory, { recursive: true, force: true }))
+  path = join(directory, 'lease')
+})
+
+test('a lease is exclusive until its process releases it, also within one process', async () => {
+  const first = await takeLease(path, busy)
+
+  await expect(takeLease(path, busy)).rejects.toThrow(`busy: process ${process.pid} of ${hostname()}`)
+  expect([await isLeased(path), await first.isHeld()]).toEqual([true, true])
+  await first[Symbol.asyncDispose]()
+  expect([await isLeased(path), await readdir(directory)]).toEqual([false, []])
+})
+
+test.each([-3_600_000, 3_600_000])(
+  'a clock that differs by %i ms neither ends a lease nor prolongs it',
+  async (shift) => {
+    await using lease = await takeLease(path, busy)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + shift })
+    onTestFinished(() => void vi.useRealTimers())
+
+    await expect(takeLease(path, busy)).rejects.toThrow('busy')
+    expect([await isLeased(path), await lease.isHeld()]).toEqual([true, true])
+    await utimes(path, 0, 0)
+    expect(await isLeased(path)).toBe(false)
+  },
+)
+
+test('a lease of a dead process is taken over at once only where its process id is valid', async () => {
+  const ended = spawn(process.execPath, ['-e', ''])
+  await once(ended, 'exit')
+  const place = async (scope: string) => writeFile(path, `${hostname()} ${ended.pid} ${scope} x\n`)
+
+  await place('another-namespace')
+  await expect(takeLease(path, busy)).rejects.toThrow(`busy: process ${ended.pid} of ${hostname()}`)
+  await place(await pidScope())
+  await using lease = await takeLease(path, busy)
+  expect(await lease.isHeld()).toBe(true)
+})
+
+test('a process whose lease was taken over meanwhile has lost it', async () => {
+  const first = await takeLease(path, busy)
+  await utimes(path, 0, 0)
+  const second = await takeLease(path, busy)
+  expect([await first.isHeld(), await second.isHeld()]).toEqual([false, true])
+  await first[Symbol.asyncDispose]()
+  expect(await isLeased(path)).toBe(true)
+  await second[Symbol.asyncDispose]()
+})

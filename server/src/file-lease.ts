@@ -1,0 +1,141 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { constants, type Stats } from 'node:fs'
+import { open, readFile, readlink, rm, stat } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createFileOnce } from './durable-file.ts'
+import { codeOf, ignoring } from './error-code.ts'
+import type { StartError } from './start-error.ts'
+
+/** Age from which a lease counts as abandoned, in ms. */
+const TTL_MS = 120_000
+const REFRESH_MS = 10_000
+
+/**
+ * Exclusive use of something on a file system, which several hosts and containers may share. `isHeld` is false once the process was paused for so long
+ * that others may have regarded it as dead.
+ */
+export type FileLease = AsyncDisposable & { isHeld: () => Promise<boolean> }
+
+/** Leases of this process, by their content. */
+const own = new Set<string>()
+
+/**
+ * Takes a lease: a file that its process writes again and again, so that it ends if the process dies or is paused. Throws the error of `busy` while
+ * another process has it. Only the times of the file system are compared.
+ */
+export async function takeLease(path: string, busy: (owner: string) => StartError): Promise<FileLease> {
+  const text = `${hostname()} ${process.pid} ${await pidScope()} ${randomUUID()}\n`
+  own.add(text)
+  let writtenMs: number
+  let isLost = false
+  try {
+    await create(path, text, busy)
+    writtenMs = (await stat(path)).mtimeMs
+  } catch (error) {
+    own.delete(text)
+    throw error
+  }
+
+  const refresh = async () => {
+    if (isLost) return
+    await using file = await open(path, 'r+')
+    isLost = (await file.readFile('utf8')) !== text
+    if (isLost) return
+    await file.write(text, 0)
+    await file.datasync()
+    const { mtimeMs } = await file.stat()
+    isLost = mtimeMs - writtenMs > TTL_MS / 2
+    writtenMs = mtimeMs
+  }
+  const refreshOrLose = async () => refresh().catch(() => void (isLost = true))
+  const timer = setInterval(() => void refreshOrLose(), REFRESH_MS)
+
+  return {
+    async isHeld() {
+      await refreshOrLose()
+      return !isLost
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      if ((await ignoring('ENOENT', readFile(path, 'utf8'))) === text) await rm(path, { force: true })
+      own.delete(text)
+    },
+  }
+}
+
+/** Whether a process has the lease. */
+export async function isLeased(path: string) {
+  const file = await ignoring('ENOENT', stat(path))
+  return file !== undefined && isRecent(path, file)
+}
+
+async function isRecent(path: string, { mtimeMs }: Stats) {
+  // A full disk has no room for another file; deletions that make room must not fail.
+  const now = await fileSystemTime(dirname(path)).catch(() => Date.now())
+  return now - mtimeMs < TTL_MS
+}
+
+async function create(path: string, text: string, busy: (owner: string) => StartError) {
+  for (;;) {
+    await createFileOnce(path, text)
+    // Another user's lease may be unreadable; then its age decides.
+    const present = await readFile(path, 'utf8').catch((error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return undefined
+      if (codeOf(error) === 'EACCES') return 'unknown 0'
+      throw error
+    })
+    if (present === text) return
+    if (present === undefined) continue
+    const [host, pid, scope = ''] = present.trim().split(' ')
+    const file = await ignoring('ENOENT', stat(path))
+    const isDead = !own.has(present) && (await hasEnded(scope, Number(pid)))
+    if (!isDead && file !== undefined && (await isRecent(path, file))) throw busy(`process ${pid} of ${host}`)
+    await rm(path, { force: true })
+  }
+}
+
+/** The time of the file system that has the directory, in ms: clocks of hosts and containers may differ. Changes the time of the directory, too. */
+export async function fileSystemTime(directory: string): Promise<number> {
+  const path = join(directory, `.time-${randomBytes(9).toString('hex')}`)
+  await using file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)
+  try {
+    return (await file.stat()).mtimeMs
+  } finally {
+    await rm(path, { force: true })
+  }
+}
+
+let scopeOfProcess: Promise<string> | undefined
+
+/** Identifies the boot and the namespace in which the id of this process is valid: containers have their own ids, even with the same host name. */
+export async function pidScope(): Promise<string> {
+  return (scopeOfProcess ??= findScope())
+}
+
+async function findScope() {
+  try {
+    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8')
+    const namespace = await readlink('/proc/self/ns/pid')
+    return createHash('sha256').update(`${boot}${namespace}`).digest('hex').slice(0, 16)
+  } catch {
+    return randomBytes(8).toString('hex')
+  }
+}
+
+/**
+ * Whether a process that was not this one has surely ended: its id is valid here, and is unused or has become ours (in a container every start has the
+ * same one).
+ */
+export async function hasEnded(scope: string, pid: number) {
+  return scope === (await pidScope()) && (pid === process.pid || !isAlive(pid))
+}
+
+export function isAlive(pid: number) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return codeOf(error) === 'EPERM'
+  }
+}
