@@ -13,18 +13,22 @@ import { localWorkspace, rawState, storeState } from './stored-states.ts'
 const GROUNDSTATE = join(import.meta.dirname, '../server/bin/groundstate')
 const AGENTS = { GROUNDSTATE_AGENTS: '0' }
 
-function start(to: string, settings: Record<string, string>) {
+function start(args: readonly string[], settings: Record<string, string>) {
   const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings }
-  const child = spawn(GROUNDSTATE, ['migrate-storage', '--to', to], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(GROUNDSTATE, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const output = { text: '' }
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => (output.text += String(data)))
   return { child, output }
 }
 
-async function migrate(to: string, settings: Record<string, string>) {
-  const { child, output } = start(to, settings)
+async function groundstate(args: readonly string[], settings: Record<string, string>) {
+  const { child, output } = start(args, settings)
   await endOf(child)
   return { code: child.exitCode, text: output.text }
+}
+
+async function migrate(to: string, settings: Record<string, string>) {
+  return groundstate(['migrate-storage', '--to', to], settings)
 }
 
 const digest = (bytes: Buffer) => createHash('md5').update(bytes).digest('hex')
@@ -67,7 +71,7 @@ test('blobs move to a bucket and back, under writes and kills, and nothing is lo
   const copies = () => [...s3.objects.keys()].filter((key) => key.includes('/')).length
 
   await write(first, 12)
-  const killed = start('s3', both)
+  const killed = start(['migrate-storage', '--to', 's3'], both)
   const writing = write(first, 4)
   await expect.poll(copies, { timeout: 30_000, interval: 1 }).toBeGreaterThan(0)
   killed.child.kill('SIGKILL')
@@ -80,9 +84,17 @@ test('blobs move to a bucket and back, under writes and kills, and nothing is lo
   const onBucket = await bootServer({ ...AGENTS, ...both })
   await write(onBucket, 1)
   expect(await missing(onBucket)).toEqual([])
+  const rotate = async () => groundstate(['rotate-secret'], both)
+  const moving = `blobs are being moved to the bucket ${s3.config.bucket}`
+  expect(await groundstate(['backup', join(first.dataDir, 'b')], both)).toEqual({
+    code: 1,
+    text: expect.stringContaining(moving),
+  })
+  expect(await rotate()).toEqual({ code: 1, text: expect.stringContaining(moving) })
   expect(await migrate('s3', both)).toEqual({ code: 0, text: expect.stringContaining('All blobs are moved') })
   expect(copies()).toBeGreaterThanOrEqual(acknowledged.size)
   expect((await migrate('s3', both)).text).toContain('already')
+  expect(await rotate()).toEqual({ code: 0, text: expect.stringContaining('Nothing is encrypted with another secret') })
   expect(await migrate('disk', both)).toEqual({ code: 1, text: expect.stringContaining('holds other blobs') })
   await onBucket.stop()
   await expect(bootServer({ ...AGENTS, ...data })).rejects.toThrow(`the blobs of the database are in the bucket`)

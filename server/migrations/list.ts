@@ -44,6 +44,7 @@ import * as providerTags from './0043-provider-tags.ts'
 import * as secretRotation from './0044-secret-rotation.ts'
 import * as servers from './0045-servers.ts'
 import * as runTraces from './0046-run-traces.ts'
+import * as blobMoves from './0048-blob-moves.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
@@ -102,4 +103,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0044-secret-rotation', up: secretRotation.up },
   { name: '0045-servers', up: servers.up },
   { name: '0046-run-traces', up: runTraces.up },
+  { name: '0048-blob-moves', up: blobMoves.up },
 ]

@@ -59,7 +59,7 @@ export function isSameInstallation(secrets: Secrets, header: string) {
 
 const PURPOSE = 'ping'
 
-async function inTransaction<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
+export async function inTransaction<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
   await client.query('begin')
   try {
     const result = await work()

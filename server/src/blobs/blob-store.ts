@@ -11,6 +11,7 @@ import { makeDataDirectory } from '../directory.ts'
 import { createFileOnce, replaceFile } from '../durable-file.ts'
 import { codeOf, messageOf } from '../error-code.ts'
 import { innermostError } from '../outbound/failure.ts'
+import { requireNoChange } from '../secrets/mark.ts'
 import { loadSecrets } from '../secrets/secret-file.ts'
 import { type Secrets, createSecrets } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
@@ -166,10 +167,23 @@ export async function requireNoMove(store: BlobStore, secrets: Secrets) {
   })
 }
 
-/** Ends a move: the store has all blobs. */
+/** Ends a move: the store has all blobs. `forgetMove` has to follow. */
 export async function endMove(to: BlobStore) {
   if (to.kind === 's3') await openS3Driver(to).delete(MOVE_NAME)
   else await rm(join(to.root, MOVE_NAME), { force: true })
+}
+
+/** Records in the database that blobs are being moved. Throws a `StartError` while the secret is being replaced. Requires the migration lock. */
+export async function recordMove(client: pg.Client, to: BlobStore) {
+  await requireNoChange(client)
+  await client.query('update installation set blob_move_place = $1', [placeOf(to)])
+}
+
+/** Removes the record of a move, and returns the location of its target; null without one. */
+export async function forgetMove(client: pg.Client) {
+  const { rows } = await client.query<{ place: string | null }>('select blob_move_place as place from installation')
+  await client.query('update installation set blob_move_place = null')
+  return rows[0]?.place ?? null
 }
 
 /**
@@ -208,7 +222,11 @@ export async function requireSameStore(client: pg.Client, config: Config, { isNe
   const move = await findMove(store, secrets)
   checkStore(recorded, actual, { store, isNew, move })
   await findMovedStore(config, secrets)
-  if (recorded !== undefined && recorded.id === move?.from) await requireNoServer(client)
+  if (recorded !== undefined && recorded.id === move?.from) {
+    await requireNoServer(client)
+    // Again: the move may have been given up in between.
+    await recordMove(client, store)
+  }
   const place = placeOf(store)
   if (actual === undefined) {
     if (recorded === undefined) await recordStore(client, { id: randomUUID(), place: null })
@@ -281,6 +299,7 @@ export async function adoptStore(client: pg.Client, config: Config): Promise<{ i
   }
   const adopted = { id, place: placeOf(store) }
   await recordStore(client, adopted)
+  if ((await findMove(store, secrets)) === undefined) await forgetMove(client)
   return adopted
 }
 

@@ -1,6 +1,9 @@
+import type pg from 'pg'
+import { MIGRATIONS } from '../../migrations/list.ts'
 import { requireNoRestore } from '../backup/restore.ts'
 import { requireNoServer } from '../blobs/blob-store.ts'
 import type { Config } from '../config.ts'
+import { databaseName } from '../db/connect.ts'
 import { migrate } from '../db/migrate.ts'
 import { adoptInstallation } from '../installation.ts'
 import { hasDatabase } from '../postgres/directories.ts'
@@ -17,6 +20,16 @@ export async function openDatabase(config: Config): Promise<AsyncDisposable & { 
       advice: 'start the server first, or set GROUNDSTATE_DATA_DIR to its data directory',
     })
   return findPostgres(config.dataDir)
+}
+
+/** Throws a `StartError` for a database that this version has not migrated, or a newer one has. */
+export async function requireMigrated(client: pg.Client) {
+  const { rows: tables } = await client.query(`select where to_regclass('public.schema_migrations') is not null`)
+  const { rows } = tables.length === 0 ? { rows: [] } : await client.query('select from schema_migrations')
+  if (rows.length === MIGRATIONS.length) return
+  throw new StartError(`the database ${databaseName(client)} is not that of this version of Groundstate`, {
+    advice: 'start this version of the server with it first',
+  })
 }
 
 /** Records the configured blob store as that of the database, after blobs were moved or restored. */

@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import { formatBytes } from '../backup/copy.ts'
 import {
   beginMove,
@@ -6,18 +7,21 @@ import {
   findMove,
   findRecordedStore,
   findStoreId,
+  forgetMove,
   placeOf,
+  recordMove,
   storeOfKind,
 } from '../blobs/blob-store.ts'
 import { blobSecrets } from '../blobs/frames.ts'
 import { type Moved, moveBlobs, openDriver } from '../blobs/moving.ts'
 import type { Config } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
+import { migrate } from '../db/migrate.ts'
+import { inTransaction } from '../installation.ts'
 import { checkSecrets, findMarks } from '../secrets/mark.ts'
-import { loadSecrets } from '../secrets/secret-file.ts'
-import { createSecrets } from '../secrets/secrets.ts'
+import { type SecretSet, createSecrets } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
-import { openDatabase } from './database.ts'
+import { openDatabase, requireMigrated } from './database.ts'
 import { watched } from './progress.ts'
 
 /**
@@ -26,23 +30,9 @@ import { watched } from './progress.ts'
  */
 export async function migrateStorageCommand(config: Config, kind: BlobStore['kind']): Promise<number> {
   const to = storeOfKind(config, kind)
-  const recorded = await findUsedStore(config)
-  const set = await loadSecrets(config)
-  const secrets = createSecrets(set)
-  const [toId, move] = [(await findStoreId(to, secrets))?.id, await findMove(to, secrets)]
-  if (recorded === toId && move === undefined) {
-    process.stdout.write(`The blobs are in ${placeOf(to)} already.\n`)
-    return 0
-  }
-  const from = storeOfKind(config, kind === 'disk' ? 's3' : 'disk')
-  const fromId = (await findStoreId(from, secrets))?.id
-  const isSwitched = move !== undefined && recorded === move.to
-  if (fromId === undefined || fromId !== (isSwitched ? move.from : recorded)) {
-    throw new StartError(`${placeOf(from)} does not hold the blobs of the database (store ${recorded})`, {
-      advice: 'run this with the settings of the server, GROUNDSTATE_DATA_DIR and GROUNDSTATE_S3_…',
-    })
-  }
-  if (!isSwitched) await beginMove(to, secrets, fromId)
+  const begun = await begin(config, kind)
+  if (begun === undefined) return 0
+  const { from, set, isSwitched } = begun
 
   const started = performance.now()
   let bytes = 0
@@ -59,26 +49,59 @@ export async function migrateStorageCommand(config: Config, kind: BlobStore['kin
   process.stdout.write(`Copied ${moved.copied} blobs to ${placeOf(to)} (${took}); ${moved.present} were there.\n`)
   if (moved.skipped > 0) process.stdout.write(`Left ${moved.skipped} objects that are not blobs.\n`)
   if (moved.damaged.length > 0) throw damaged(moved)
-  if (isSwitched) await endMove(to)
+  if (isSwitched) {
+    await endMove(to)
+    await withDatabase(config, async (client) => void (await forgetMove(client)))
+  }
   process.stdout.write(isSwitched ? finished(from) : next(kind))
   return 0
 }
 
-/** Id of the store that the database has. Throws a `StartError` before the first start. */
-async function findUsedStore(config: Config) {
+/** A move that may begin or continue. `isSwitched`: servers use the new store already. */
+type Begun = { from: BlobStore; set: SecretSet; isSwitched: boolean }
+
+/** Begins a move, or continues it; undefined if all blobs are in the store. Throws a `StartError`. */
+async function begin(config: Config, kind: BlobStore['kind']): Promise<Begun | undefined> {
+  let begun: Begun | undefined
+  await withDatabase(config, async (client) => {
+    const marks = await findMarks(client)
+    const recorded = marks && (await findRecordedStore(client))
+    if (marks === undefined || recorded === undefined)
+      throw new StartError('there are no blobs yet: no server has started with this database')
+    const set = await checkSecrets(marks, config)
+    const to = storeOfKind(config, kind)
+    const secrets = createSecrets(set)
+    const move = await findMove(to, secrets)
+    if (move === undefined && recorded.id === (await findStoreId(to, secrets))?.id) {
+      const abandoned = await forgetMove(client)
+      process.stdout.write(`The blobs are in ${placeOf(to)} already.\n`)
+      if (abandoned !== null && abandoned !== placeOf(to))
+        process.stdout.write(`The move to ${abandoned} is given up; you may delete what is there.\n`)
+      return
+    }
+    const from = storeOfKind(config, kind === 'disk' ? 's3' : 'disk')
+    const fromId = (await findStoreId(from, secrets))?.id
+    const isSwitched = move !== undefined && recorded.id === move.to
+    if (fromId === undefined || fromId !== (isSwitched ? move.from : recorded.id)) {
+      throw new StartError(`${placeOf(from)} does not hold the blobs of the database (store ${recorded.id})`, {
+        advice: 'run this with the settings of the server, GROUNDSTATE_DATA_DIR and GROUNDSTATE_S3_…',
+      })
+    }
+    if (!isSwitched) {
+      await recordMove(client, to)
+      await beginMove(to, secrets, fromId)
+    }
+    begun = { from, set, isSwitched }
+  })
+  return begun
+}
+
+/** Calls `work` in a transaction, with the migration lock. */
+async function withDatabase(config: Config, work: (client: pg.Client) => Promise<void>) {
   await using database = await openDatabase(config)
   const client = await connectDatabase(database.url, 'groundstate-migrate-storage')
-  try {
-    const { rows } = await client.query(`select where to_regclass('public.installation') is not null`)
-    const marks = rows.length > 0 ? await findMarks(client) : undefined
-    const store = marks === undefined ? undefined : await findRecordedStore(client)
-    if (marks === undefined || store === undefined)
-      throw new StartError('there are no blobs yet: no server has started with this database')
-    await checkSecrets(marks, config)
-    return store.id
-  } finally {
-    await client.end()
-  }
+  await requireMigrated(client).finally(async () => client.end())
+  await migrate(database.url, { afterwards: async (locked) => inTransaction(locked, async () => work(locked)) })
 }
 
 function damaged({ damaged: problems }: Moved) {

@@ -1,9 +1,8 @@
 import type pg from 'pg'
-import { MIGRATIONS } from '../../migrations/list.ts'
-import { configuredStore, requireNoMove, requireSameStore, signStoreId, storeOfKind } from '../blobs/blob-store.ts'
+import { configuredStore, requireNoMove, requireSameStore, signStoreId } from '../blobs/blob-store.ts'
 import { createBlobs } from '../blobs/blobs.ts'
 import type { Config } from '../config.ts'
-import { connectDatabase, databaseName } from '../db/connect.ts'
+import { connectDatabase } from '../db/connect.ts'
 import { type Db, createDb } from '../db/db.ts'
 import { migrate } from '../db/migrate.ts'
 import { SEALED_COLUMNS, SEALED_JOB_PROPERTIES } from '../features/sealed.ts'
@@ -17,14 +16,21 @@ import {
   staleParts,
 } from '../secret-rotation/rotate.ts'
 import { keyId, shownKeyId } from '../secrets/key-id.ts'
-import { checkSecrets, findMarks, finishChange, isInUse, retireOthers, startChange } from '../secrets/mark.ts'
+import {
+  checkSecrets,
+  findMarks,
+  finishChange,
+  isInUse,
+  requireNoBlobMove,
+  retireOthers,
+  ROTATION_LOCK,
+  startChange,
+} from '../secrets/mark.ts'
 import { type SecretSet, createSecrets, sealedPrefix } from '../secrets/secrets.ts'
 import { listServersWithOtherSecret } from '../signals.ts'
 import { StartError } from '../start-error.ts'
-import { openDatabase } from './database.ts'
+import { openDatabase, requireMigrated } from './database.ts'
 
-/** Id of an advisory lock, arbitrary but constant. */
-const ROTATION_LOCK = 7_077_003
 const SEALED = { columns: SEALED_COLUMNS, jobs: SEALED_JOB_PROPERTIES }
 const MAX_SHOWN = 10
 /** Time between lines about the progress, in ms. */
@@ -83,15 +89,6 @@ async function lockRotation(client: pg.Client) {
     throw new StartError('another `groundstate rotate-secret` is running on this database', { advice: 'let it finish' })
 }
 
-async function requireMigrated(client: pg.Client) {
-  const { rows: tables } = await client.query(`select where to_regclass('public.schema_migrations') is not null`)
-  const { rows } = tables.length === 0 ? { rows: [] } : await client.query('select from schema_migrations')
-  if (rows.length === MIGRATIONS.length) return
-  throw new StartError(`the database ${databaseName(client)} is not that of this version of Groundstate`, {
-    advice: 'start this version of the server with it first',
-  })
-}
-
 /** Records that only the current secret seals from now on. Throws a `StartError` if a server seals with another one. */
 async function begin(url: string, db: Db, config: Config): Promise<SecretSet> {
   let secrets: SecretSet | undefined
@@ -101,8 +98,9 @@ async function begin(url: string, db: Db, config: Config): Promise<SecretSet> {
       if (marks === undefined)
         throw new StartError('no server has used the database yet', { advice: 'start one first' })
       secrets = await checkSecrets(marks, config)
+      await requireNoBlobMove(client)
       await requireSameStore(client, config, { isNew: false })
-      await requireNoMoves(config, secrets)
+      await requireNoMove(configuredStore(config), createSecrets(secrets))
       await requireOneSecret({ db }, secrets)
       if (!isInUse(marks, secrets.current)) await startChange(client, marks, secrets)
       await retireOthers(client, (await findMarks(client)) ?? marks, secrets)
@@ -110,12 +108,6 @@ async function begin(url: string, db: Db, config: Config): Promise<SecretSet> {
   })
   if (secrets === undefined) throw new Error('the secrets were not checked')
   return secrets
-}
-
-/** Copies that `groundstate migrate-storage` has made already would keep the other secret. */
-async function requireNoMoves(config: Config, secrets: SecretSet) {
-  const kinds = config.s3Bucket === undefined ? (['disk'] as const) : (['disk', 's3'] as const)
-  for (const kind of kinds) await requireNoMove(storeOfKind(config, kind), createSecrets(secrets))
 }
 
 async function requireOneSecret<Context extends { db: Db }>(

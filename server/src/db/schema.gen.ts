@@ -277,6 +277,7 @@ export type Schema = {
     tree_sha: string | null
   }
   installation: {
+    blob_move_place: string | null
     blob_store_id: string | null
     blob_store_place: string | null
     digest_key: Buffer | null

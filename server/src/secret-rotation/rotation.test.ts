@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
-import { expect, inject, test } from 'vitest'
+import { expect, inject, onTestFinished, test } from 'vitest'
 import { createApp } from '../app.ts'
+import { createS3Server } from '../blobs/testing/s3-server.ts'
 import { readConfig } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
 import { LOADERS, REACTIONS, ROUTES } from '../features/list.ts'
@@ -197,4 +198,41 @@ test('content that cannot be decrypted is named, and the change does not finish 
   })
   expect([finished.code, finished.err]).toEqual([0, ''])
   expect(finished.out).toContain('Skipped 1 that cannot be decrypted.')
+})
+
+test('while blobs are being moved, no secret is replaced, and the other way round', async () => {
+  const site = await seeded()
+  const { app, rotate, url } = site
+  await using s3 = await createS3Server()
+  const { endpoint, bucket, accessKeyId, secretAccessKey } = s3.config
+  const bucketFlags = ['--s3-endpoint', endpoint, '--s3-bucket', bucket, '--s3-access-key-id', accessKeyId]
+  const flags = ['--database-url', url, '--data-dir', app.config.dataDir, ...bucketFlags]
+  const migrate = async (to: string, ...secrets: string[]) =>
+    groundstate('migrate-storage', '--to', to, ...flags, '--s3-secret-access-key', secretAccessKey, ...secrets)
+  await stop(app)
+  const key = await connectDatabase(url, 'test')
+  onTestFinished(async () => key.end())
+  await key.query('update ssh_keys set value = substring(value for length(value) - 1)')
+
+  const begun = await migrate('s3', '--secret', A)
+  const refused = await rotate(B, A)
+  const restarted = await groundstate('serve', ...flags.slice(0, 4), '--secret', B, '--previous-secrets', A)
+  const givenUp = await migrate('disk', '--secret', A)
+  const unfinished = await rotate(B, A)
+  const whileReplaced = await migrate('s3', '--secret', B, '--previous-secrets', A)
+  const replaced = await rotate(B, A, '--skip-unreadable')
+  const again = await migrate('s3', '--secret', B, '--previous-secrets', A)
+
+  const moving = `the secret cannot be replaced while blobs are being moved to the bucket ${bucket} at ${endpoint}`
+  expect(begun).toMatchObject({ code: 0, out: expect.stringContaining('Now stop all servers') })
+  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(moving) })
+  expect(restarted).toMatchObject({ code: 1, err: expect.stringContaining(moving) })
+  expect(givenUp).toMatchObject({ code: 0, out: expect.stringContaining(`The move to the bucket ${bucket}`) })
+  expect([unfinished.code, unfinished.err]).toEqual([1, expect.stringContaining('not finished')])
+  expect(whileReplaced).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(`the secret is being replaced by the one with the id ${idOf(B)}`),
+  })
+  expect(replaced).toMatchObject({ code: 0, err: '' })
+  expect(again).toMatchObject({ code: 0, out: expect.stringContaining('Now stop all servers') })
 })

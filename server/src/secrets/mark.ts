@@ -127,8 +127,42 @@ export async function findMarks(client: pg.Client): Promise<SecretMarks | undefi
   return rows[0]
 }
 
-/** Records that servers seal with this secret from now on. */
+/** Id of the advisory lock of `groundstate rotate-secret`, arbitrary but constant. */
+export const ROTATION_LOCK = 7_077_003
+
+/** Throws a `StartError` while the secret is being replaced. Requires the migration lock. */
+export async function requireNoChange(client: pg.Client) {
+  const { rows } = await client.query<{ id: string | null; locked: boolean }>(
+    `select next_secret_id as id,
+       exists (select from pg_locks where locktype = 'advisory' and objid = ${ROTATION_LOCK} and classid = 0
+         and database = (select oid from pg_database where datname = current_database())) as locked
+     from installation`,
+  )
+  const [row] = rows
+  if (row === undefined || (row.id === null && !row.locked)) return
+  const next = row.id === null ? '' : ` by the one with the id ${row.id}`
+  throw new StartError(`the secret is being replaced${next}`, {
+    advice: 'finish it first: restart all servers with the new secret, and run `groundstate rotate-secret`',
+  })
+}
+
+/**
+ * Throws a `StartError` while blobs are being moved to another store: copies that were made already would keep the other secret. Requires the
+ * migration lock.
+ */
+export async function requireNoBlobMove(client: pg.Client) {
+  const { rows } = await client.query<{ place: string | null }>('select blob_move_place as place from installation')
+  const place = rows[0]?.place ?? null
+  if (place === null) return
+  throw new StartError(`the secret cannot be replaced while blobs are being moved to ${place}`, {
+    advice:
+      'finish it first with the earlier secret: run `groundstate migrate-storage` again; to give it up before a server uses the new store, run it with `--to` the old one',
+  })
+}
+
+/** Records that servers seal with this secret from now on. Throws a `StartError` while blobs are being moved. Requires the migration lock. */
 export async function startChange(client: pg.Client, stored: SecretMarks, secrets: SecretSet) {
+  await requireNoBlobMove(client)
   await client.query('update installation set next_secret_mark = $1, next_secret_id = $2, secret_id = $3', [
     secretMark(secrets.current),
     shownKeyId(secrets.current),
