@@ -1,4 +1,4 @@
-import { access, mkdtemp, rmdir } from 'node:fs/promises'
+import { access, mkdtemp, rmdir, stat } from 'node:fs/promises'
 import { join, resolve, sep } from 'node:path'
 import {
   NotDirectoryError,
@@ -7,7 +7,7 @@ import {
   missingDirectories,
 } from '@groundstate/agent/process/directories'
 import { FILE_REASONS, reasonOf } from '@groundstate/agent/process/errors'
-import { codeOf } from './error-code.ts'
+import { codeOf, ignoring } from './error-code.ts'
 import { StartError } from './start-error.ts'
 
 /** Creates a directory with `mode`, and missing parents with the default mode. Throws a `StartError` with `advice`. */
@@ -22,6 +22,15 @@ export async function makeDirectory(path: string, mode = 0o777, advice = ADVICE)
 /** Creates the data directory, which only this user may enter, and a directory in it. */
 export async function makeDataDirectory(dataDir: string, name = '') {
   for (const path of [dataDir, join(dataDir, name)]) await makeDirectory(path, 0o700, DATA_DIRECTORY_ADVICE)
+}
+
+/** Throws a `StartError` if this process is root and the directory belongs to another user, who could not read what root writes there. */
+export async function requireOwner(path: string) {
+  const found = await ignoring('ENOENT', stat(path))
+  if (found === undefined || found.uid === 0 || process.geteuid?.() !== 0) return
+  throw new StartError(`${path} belongs to the user id ${found.uid}, who could not read what root writes there`, {
+    advice: `run this as that user, such as with sudo -u '#${found.uid}'`,
+  })
 }
 
 /**

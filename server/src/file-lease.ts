@@ -10,6 +10,7 @@ import type { StartError } from './start-error.ts'
 /** Age from which a lease counts as abandoned, in ms. */
 const TTL_MS = 120_000
 const REFRESH_MS = 10_000
+export const LEASE_ADVICE = 'wait for it to end, or for two minutes if it was killed'
 
 /**
  * Exclusive use of something on a file system, which several hosts and containers may share. `isHeld` is false once the process was paused for so long
@@ -95,9 +96,12 @@ async function create(path: string, text: string, busy: (owner: string) => Start
   }
 }
 
+/** Prefix of the names of files that exist for a moment. */
+export const TIME_PREFIX = '.time-'
+
 /** The time of the file system that has the directory, in ms: clocks of hosts and containers may differ. Changes the time of the directory, too. */
 export async function fileSystemTime(directory: string): Promise<number> {
-  const path = join(directory, `.time-${randomBytes(9).toString('hex')}`)
+  const path = join(directory, `${TIME_PREFIX}${randomBytes(9).toString('hex')}`)
   await using file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)
   try {
     return (await file.stat()).mtimeMs

@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename, rm, statfs } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import {
   type BlobStore,
@@ -13,6 +13,7 @@ import type { Config } from '../config.ts'
 import { makeDirectory } from '../directory.ts'
 import { createFileOnce, syncDirectory } from '../durable-file.ts'
 import { ignoring } from '../error-code.ts'
+import { LEASE_ADVICE, takeLease } from '../file-lease.ts'
 import { findHome } from '../postgres/directories.ts'
 import { checkMark } from '../secrets/mark.ts'
 import { loadSecrets } from '../secrets/secret-file.ts'
@@ -21,7 +22,7 @@ import { StartError } from '../start-error.ts'
 import { copyBlobs, measureBlobs } from './blobs.ts'
 import { checkSpace, copyFile, type Watch } from './copy.ts'
 import { copyDatabase, describeDatabase, listCluster } from './database.ts'
-import { KEYS, listBackups, type Manifest, PARTIAL, readManifest, writeManifest } from './manifest.ts'
+import { KEYS, listBackups, type Manifest, PARTIAL_SUFFIX, readManifest, SUMS, writeManifest } from './manifest.ts'
 
 export type BackupOptions = {
   /** Directory of the backups. Each has a subdirectory named after its time. */
@@ -36,14 +37,22 @@ export type BackupOptions = {
   watch: Watch & { total: (bytes: number) => void }
 }
 
-/** `added` are the blobs that no earlier backup in the directory has. */
-export type Backup = { path: string; manifest: Manifest; added: { blobs: number; bytes: number } }
+/** `added` are the blobs that no earlier backup in the directory has. `damaged` is an earlier one whose list of checksums is. */
+export type Backup = {
+  path: string
+  manifest: Manifest
+  added: { blobs: number; bytes: number }
+  damaged: string | undefined
+}
 
 /** The opened database; it may be closed once it is copied. */
 type OpenDatabase = { url: string; close: () => Promise<void> }
 
 /** Space for the log that is written during the copy, and for directories, in bytes. */
 const RESERVE_BYTES = 64 * 1024 * 1024
+
+/** File by which only one backup at a time uses the directory of the backups. */
+const LOCK = 'backup.lock'
 
 /**
  * Backs up the embedded database and then the blobs on disk, while servers may run: blobs are durable before the row that refers to them commits,
@@ -59,12 +68,16 @@ export async function createBackup(config: Config, database: OpenDatabase, optio
   const cluster = options.blobsOnly ? undefined : join(await findHome(config.dataDir), 'cluster')
 
   await makeDirectory(parent, 0o700)
-  const previous = await findPrevious(parent, described.store.id)
+  await using lease = await takeLease(
+    join(parent, LOCK),
+    (owner) => new StartError(`another backup to ${parent} is running (${owner})`, { advice: LEASE_ADVICE }),
+  )
+  const { previous, damaged } = await findPrevious(parent, described.store.id, watch)
   await using hold = store.kind === 'disk' ? await holdDeletions(store.root) : undefined
   await removeInterrupted(parent)
   const createdAt = new Date()
   const path = join(parent, createdAt.toISOString().replaceAll(/[:.]/g, '-'))
-  const partial = `${path}${PARTIAL}`
+  const partial = `${path}${PARTIAL_SUFFIX}`
   await mkdir(partial, { mode: 0o700 })
   try {
     const listed = cluster === undefined ? undefined : await listCluster(cluster)
@@ -72,14 +85,14 @@ export async function createBackup(config: Config, database: OpenDatabase, optio
       store.kind === 'disk' ? { root: store.root, previous: options.full ? undefined : previous } : undefined
     const total = (listed?.bytes ?? 0) + (source ? await measureBlobs(source, watch) : 0)
     watch.total(total)
-    const { bavail, bsize } = await statfs(partial)
-    checkSpace(total + RESERVE_BYTES, bavail * bsize, parent)
+    await checkSpace([{ directory: parent, bytes: total + RESERVE_BYTES }])
 
     const copied =
       cluster !== undefined ? await copyDatabase({ url: database.url, cluster }, partial, watch) : undefined
+    if (copied) await requireUnmoved(database.url, described)
     await database.close()
     const blobs = source && (await copyBlobs(source, partial, watch))
-    hold?.check()
+    if (hold && !(await hold.isHeld())) throw pausedError()
     if (options.includeSecret) await copyKeys(config, partial, watch)
     const manifest: Manifest = {
       format: 1,
@@ -89,10 +102,11 @@ export async function createBackup(config: Config, database: OpenDatabase, optio
       ...(blobs && { blobs: blobs.digest }),
       hasKeys: options.includeSecret,
     }
+    if (!(await lease.isHeld())) throw pausedError()
     await writeManifest(partial, manifest)
     await rename(partial, path)
     await syncDirectory(parent)
-    return { path, manifest, added: { blobs: blobs?.added ?? 0, bytes: blobs?.addedBytes ?? 0 } }
+    return { path, manifest, added: { blobs: blobs?.added ?? 0, bytes: blobs?.addedBytes ?? 0 }, damaged }
   } catch (error) {
     await rm(partial, { recursive: true, force: true })
     throw error
@@ -118,20 +132,37 @@ async function requireStore(config: Config, store: BlobStore, recorded: Manifest
   await requireNoMove(store, secrets)
 }
 
-/** The latest backup; undefined without one. Throws a `StartError` if the directory has those of another installation. */
-async function findPrevious(parent: string, storeId: string) {
+/** Rows that were written after servers began to use another store may refer to blobs that only that has. */
+async function requireUnmoved(url: string, { store }: Pick<Manifest, 'store'>) {
+  const current = await describeDatabase(url)
+  if (current.store.id === store.id) return
+  throw new StartError(`blobs are being moved to ${current.store.place}`, {
+    advice: 'finish it first: `groundstate migrate-storage`',
+  })
+}
+
+function pausedError() {
+  return new StartError('the backup was paused for too long, so content may be missing from it', {
+    advice: 'run it again',
+  })
+}
+
+/** The latest backup with blobs, or that backup as `damaged`. Throws a `StartError` if the directory has those of another installation. */
+async function findPrevious(parent: string, storeId: string, { signal }: Watch) {
   const latest = (await listBackups(parent)).at(-1)
-  if (latest === undefined) return undefined
+  if (latest === undefined) return {}
   const { store, blobs } = await readManifest(latest)
   if (store.id !== storeId)
     throw new StartError(`${parent} has backups of another installation, such as ${basename(latest)}`, {
       advice: 'choose another directory',
     })
-  return blobs ? latest : undefined
+  if (!blobs) return {}
+  const list = await ignoring('ENOENT', copyFile(join(latest, SUMS.blobs), undefined, { add() {}, signal }))
+  return list?.sha256 === blobs.sha256 ? { previous: latest } : { damaged: latest }
 }
 
 /** Names that `createBackup` gives. */
-const INTERRUPTED = new RegExp(`^\\d{4}-\\d\\d-\\d\\dT\\d\\d-\\d\\d-\\d\\d-\\d{3}Z\\${PARTIAL}$`)
+const INTERRUPTED = new RegExp(`^\\d{4}-\\d\\d-\\d\\dT\\d\\d-\\d\\d-\\d\\d-\\d{3}Z\\${PARTIAL_SUFFIX}$`)
 
 async function removeInterrupted(parent: string) {
   for (const name of await readdir(parent)) {
@@ -150,5 +181,6 @@ async function copyKeys(config: Config, target: string, watch: Watch) {
   const names = (await ignoring('ENOENT', readdir(join(dataDir, 'tls')))) ?? []
   if (names.length > 0) await mkdir(join(directory, 'tls'), { mode: 0o700 })
   for (const name of names) await copyFile(join(dataDir, 'tls', name), join(directory, 'tls', name), watch)
+  if (names.length > 0) await syncDirectory(join(directory, 'tls'))
   await syncDirectory(directory)
 }

@@ -56,10 +56,10 @@ test('blobs deleted while a backup holds them are in it, and are deleted afterwa
   const { target, added } = await copyTo('first')
   await blobs.settle(new Date(Date.now() + HOUR_MS), watch.signal)
   const kept = await readdir(heldDirectory(root))
-  await hold.check()
+  const isComplete = await hold.isHeld()
   await hold[Symbol.asyncDispose]()
 
-  expect([isReadable, added, kept.length]).toEqual([undefined, 4, 2])
+  expect([isReadable, added, kept.length, isComplete]).toEqual([undefined, 4, 2, true])
   expect(await contentOf(target)).toEqual([...KEYS, 'logs/plan-c/0'].toSorted())
   expect(await readdir(heldDirectory(root))).toEqual([])
 })
@@ -87,7 +87,7 @@ test('a second backup at the same time is refused, and an abandoned hold is take
   await expect(holdDeletions(root)).rejects.toThrow('another backup of these blobs is running (process 1 of elsewhere)')
   await utimes(file, 0, 0)
   await using hold = await holdDeletions(root)
-  await hold.check()
+  expect(await hold.isHeld()).toBe(true)
 })
 
 test('a later backup copies only new blobs and those that changed', async () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { constants, type FileHandle, open } from 'node:fs/promises'
+import { constants, type FileHandle, open, stat, statfs } from 'node:fs/promises'
 import { forEachConcurrently } from '../concurrency-limit.ts'
 import { StartError } from '../start-error.ts'
 
@@ -64,12 +64,20 @@ export async function forEachFile<T>(files: AsyncIterable<T> | Iterable<T>, work
   return forEachConcurrently(files, CONCURRENCY, work)
 }
 
-/** Rejects a target with too little free space before anything is copied. */
-export function checkSpace(needed: number, free: number, target: string) {
-  if (free >= needed) return
-  throw new StartError(`${target} has ${formatBytes(free)} free, and ${formatBytes(needed)} are needed`, {
-    advice: 'free some space, or choose another directory',
-  })
+/** Rejects targets with too little free space before anything is copied. Directories of one file system share its space. */
+export async function checkSpace(needs: readonly { directory: string; bytes: number }[]) {
+  const needed = new Map<number, number>()
+  for (const { directory, bytes } of needs) {
+    const { dev } = await stat(directory)
+    const total = (needed.get(dev) ?? 0) + bytes
+    needed.set(dev, total)
+    const { bavail, bsize } = await statfs(directory)
+    const free = bavail * bsize
+    if (free >= total) continue
+    throw new StartError(`${directory} has ${formatBytes(free)} free, and ${formatBytes(total)} are needed`, {
+      advice: 'free some space, or choose another directory',
+    })
+  }
 }
 
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB']

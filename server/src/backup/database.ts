@@ -2,6 +2,7 @@ import { mkdir, open, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { connectDatabase } from '../db/connect.ts'
+import { syncDirectory } from '../durable-file.ts'
 import { codeOf, ignoring } from '../error-code.ts'
 import { isConnectionLost } from '../postgres/owner.ts'
 import { StartError } from '../start-error.ts'
@@ -95,6 +96,7 @@ export async function copyDatabase({ url, cluster }: Source, target: string, wat
     await using label = await open(join(copy, 'backup_label'), 'r')
     const { sha256, bytes } = await copyOpenFile(label, undefined, watch)
     await sums.add({ sha256, path: `${DATABASE}/backup_label` }, bytes)
+    for (const path of ['', ...listed.directories]) await syncDirectory(join(copy, path))
     const { major } = await one<{ major: string }>(
       client,
       `select (current_setting('server_version_num')::int / 10000)::text as major`,

@@ -15,7 +15,13 @@ export const SUMS = { database: 'database.sha256', blobs: 'blobs.sha256' } as co
 export const KEYS = 'keys'
 
 /** Suffix of the directory of a backup that is being written. */
-export const PARTIAL = '.partial'
+export const PARTIAL_SUFFIX = '.partial'
+
+/** A path below a directory. */
+const innerPath = z
+  .string()
+  .regex(/^(?:[\w.-]+\/)*[\w.-]+$/)
+  .refine((path) => !path.split('/').some((part) => part === '.' || part === '..'))
 
 const digest = z.object({ files: z.int(), bytes: z.int(), sha256: z.string().regex(/^[0-9a-f]{64}$/) })
 
@@ -32,7 +38,7 @@ const schema = z.object({
       /** Major version of PostgreSQL. */
       postgres: z.string(),
       /** Directories, also empty ones, which PostgreSQL requires. */
-      directories: z.array(z.string().regex(/^(?:[\w.-]+\/)*[\w.-]+$/)),
+      directories: z.array(innerPath),
     })
     .optional(),
   blobs: digest.optional(),
@@ -67,7 +73,7 @@ async function notBackup(directory: string) {
     () => undefined,
   )
   if (!entries) return new StartError(`there is no backup ${directory}`)
-  if (directory.endsWith(PARTIAL) || Object.values(SUMS).some((name) => entries.includes(name)))
+  if (directory.endsWith(PARTIAL_SUFFIX) || Object.values(SUMS).some((name) => entries.includes(name)))
     return new StartError(`the backup ${directory} is incomplete: it was interrupted`, { advice: 'use another one' })
   const latest = (await listBackups(directory)).at(-1)
   return new StartError(

@@ -1,14 +1,15 @@
-import { chown, mkdir, readdir, readFile, rename, rm, statfs } from 'node:fs/promises'
+import { chown, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { configuredStore } from '../blobs/blob-store.ts'
 import type { Config } from '../config.ts'
 import { checkMigrations } from '../db/migrate.ts'
-import { exists, makeDataDirectory } from '../directory.ts'
+import { exists, makeDataDirectory, requireOwner } from '../directory.ts'
 import { createFileOnce, syncDirectory } from '../durable-file.ts'
 import { codeOf, ignoring } from '../error-code.ts'
+import { LEASE_ADVICE, takeLease, TIME_PREFIX } from '../file-lease.ts'
 import { findSystemAccount, type SystemAccount } from '../postgres/account.ts'
 import { bundledMajor } from '../postgres/binaries.ts'
-import { openDirectories, POINTER, readPointer } from '../postgres/directories.ts'
+import { type Directories, openDirectories, POINTER, readPointer } from '../postgres/directories.ts'
 import { checkMark } from '../secrets/mark.ts'
 import { StartError } from '../start-error.ts'
 import { readSums, type SumsDigest } from './checksums.ts'
@@ -16,10 +17,12 @@ import { checkSpace, copyFile, forEachFile, type Watch } from './copy.ts'
 import { BLOBS, DATABASE, KEYS, type Manifest, readManifest, SUMS } from './manifest.ts'
 
 /** Directory in the data directory while a restore runs. With it, no server starts. */
-const PARTIAL = 'restore.partial'
+const UNFINISHED = 'restore.partial'
+/** File by which only one restore at a time uses the data directory. */
+const LOCK = 'restore.lock'
 
 /** Entries of a data directory that a restore leaves as they are. */
-const KEPT = new Set(['secret', 'previous-secrets', 'tls', 'lost+found', PARTIAL])
+const KEPT = new Set(['secret', 'previous-secrets', 'tls', 'lost+found', UNFINISHED])
 
 type Options = { source: string; watch: Watch & { total: (bytes: number) => void } }
 
@@ -43,26 +46,36 @@ export async function restoreBackup(config: Config, { source, watch }: Options):
   await checkTarget(config, manifest)
   const { dataDir } = config
   await makeDataDirectory(dataDir)
+  await requireOwner(dataDir)
+  await using lease = await takeLease(
+    join(dataDir, LOCK),
+    (owner) => new StartError(`another restore into ${dataDir} is running (${owner})`, { advice: LEASE_ADVICE }),
+  )
   await requireEmpty(dataDir)
   const account = await findSystemAccount()
   await requireMajor(manifest)
   if (manifest.hasKeys) await restoreKeys(source, dataDir, watch)
   await checkMark(manifest.secretMark, config)
 
-  const total = (manifest.database?.bytes ?? 0) + (manifest.blobs?.bytes ?? 0)
-  watch.total(total)
-  const { bavail, bsize } = await statfs(dataDir)
-  checkSpace(total, bavail * bsize, dataDir)
-
-  const partial = join(dataDir, PARTIAL)
+  const partial = join(dataDir, UNFINISHED)
   await rm(partial, { recursive: true, force: true })
   await mkdir(partial, { mode: 0o700 })
   await syncDirectory(dataDir)
   try {
-    if (manifest.blobs) await restoreBlobs(source, { dataDir, partial, digest: manifest.blobs }, watch)
-    if (manifest.database) await restoreDatabase(source, { dataDir, account, database: manifest.database }, watch)
+    const { database, blobs } = manifest
+    watch.total((database?.bytes ?? 0) + (blobs?.bytes ?? 0))
+    const place = database && (await openDirectories(dataDir, account, { info() {}, warn() {} }))
+    await checkSpace([
+      { directory: dataDir, bytes: blobs?.bytes ?? 0 },
+      // Its directory may be on another disk.
+      { directory: place?.home ?? dataDir, bytes: database?.bytes ?? 0 },
+    ])
+    if (blobs) await restoreBlobs(source, { dataDir, partial, digest: blobs }, watch)
+    if (database && place) await restoreDatabase(source, { place, account, database }, watch)
+    if (!(await lease.isHeld())) throw new StartError('the restore was paused for too long', { advice: 'run it again' })
   } catch (error) {
-    await removeRestored(dataDir)
+    // Without the lease, it may be another restore's.
+    if (await lease.isHeld()) await removeRestored(dataDir)
     throw error
   }
   await rm(partial, { recursive: true })
@@ -72,7 +85,7 @@ export async function restoreBackup(config: Config, { source, watch }: Options):
 
 /** Throws a `StartError` for a data directory whose restore was interrupted. */
 export async function requireNoRestore(dataDir: string) {
-  if (!(await exists(join(dataDir, PARTIAL)))) return
+  if (!(await exists(join(dataDir, UNFINISHED)))) return
   throw new StartError(`the restore into ${dataDir} was interrupted`, { advice: 'run `groundstate restore` again' })
 }
 
@@ -96,8 +109,9 @@ async function checkTarget(config: Config, manifest: Manifest) {
 
 async function requireEmpty(dataDir: string) {
   const names = await readdir(dataDir)
-  if (names.includes(PARTIAL)) return removeRestored(dataDir)
-  const other = names.filter((name) => !KEPT.has(name))
+  if (names.includes(UNFINISHED)) return removeRestored(dataDir)
+  // Another restore may be about to fail.
+  const other = names.filter((name) => !KEPT.has(name) && !name.startsWith(LOCK) && !name.startsWith(TIME_PREFIX))
   if (other.length > 0)
     throw new StartError(`the data directory ${dataDir} is not empty: it has ${other.slice(0, 5).join(', ')}`, {
       advice: 'set GROUNDSTATE_DATA_DIR to a new directory, or move its content away',
@@ -109,7 +123,7 @@ async function removeRestored(dataDir: string) {
   const moved = await readPointer(dataDir)
   const restored = [moved, join(dataDir, POINTER), join(dataDir, 'postgres'), join(dataDir, BLOBS)]
   for (const path of restored) if (path !== undefined) await rm(path, { recursive: true, force: true })
-  await rm(join(dataDir, PARTIAL), { recursive: true, force: true })
+  await rm(join(dataDir, UNFINISHED), { recursive: true, force: true })
 }
 
 async function requireMajor({ database }: Manifest) {
@@ -153,13 +167,12 @@ const RESTORING = 'cluster.restoring'
 async function restoreDatabase(
   source: string,
   {
-    dataDir,
+    place: { home, cluster },
     account,
     database,
-  }: { dataDir: string; account: SystemAccount; database: NonNullable<Manifest['database']> },
+  }: { place: Directories; account: SystemAccount; database: NonNullable<Manifest['database']> },
   watch: Watch,
 ) {
-  const { home, cluster } = await openDirectories(dataDir, account, { info() {}, warn() {} })
   const target = join(home, RESTORING)
   const own = async (path: string) => (account.switch ? chown(path, account.uid, account.gid) : undefined)
   await mkdir(target, { mode: 0o700 })
@@ -169,6 +182,7 @@ async function restoreDatabase(
   for (const path of ['', ...database.directories]) await syncDirectory(join(target, path))
   await rename(target, cluster)
   await syncDirectory(home)
+  await syncDirectory(dirname(home))
 }
 
 type Part = {
@@ -189,11 +203,12 @@ async function copyPart({ source, part, digest, target, own, watch }: Part) {
   const root = part === 'database' ? DATABASE : BLOBS
   const made = new Set<string>([target ?? ''])
   await forEachFile(readSums(list), async (file) => {
+    if (!file.path.startsWith(`${root}/`)) throw damaged(list)
     const path = join(source, file.path)
     const copy = target === undefined ? undefined : join(target, file.path.slice(root.length + 1))
     if (copy !== undefined && !made.has(dirname(copy))) {
       await mkdir(dirname(copy), { recursive: true, mode: 0o700 })
-      made.add(dirname(copy))
+      for (let directory = dirname(copy); !made.has(directory); directory = dirname(directory)) made.add(directory)
     }
     const copied = await readFileOf(path, copy, watch)
     if (copied.sha256 !== file.sha256) throw damaged(path)

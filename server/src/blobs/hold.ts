@@ -1,7 +1,7 @@
 import { link, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf, ignoring } from '../error-code.ts'
-import { isLeased, takeLease } from '../file-lease.ts'
+import { type FileLease, isLeased, LEASE_ADVICE, takeLease } from '../file-lease.ts'
 import { StartError } from '../start-error.ts'
 import { unlinkIfExists } from './disk-shards.ts'
 
@@ -40,25 +40,14 @@ export async function deleteHeld(root: string) {
   for (const name of names) await unlinkIfExists(join(heldDirectory(root), name))
 }
 
-/** `check` throws a `StartError` if the hold was interrupted, so blobs may be missing. Disposing ends it, and deletes what was held. */
-export type Hold = AsyncDisposable & { check: () => Promise<void> }
-
-/** Keeps deleted blobs until disposed. Throws a `StartError` while another process does. */
-export async function holdDeletions(root: string): Promise<Hold> {
+/** Keeps deleted blobs until disposed, and then deletes them; if the hold is lost before, blobs may be missing. Throws a `StartError` while another process does. */
+export async function holdDeletions(root: string): Promise<FileLease> {
   const lease = await takeLease(
     join(root, FILE),
-    (owner) =>
-      new StartError(`another backup of these blobs is running (${owner})`, {
-        advice: 'wait for it to end, or for two minutes if it was killed',
-      }),
+    (owner) => new StartError(`another backup of these blobs is running (${owner})`, { advice: LEASE_ADVICE }),
   )
   return {
-    async check() {
-      if (await lease.isHeld()) return
-      throw new StartError('the backup was paused for too long, so blobs may be missing from it', {
-        advice: 'run it again',
-      })
-    },
+    isHeld: lease.isHeld,
     async [Symbol.asyncDispose]() {
       const isOurs = await lease.isHeld()
       await lease[Symbol.asyncDispose]()

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
 import { requireNoRestore } from '../backup/restore.ts'
@@ -5,6 +6,7 @@ import { requireNoServer } from '../blobs/blob-store.ts'
 import type { Config } from '../config.ts'
 import { databaseName } from '../db/connect.ts'
 import { migrate } from '../db/migrate.ts'
+import { exists, requireOwner } from '../directory.ts'
 import { adoptInstallation } from '../installation.ts'
 import { hasDatabase } from '../postgres/directories.ts'
 import { findPostgres } from '../postgres/postgres.ts'
@@ -20,6 +22,12 @@ export async function openDatabase(config: Config): Promise<AsyncDisposable & { 
       advice: 'start the server first, or set GROUNDSTATE_DATA_DIR to its data directory',
     })
   return findPostgres(config.dataDir)
+}
+
+/** Throws a `StartError` if the server could not read blobs on disk that this process writes. */
+export async function requireBlobsOwner({ dataDir }: Config) {
+  const blobs = join(dataDir, 'blobs')
+  await requireOwner((await exists(blobs)) ? blobs : dataDir)
 }
 
 /** Throws a `StartError` for a database that this version has not migrated, or a newer one has. */

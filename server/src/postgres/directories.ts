@@ -1,7 +1,8 @@
-import { chmod, chown, mkdir, mkdtemp, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readFile, realpath, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { exists, makeDataDirectory } from '../directory.ts'
+import { replaceFile } from '../durable-file.ts'
 import { type SystemAccount, canEnter } from './account.ts'
 import { PostgresUnavailable } from './unavailable.ts'
 
@@ -79,8 +80,7 @@ async function chooseHome(dataDir: string, account: SystemAccount, log: Postgres
     throw new PostgresUnavailable(`the user ${account.name} can enter neither ${dataDir} nor ${systemDir}`)
   }
   const home = await mkdtemp(join(systemDir, 'database-'))
-  await writeFile(`${pointer}.new`, `${home}\n`)
-  await rename(`${pointer}.new`, pointer)
+  await replaceFile(pointer, `${home}\n`)
   // On a terminal, the greeting shows this at every start.
   log.info(`the user ${account.name} cannot enter ${dirname(dataDir)}: the database is in ${home}, not in ${dataDir}`)
   return home

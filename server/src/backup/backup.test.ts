@@ -1,0 +1,181 @@
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { createBlobs } from '../blobs/blobs.ts'
+import { type Config, readConfig } from '../config.ts'
+import { migrate } from '../db/migrate.ts'
+import { requireSameInstallation } from '../installation.ts'
+import { startPostgres } from '../postgres/postgres.ts'
+import { atEnd } from '../testing/cleanup.ts'
+import { execute } from '../testing/database.ts'
+import { createBackup } from './backup.ts'
+import { checkSpace } from './copy.ts'
+import { restoreBackup, verifyBackup } from './restore.ts'
+
+const SECRET = '11'.repeat(32)
+const KEYS = ['logs/plan-aaaaaaaaaaaaaaaa/0', 'state-versions/sv-aaaaaaaaaaaaaaaa/raw']
+
+let directory: string
+let config: Config
+let url: string
+/** Directory of the backups of one test. */
+let parent: string
+/** A backup of database and blobs. */
+let whole: string
+
+const configOf = (name: string) =>
+  readConfig({ GROUNDSTATE_DATA_DIR: join(directory, name), GROUNDSTATE_SECRET: SECRET })
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'groundstate-backups-'))
+  atEnd(async () => rm(directory, { recursive: true, force: true }))
+  // PostgreSQL runs as another user if this is root.
+  await chmod(directory, 0o711)
+  config = configOf('data')
+  const postgres = await startPostgres({ dataDir: config.dataDir, log: { info() {}, warn() {} }, fsync: false })
+  atEnd(async () => postgres[Symbol.asyncDispose]())
+  url = postgres.url
+  await migrate(url, { afterwards: async (client) => requireSameInstallation(client, config) })
+  const store = { kind: 'disk' as const, root: join(config.dataDir, 'blobs') }
+  await using blobs = await createBlobs({ secret: Buffer.from(SECRET, 'hex'), store })
+  for (const key of KEYS) await blobs.put(key, Buffer.from(key))
+  parent = join(directory, 'whole')
+  whole = (await backUp({ blobsOnly: false })).path
+})
+
+beforeEach(async () => {
+  parent = await mkdtemp(join(directory, 'backups-'))
+})
+
+/** `onFirst` is called once bytes have been copied. */
+function watchOf(onFirst: () => void = () => {}) {
+  let isFirst = true
+  const add = () => {
+    if (isFirst) onFirst()
+    isFirst = false
+  }
+  return { add, total() {}, signal: new AbortController().signal }
+}
+
+async function backUp({ watch = watchOf(), blobsOnly = true } = {}) {
+  const options = { parent, full: false, blobsOnly, includeSecret: false, watch }
+  return createBackup(config, { url, close: async () => {} }, options)
+}
+
+async function restore(source: string, name: string, watch = watchOf()) {
+  return restoreBackup(configOf(name), { source, watch })
+}
+
+test('a backup neither disturbs another one in its directory, from whatever host, nor waits for a killed one', async () => {
+  const [lock, partial] = ['backup.lock', '2026-01-01T00-00-00-000Z.partial']
+  await writeFile(join(parent, lock), 'elsewhere 1 x y\n')
+  await mkdir(join(parent, partial))
+
+  await expect(backUp()).rejects.toThrow(`another backup to ${parent} is running (process 1 of elsewhere)`)
+  expect(await readdir(parent)).toEqual([partial, lock])
+  await utimes(join(parent, lock), 0, 0)
+  const { path } = await backUp()
+  expect(await readdir(parent)).toEqual([basename(path)])
+})
+
+test('of two backups that start at the same time, one is refused', async () => {
+  const outcomes = await Promise.allSettled([backUp(), backUp()])
+
+  const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []))
+  expect(refused).toEqual([expect.stringContaining(`another backup to ${parent} is running`)])
+})
+
+test.each(['damaged', 'missing'])(
+  'with a %s list of checksums in the latest backup, all is copied',
+  async (problem) => {
+    const { path: first } = await backUp()
+    const list = join(first, 'blobs.sha256')
+    const text = await readFile(list, 'utf8')
+    if (problem === 'missing') await rm(list)
+    else
+      await writeFile(
+        list,
+        text.replace(/^./, (digit) => (digit === '0' ? '1' : '0')),
+      )
+
+    const second = await backUp()
+    const third = await backUp()
+
+    expect([second.damaged, second.added.blobs, second.manifest.blobs?.sha256]).toEqual([
+      first,
+      KEYS.length,
+      expect.stringMatching(/^[0-9a-f]{64}$/),
+    ])
+    expect([third.damaged, third.added.blobs]).toEqual([undefined, 0])
+    await verifyBackup({ source: third.path, watch: watchOf() })
+  },
+)
+
+test('a backup fails if servers begin to use another store during it', async () => {
+  const { rows } = await execute(url, 'select blob_store_id as id from installation')
+  onTestFinished(async () => void (await execute(url, `update installation set blob_store_id = '${rows[0]?.['id']}'`)))
+  let moved: Promise<unknown> | undefined
+  const watch = watchOf(() => {
+    moved = execute(url, `update installation set blob_store_id = 'moved', blob_store_place = 'the bucket x'`)
+  })
+
+  await expect(backUp({ watch, blobsOnly: false })).rejects.toThrow('blobs are being moved to the bucket x')
+  await moved
+  expect(await readdir(parent)).toEqual([])
+})
+
+test('two restores into one directory do not disturb each other', async () => {
+  let second: Promise<unknown> | undefined
+  const watch = watchOf(() => void (second = restore(whole, 'restored').catch(String)))
+
+  await restore(whole, 'restored', watch)
+
+  expect(await second).toContain(`another restore into ${configOf('restored').dataDir} is running`)
+  expect(await readdir(configOf('restored').dataDir)).toEqual(['blobs', 'postgres'])
+  await expect(restore(whole, 'restored')).rejects.toThrow('is not empty: it has blobs, postgres')
+})
+
+test.each([
+  ['a path outside of the directory', /"directories": \[/, '$&"../../escaped",', 'backup.json is damaged'],
+  ['a database of another major version', /"postgres": "\d+"/, '"postgres": "14"', 'has a database of PostgreSQL 14'],
+])('a backup with %s is refused, and nothing is restored', async (_, pattern, replacement, message) => {
+  const manifest = join(whole, 'backup.json')
+  const text = await readFile(manifest, 'utf8')
+  onTestFinished(async () => writeFile(manifest, text))
+  await writeFile(manifest, text.replace(pattern, replacement))
+  const name = basename(parent).replace('backups', 'refused')
+
+  await expect(restore(whole, name)).rejects.toThrow(message)
+  expect(await readdir(configOf(name).dataDir).catch(() => [])).toEqual([])
+})
+
+test.runIf(process.geteuid?.() === 0)('root does not restore into the directory of another user', async () => {
+  const { dataDir } = configOf('of-another-user')
+  await mkdir(dataDir)
+  await chown(dataDir, 12_345, 12_345)
+
+  await expect(restore(whole, 'of-another-user')).rejects.toThrow(`${dataDir} belongs to the user id 12345`)
+  expect(await readdir(dataDir)).toEqual([])
+})
+
+test('the free space of each file system is compared with all that is copied there', async () => {
+  const huge = Number.MAX_SAFE_INTEGER
+
+  await checkSpace([
+    { directory, bytes: 1 },
+    { directory: '/dev/shm', bytes: 1 },
+  ])
+  await expect(
+    checkSpace([
+      { directory, bytes: 1 },
+      { directory: '/dev/shm', bytes: huge },
+    ]),
+  ).rejects.toThrow('/dev/shm')
+  await expect(
+    checkSpace([
+      { directory, bytes: huge / 2 },
+      { directory: parent, bytes: 1 },
+    ]),
+  ).rejects.toThrow(directory)
+})
