@@ -5,7 +5,7 @@ import type { Settings } from '@groundstate/agent/settings/setting'
 import { CONCURRENCY, SHARED_SETTINGS } from '@groundstate/agent/settings/shared-settings'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
-import { oneSecret, secretList } from './secrets/secret-setting.ts'
+import { oneSecret, secretList } from './secrets/secret-file.ts'
 import { addressProblem, issuerProblem } from './server-address.ts'
 
 const webAddress = z.url({ protocol: /^https?$/, error: 'it must be an address that begins with http:// or https://' })

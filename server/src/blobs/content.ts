@@ -53,9 +53,14 @@ function asBuffer(bytes: Uint8Array) {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-export async function* prepend(first: Buffer, rest: AsyncIterable<Buffer>) {
-  yield first
-  yield* rest
+/** A chunk that was taken from an iterator, and the rest, which is closed with it. */
+export async function* prepend(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer, void> {
+  try {
+    yield first
+    yield* { [Symbol.asyncIterator]: () => rest }
+  } finally {
+    await rest.return?.()
+  }
 }
 
 /** Counts and hashes content; throws `BlobTooLargeError`. */

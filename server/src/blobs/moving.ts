@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import { forEachConcurrently } from '../concurrency-limit.ts'
 import { messageOf } from '../error-code.ts'
 import type { BlobStore } from './blob-store.ts'
+import { prepend } from './content.ts'
 import { openDiskDriver } from './disk.ts'
 import type { BlobDriver } from './driver.ts'
 import { BlobCorruptError, BlobExistsError, BlobNotFoundError } from './errors.ts'
@@ -109,22 +110,13 @@ async function kindOf(stored: Buffer | Readable): Promise<AsyncIterable<Buffer> 
   if (Buffer.isBuffer(stored)) return stored.subarray(0, MAGIC.length).equals(MAGIC) ? single(stored) : undefined
   const iterator = (stored as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
   const first = await iterator.next()
-  if (first.done !== true && first.value.subarray(0, MAGIC.length).equals(MAGIC)) return rest(first.value, iterator)
+  if (first.done !== true && first.value.subarray(0, MAGIC.length).equals(MAGIC)) return prepend(first.value, iterator)
   stored.destroy()
   return undefined
 }
 
 async function* single(chunk: Buffer) {
   yield chunk
-}
-
-async function* rest(first: Buffer, iterator: AsyncIterator<Buffer>) {
-  try {
-    yield first
-    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value
-  } finally {
-    await iterator.return?.()
-  }
 }
 
 /** Passes sealed bytes on unchanged; throws `BlobCorruptError` before the end of damaged ones. */

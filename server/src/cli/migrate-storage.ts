@@ -101,7 +101,11 @@ async function begin(config: Config, kind: BlobStore['kind']): Promise<Begun | u
 async function withDatabase(config: Config, work: (client: pg.Client) => Promise<void>) {
   await using database = await openDatabase(config)
   const client = await connectDatabase(database.url, 'groundstate-migrate-storage')
-  await requireMigrated(client).finally(async () => client.end())
+  try {
+    await requireMigrated(client)
+  } finally {
+    await client.end()
+  }
   await migrate(database.url, { afterwards: async (locked) => inTransaction(locked, async () => work(locked)) })
 }
 

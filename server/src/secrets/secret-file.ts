@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reasonOf } from '@groundstate/agent/process/errors'
+import { z } from 'zod'
 import { makeDataDirectory } from '../directory.ts'
 import { createFileOnce } from '../durable-file.ts'
 import { ignoring } from '../error-code.ts'
@@ -86,7 +87,7 @@ async function generateSecret(dataDir: string, path: string): Promise<Buffer> {
 
 export const SECRET_BYTES = 32
 /** Form of a secret in messages. */
-export const SECRET_FORM = `${SECRET_BYTES} bytes, as 64 hex digits or as base64`
+const SECRET_FORM = `${SECRET_BYTES} bytes, as 64 hex digits or as base64`
 
 /** Parses a secret; undefined if it is invalid. */
 export function secretBytes(text: string): Buffer | undefined {
@@ -96,13 +97,23 @@ export function secretBytes(text: string): Buffer | undefined {
   return /^[A-Za-z0-9+/_-]+=?$/.test(trimmed) && bytes.length === SECRET_BYTES ? bytes : undefined
 }
 
-/** The secrets of a list, separated by commas or white space. */
-export function listedSecrets(text: string): string[] {
+/** A secret as text. */
+export const oneSecret = z.string().refine((text) => secretBytes(text) !== undefined, `it must be ${SECRET_FORM}`)
+
+/** Secrets separated by commas or white space. */
+export const secretList = z.string().transform((text, context) => {
+  const secrets = listedSecrets(text)
+  for (const [index, secret] of secrets.entries())
+    if (secretBytes(secret) === undefined) context.addIssue(`the ${ordinal(index + 1)} secret must be ${SECRET_FORM}`)
+  return secrets
+})
+
+function listedSecrets(text: string): string[] {
   return text.split(/[\s,]+/).filter((item) => item !== '')
 }
 
 /** Position of an item of a list in messages, from 1: `2nd`. */
-export function ordinal(position: number) {
+function ordinal(position: number) {
   const suffix = ['th', 'st', 'nd', 'rd'][position % 100 > 10 && position % 100 < 14 ? 0 : position % 10] ?? 'th'
   return `${position}${suffix}`
 }
