@@ -183,7 +183,8 @@ async function bootReceiver(directory: string) {
 }
 
 /** Starts the load balancer and returns its port. */
-async function bootBalancer(backends: string[]): Promise<number> {
+/** A load balancer in front of servers, by the addresses of their health checks; returns its port. */
+export async function bootBalancer(backends: string[]): Promise<number> {
   const child: ChildProcess = spawn(
     process.execPath,
     [join(import.meta.dirname, '../balancer.ts'), '127.0.0.1', '0', ...backends],
