@@ -5,13 +5,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { atEnd } from '../server/src/testing/cleanup.ts'
-import { type BootedServer, bootServer, endOf } from './server.ts'
+import { policySet } from './policy-sets.ts'
+import { publishGreeting } from './published-module.ts'
+import { remoteWorkspace, startRun } from './remote-workspaces.ts'
+import { logOf, readRun, until, untilRunIs } from './run-progress.ts'
+import { ADMIN_TOKEN, type BootedServer, bootServer, endOf } from './server.ts'
 import { localWorkspace, rawState, storeState } from './stored-states.ts'
+import { hasTerraform } from './terraform.ts'
 
 /** Backups of a server that is written to, and what they restore. */
 
 const GROUNDSTATE = join(import.meta.dirname, '../server/bin/groundstate')
 const WRITERS = 3
+const CONFIGURATION = `variable "input" { sensitive = true }
+resource "terraform_data" "one" { input = var.input }
+output "one" {
+  value     = terraform_data.one.output
+  sensitive = true
+}
+`
 
 let server: BootedServer
 let directory: string
@@ -23,8 +35,8 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'groundstate-backup-'))
   atEnd(async () => rm(directory, { recursive: true, force: true }))
   backups = join(directory, 'backups')
-  server = await bootServer({ GROUNDSTATE_AGENTS: '0' })
-})
+  server = await bootServer()
+}, 120_000)
 
 function start(args: readonly string[], dataDir: string) {
   const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], GROUNDSTATE_DATA_DIR: dataDir }
@@ -87,11 +99,67 @@ async function storedStates(restored: BootedServer, name: string) {
   return found
 }
 
-test('a backup under writes restores every state that was acknowledged before it began', async () => {
-  const stop = new AbortController()
-  const acknowledged = new Map<string, string>()
+/** An applied run, variables, a module of the registry and a policy set; returns what identifies them. */
+async function createContent() {
+  const workspace = await remoteWorkspace(server, { name: 'ran', configuration: CONFIGURATION })
+  const vars = { key: 'input', value: 'hidden', category: 'terraform', sensitive: true }
+  await server.api('POST', `/workspaces/${workspace.id}/vars`, { data: { type: 'vars', attributes: vars } })
+  const run = await startRun(server, workspace)
+  await untilRunIs(server, async () => readRun(server, run), 'applied')
+  const current = async () => server.api('GET', `/workspaces/${workspace.id}/current-state-version`)
+  await until(async () => (await current()).data.attributes['resources-processed'])
+  await publishGreeting(server, ['1.0.0'])
+  const policies = [{ name: 'none', code: 'deny contains "no" if false' }]
+  await policySet(server, { name: 'backed-up', policies, workspaces: [] })
+  const [policy] = (await server.api('GET', '/organizations/main/policies')).data
+  return { workspace, run, policy: policy.id as string }
+}
+
+/** All resources and content that belong to it, by path; addresses have the port of a server and signatures. */
+async function contentOf(from: BootedServer, { workspace, run, policy }: Awaited<ReturnType<typeof createContent>>) {
+  const text = async (path: string) => {
+    const address = path.startsWith('/api/') ? `${from.url}${path}` : `${from.url}/api/v2${path}`
+    const response = await fetch(address, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
+    const location = response.headers.get('x-terraform-get')
+    const content = location === null ? response : await fetch(new URL(location, from.url))
+    if (!content.ok) throw new Error(`${path} answered ${content.status}`)
+    return digest(Buffer.from(await content.arrayBuffer()))
+  }
+  const resources = async (path: string) => {
+    const { data } = await from.api('GET', path)
+    return JSON.stringify(data).replaceAll(/https?:\/\/[^"]*/g, 'address')
+  }
+  const { data } = await from.api('GET', `/runs/${run}?include=plan`)
+  const plan: string = data.relationships.plan.data.id
+  const lists = ['projects', 'teams', 'policies', 'policy-sets', 'registry-modules', 'organization-memberships']
+  const found: Record<string, string> = {
+    log: digest(Buffer.from(await logOf(from, run, 'plan'))),
+    'log of the apply': digest(Buffer.from(await logOf(from, run, 'apply'))),
+  }
+  for (const list of lists) found[list] = await resources(`/organizations/main/${list}`)
+  for (const path of ['', '/vars', '/runs', '/configuration-versions'])
+    found[`workspace${path}`] = await resources(`/workspaces/${workspace.id}${path}`)
+  for (const path of ['', '/plan', '/apply', '/run-events', '/task-stages'])
+    found[`run${path}`] = await resources(`/runs/${run}${path}`)
+  for (const path of [
+    `/plans/${plan}/json-output`,
+    `/plans/${plan}/json-output-redacted`,
+    `/configuration-versions/${workspace.configurationId}/download`,
+    `/policies/${policy}/download`,
+    '/api/registry/v1/modules/main/greeting/null/1.0.0/download',
+  ])
+    found[path] = await text(path)
+  for (const [id, { actual }] of await storedStates(from, workspace.name)) found[id] = actual
+  return found
+}
+
+test('a backup under writes restores every state that was acknowledged before it began, and all other content', async () => {
   const names = Array.from({ length: WRITERS }, (_, index) => `written-${index}`)
   const ids = await Promise.all(names.map(async (name) => localWorkspace(server, name)))
+  const content = hasTerraform ? await createContent() : undefined
+  const before = content && (await contentOf(server, content))
+  const stop = new AbortController()
+  const acknowledged = new Map<string, string>()
   const writers = ids.map(async (id) => keepWriting(id, acknowledged, stop.signal))
   await expect.poll(() => acknowledged.size, { timeout: 30_000 }).toBeGreaterThan(WRITERS * 4)
 
@@ -106,11 +174,13 @@ test('a backup under writes restores every state that was acknowledged before it
   const restored = await bootServer({ GROUNDSTATE_DATA_DIR: dataDir, GROUNDSTATE_AGENTS: '0' })
   const found = new Map<string, { listed: string; actual: string }>()
   for (const name of names) for (const [id, sums] of await storedStates(restored, name)) found.set(id, sums)
+  const after = content && (await contentOf(restored, content))
   await restored.stop()
 
   expect(restore).toEqual({ code: 0, text: expect.stringContaining('Stop the original server') })
   expect([...expected].filter(([id, sum]) => found.get(id)?.actual !== sum)).toEqual([])
   expect([...found].filter(([, { listed, actual }]) => listed !== actual)).toEqual([])
+  expect(after).toEqual(before)
   const [blob = ''] = await blobsOf(first)
   expect([await inodeOf(first, blob), await groundstate(['restore', '--check', first])]).toEqual([
     await inodeOf(second, blob),
