@@ -2,11 +2,14 @@ import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { beginMove, findStoreId, storeOfKind } from './blobs/blob-store.ts'
 import { createS3Server } from './blobs/testing/s3-server.ts'
 import { readConfig } from './config.ts'
 import { connectDatabase } from './db/connect.ts'
 import { migrate } from './db/migrate.ts'
 import { adoptInstallation, requireSameInstallation } from './installation.ts'
+import { loadSecrets } from './secrets/secret-file.ts'
+import { createSecrets } from './secrets/secrets.ts'
 import { createTestDatabase, execute } from './testing/database.ts'
 
 const SECRET = '11'.repeat(32)
@@ -197,17 +200,38 @@ test('blobs of another secret are not adopted', async () => {
   await expect(adopt(database, { dataDir: join(top, 'first') })).rejects.toThrow('encrypted with another secret')
 })
 
+test('servers that begin to use another store exclude a new secret, even if the move was given up', async () => {
+  const { database, top } = await newSite()
+  await using s3 = await createS3Server()
+  const where = { dataDir: top, ...bucketSettings(s3) }
+  await start(database, { dataDir: top })
+  const config = configOf(where)
+  const secrets = createSecrets(await loadSecrets(config))
+  const from = await findStoreId(storeOfKind(config, 'disk'), secrets)
+  await beginMove(storeOfKind(config, 's3'), secrets, from?.id ?? '')
+  const next = { GROUNDSTATE_SECRET: '22'.repeat(32), GROUNDSTATE_PREVIOUS_SECRETS: SECRET }
+
+  await expect(start(database, { ...where, ...next })).rejects.toThrow('the secret is being replaced by the one')
+  await start(database, where)
+  await expect(start(database, { ...where, ...next })).rejects.toThrow('while blobs are being moved to the bucket')
+  await execute(database, 'update installation set blob_move_place = null')
+  await expect(start(database, { ...where, ...next })).resolves.toBeUndefined()
+})
+
+function bucketSettings({ config }: Awaited<ReturnType<typeof createS3Server>>) {
+  return {
+    GROUNDSTATE_S3_BUCKET: config.bucket,
+    GROUNDSTATE_S3_ENDPOINT: config.endpoint,
+    GROUNDSTATE_S3_ACCESS_KEY_ID: config.accessKeyId,
+    GROUNDSTATE_S3_SECRET_ACCESS_KEY: config.secretAccessKey,
+  }
+}
+
 test('a bucket is distinguished from a directory, another bucket and another prefix', async () => {
   const { database, top } = await newSite()
   const s3 = await createS3Server()
   onTestFinished(() => s3[Symbol.asyncDispose]())
-  const bucket = {
-    GROUNDSTATE_S3_BUCKET: s3.config.bucket,
-    GROUNDSTATE_S3_ENDPOINT: s3.config.endpoint,
-    GROUNDSTATE_S3_ACCESS_KEY_ID: s3.config.accessKeyId,
-    GROUNDSTATE_S3_SECRET_ACCESS_KEY: s3.config.secretAccessKey,
-    GROUNDSTATE_S3_PREFIX: 'a/',
-  }
+  const bucket = { ...bucketSettings(s3), GROUNDSTATE_S3_PREFIX: 'a/' }
   const first = { dataDir: join(top, 'first'), ...bucket }
   const second = { dataDir: join(top, 'second'), ...bucket }
 
@@ -225,8 +249,7 @@ test('a bucket that cannot be used is named', async () => {
 
   const refused = start(database, {
     dataDir: top,
-    GROUNDSTATE_S3_BUCKET: s3.config.bucket,
-    GROUNDSTATE_S3_ENDPOINT: s3.config.endpoint,
+    ...bucketSettings(s3),
     GROUNDSTATE_S3_ACCESS_KEY_ID: 'other',
     GROUNDSTATE_S3_SECRET_ACCESS_KEY: 'wrong',
   })

@@ -216,7 +216,8 @@ const own = new Set<string>()
  * creates its directory again.
  */
 async function removeAbandoned(parent: string) {
-  const now = await fileSystemTime(parent)
+  const now = await ignoring('ENOENT', fileSystemTime(parent))
+  if (now === undefined) return
   for (const name of await readdir(parent)) {
     if (own.has(name)) continue
     const [, scope, pid] = /^([0-9a-f]+)\.(\d+)\.[0-9a-f]+$/.exec(name) ?? []

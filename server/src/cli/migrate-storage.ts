@@ -74,10 +74,9 @@ async function begin(config: Config, kind: BlobStore['kind']): Promise<Begun | u
     const secrets = createSecrets(set)
     const move = await findMove(to, secrets)
     if (move === undefined && recorded.id === (await findStoreId(to, secrets))?.id) {
-      const abandoned = await forgetMove(client)
+      const ended = await forgetMove(client)
       process.stdout.write(`The blobs are in ${placeOf(to)} already.\n`)
-      if (abandoned !== null && abandoned !== placeOf(to))
-        process.stdout.write(`The move to ${abandoned} is given up; you may delete what is there.\n`)
+      if (ended !== null) process.stdout.write(`The move to ${ended} is ended.\n`)
       return
     }
     const from = storeOfKind(config, kind === 'disk' ? 's3' : 'disk')
