@@ -68,8 +68,8 @@ export async function storeState(server: BootedServer, workspaceId: string, raw:
 }
 
 /** A workspace without runs, for states from elsewhere. */
-export async function localWorkspace(server: BootedServer, name: string): Promise<string> {
-  const { data } = await server.api('POST', '/organizations/main/workspaces', {
+export async function localWorkspace(server: BootedServer, name: string, organization = 'main'): Promise<string> {
+  const { data } = await server.api('POST', `/organizations/${organization}/workspaces`, {
     data: { type: 'workspaces', attributes: { name, 'execution-mode': 'local' } },
   })
   return data.id
