@@ -8,7 +8,7 @@ import { parseAllDocuments, stringify } from 'yaml'
 
 export const CHART = join(import.meta.dirname, '../deploy/chart')
 /** Helm takes it from a cluster, or else from its build. */
-const KUBERNETES = ['--kube-version', '1.34.0']
+export const KUBERNETES = ['--kube-version', '1.34.0']
 
 export type Values = Record<string, unknown>
 export type Metadata = {
