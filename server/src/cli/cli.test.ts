@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { groundstate } from '../testing/command-line.ts'
 
 test('an unknown command is named', async () => {
@@ -117,4 +117,68 @@ test('agent has its own settings and help', async () => {
   expect(out).toContain('--idle-timeout <seconds>')
   expect(wrong.code).toBe(2)
   expect(wrong.err).toContain('groundstate agent: --concurrency "0": it must be a whole number from 1 to 256')
+})
+
+describe('the documentation', async () => {
+  const docs = join(import.meta.dirname, '../../../docs')
+  const pages = (await readdir(docs, { recursive: true })).filter((path) => path.endsWith('.md'))
+  const texts = await Promise.all(pages.map(async (page) => [page, await readFile(join(docs, page), 'utf8')] as const))
+  const helps = new Map<string, Promise<string>>()
+  /** The help of a command, such as `state export`. */
+  const helpOf = async (...command: string[]) => {
+    const key = command.join(' ')
+    if (!helps.has(key))
+      helps.set(
+        key,
+        groundstate(...command, '--help').then(({ out }) => out),
+      )
+    return (await helps.get(key)) ?? ''
+  }
+  const subcommands = (help: string) =>
+    [...(help.split('\nCommands:\n')[1] ?? '').matchAll(/^ {2}(\w\S*)/gm)].map(([, name = '']) => name)
+  const flagsOf = (help: string) => ['--help', ...(help.match(/--?[a-z][a-z0-9-]*/gi) ?? [])]
+
+  /** Words after `groundstate` that are no subcommand or flag. */
+  async function unknownIn(words: readonly string[]) {
+    const command: string[] = []
+    for (const word of words) {
+      const known = subcommands(await helpOf(...command))
+      if (known.length === 0 || !/^[a-z]/.test(word)) break
+      if (!known.includes(word)) return [word]
+      command.push(word)
+    }
+    const end = words.indexOf('--')
+    const flags = words.slice(0, end < 0 ? words.length : end).flatMap((word) => /^--?[a-z][a-z0-9-]*/.exec(word) ?? [])
+    const known = flagsOf(await helpOf(...command))
+    return flags.filter((flag) => !known.includes(flag))
+  }
+
+  test('names subcommands and flags that exist', async () => {
+    // In a line of a block of commands, or between backticks.
+    const pattern = /(?:^ *|[`;|] *)(?:[A-Z_]+=\S+ )*groundstate((?: [^\s`|;#&>)]+)+)/gm
+    const mentions = texts.flatMap(([page, text]) =>
+      [...text.replaceAll('\\\n', ' ').matchAll(pattern)].map(([mention, rest = '']) => ({ page, mention, rest })),
+    )
+    const wrong: string[] = []
+    for (const { page, mention, rest } of mentions)
+      for (const word of await unknownIn(rest.trim().split(' '))) wrong.push(`${page}: ${word} of ${mention}`)
+
+    expect(mentions.length).toBeGreaterThan(60)
+    expect(wrong).toEqual([])
+  })
+
+  test('names no flag of Operations alone that no command has', async () => {
+    const [, operations = ''] = texts.find(([page]) => page === 'OPERATIONS.md') ?? []
+    const known = new Set<string>()
+    const collect = async (...command: string[]) => {
+      const help = await helpOf(...command)
+      for (const flag of flagsOf(help)) known.add(flag)
+      for (const name of subcommands(help)) if (name !== 'help') await collect(...command, name)
+    }
+    await collect()
+
+    const alone = [...operations.matchAll(/`(--[a-z-]+)[^`]*`/g)].map(([, flag = '']) => flag)
+    expect(alone.length).toBeGreaterThan(10)
+    expect(alone.filter((flag) => !known.has(flag))).toEqual([])
+  })
 })
