@@ -1,15 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import { hasTerraform } from './terraform.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 /** Has the command `groundstate` as npm links it. */
 const BIN = join(ROOT, 'node_modules/.bin')
 
-/** What an operator does with each block of a page, by its name, in the order of the page. */
-export type Cases = Record<string, (block: Block) => Promise<unknown>>
+/** What an operator does with each block of a page, by its name, in the order of the page. `skip` ends one that this machine cannot run. */
+export type Cases = Record<string, (block: Block, skip: (reason: string) => void) => Promise<unknown>>
 
 /** A block of commands in a page of the documentation, named after its heading, and numbered if the section has several. */
 export type Block = { name: string; page: string; line: number; text: string }
@@ -94,21 +92,4 @@ export async function variablesSetBy(text: string, options: Options): Promise<Re
   const output = await runShell(`set -a\n${text}\nenv -0`, options)
   const variables = output.split('\0').map((line) => line.split(/=([^]*)/, 2))
   return Object.fromEntries(variables.filter(([name]) => name !== '' && text.includes(`${name}=`)))
-}
-
-/** One test for each block of a page: it fails if no case knows what the commands need and do. */
-export function testBlocks(page: string, cases: Cases) {
-  describe.skipIf(!hasSandbox || !hasTerraform)(page, () => {
-    const blocks = blocksOf(page)
-
-    test.each(blocks)('$name', async (block) => {
-      const run = cases[block.name]
-      if (run === undefined) throw new Error(`${page}:${block.line}: no case runs the commands of "${block.name}"`)
-      await run(block)
-    })
-
-    test('has the block of each case', () => {
-      expect(Object.keys(cases)).toEqual(blocks.map(({ name }) => name))
-    })
-  })
 }

@@ -6,21 +6,13 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { AGENT_SETTINGS, readAgentSettings } from '@groundstate/agent/settings/agent-settings'
 import { knownVariables, unknownVariables } from '@groundstate/agent/settings/setting'
-import { beforeAll, expect } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { VERSION } from '../agent/src/build.ts'
 import { readConfig } from '../server/src/config.ts'
 import { SETTINGS } from '../server/src/settings.ts'
 import { atEnd } from '../server/src/testing/cleanup.ts'
-import {
-  blocksOf,
-  type Cases,
-  filled,
-  hasSandbox,
-  runShell,
-  testBlocks,
-  variablesSetBy,
-} from './documented-commands.ts'
+import { blocksOf, type Cases, hasSandbox, runShell, variablesSetBy } from './documented-commands.ts'
 import { findTool, KUBERNETES, resourcesIn } from './helm.ts'
 import { bootServer } from './server.ts'
 import { hasTerraform } from './terraform.ts'
@@ -35,7 +27,7 @@ const ROOT = join(import.meta.dirname, '..')
 /** Without the command and the Node of this clone. */
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 const hasNpm = existsSync('/usr/bin/npm')
-if (!hasNpm) console.warn('SKIPPED: this system has no npm, so no package is installed as documented')
+const NO_NPM = 'this system has no npm'
 const helm = findTool('helm')
 if (helm === undefined)
   console.warn('SKIPPED: helm is not installed, so the chart is not rendered with the documented values')
@@ -162,16 +154,16 @@ async function rendered([, release = '', chart = '', ...args]: readonly string[]
 }
 
 const INSTALL: Cases = {
-  async npm({ text }) {
-    if (!hasNpm) return
+  async npm({ text }, skip) {
+    if (!hasNpm) skip(NO_NPM)
     const output = await onNewHost(text, { hasRegistry: true, until: 'another terminal' })
 
     expect(output).toContain('ready at http://127.0.0.1:7777\n')
     expect(output).toMatch(/password +\S+/)
   },
 
-  async 'npm (2)'({ text }) {
-    if (!hasNpm) return
+  async 'npm (2)'({ text }, skip) {
+    if (!hasNpm) skip(NO_NPM)
     const output = await onNewHost(text, {
       hasRegistry: true,
       path: inside('work/global/bin'),
@@ -182,8 +174,8 @@ const INSTALL: Cases = {
     expect(output).toContain('ready at http://127.0.0.1:7777\n')
   },
 
-  async 'npm (3)'({ text }) {
-    if (!hasNpm) return
+  async 'npm (3)'({ text }, skip) {
+    if (!hasNpm) skip(NO_NPM)
     await rm(inside('work/global'), { recursive: true })
     await onNewHost(text, { hasRegistry: true })
 
@@ -326,8 +318,8 @@ const INSTALL: Cases = {
     expect(literal).toBe(`--from-literal=${agentDefaults.tokenSecret.key}=…`)
   },
 
-  async systemd({ text }) {
-    if (!isRoot) return console.warn('SKIPPED: only root can install the unit')
+  async systemd({ text }, skip) {
+    if (!isRoot) skip('only root can install the unit')
     await cp('/etc', inside('etc'), { recursive: true, verbatimSymlinks: true })
     const at = { '/etc': inside('etc'), '/var/lib': inside('lib') }
     const user = /^groundstate:.*\n/gm
@@ -353,13 +345,13 @@ const INSTALL: Cases = {
 }
 
 const AIR_GAP: Cases = {
-  async 'Copy Groundstate'({ text }) {
-    if (!hasNpm) return
+  async 'Copy Groundstate'({ text }, skip) {
+    if (!hasNpm) skip(NO_NPM)
     await onNewHost(text, { hasRegistry: true })
   },
 
-  async 'Copy Groundstate (2)'({ text }) {
-    if (!hasNpm) return
+  async 'Copy Groundstate (2)'({ text }, skip) {
+    if (!hasNpm) skip(NO_NPM)
     await mkdir(inside('server'))
     await cp(inside('work/groundstate.tar.gz'), inside('server/groundstate.tar.gz'))
 
@@ -420,5 +412,19 @@ async function doctorWith(env: Record<string, string>) {
   return runShell('groundstate doctor || true', { cwd: inside('work'), env: own, at, isOffline: true })
 }
 
-testBlocks('docs/INSTALL.md', INSTALL)
-testBlocks('docs/AIR-GAP.md', AIR_GAP)
+describe.skipIf(!hasSandbox || !hasTerraform).each([
+  ['docs/INSTALL.md', INSTALL],
+  ['docs/AIR-GAP.md', AIR_GAP],
+])('%s', (page, cases) => {
+  const blocks = blocksOf(page)
+
+  test.for(blocks)('$name', async (block, { skip }) => {
+    const run = cases[block.name]
+    expect(run, `no case runs the commands of ${page}:${block.line}`).toBeDefined()
+    await run?.(block, skip)
+  })
+
+  test('has the block of each case', () => {
+    expect(Object.keys(cases)).toEqual(blocks.map(({ name }) => name))
+  })
+})
