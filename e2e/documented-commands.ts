@@ -50,7 +50,7 @@ type Options = {
   at?: Record<string, string>
   /** Directories with programs that come first in PATH. */
   path?: readonly string[]
-  /** Without any network but loopback addresses of its own, so every documented port is free. All processes end with the shell. */
+  /** Without any network but own loopback addresses, so every documented port is free. */
   isOffline?: boolean
   /** Resolves once the output has this text, and ends everything. */
   until?: string
@@ -67,8 +67,11 @@ if (!hasSandbox)
 /** Runs a text as a user's shell does, but ends at the first command that fails. Returns the output, or throws with it. */
 export async function runShell(text: string, { env = {}, cwd, at = {}, path = [], isOffline = false, until }: Options) {
   const mounts = Object.entries(at).flatMap(([documented, actual]) => ['--bind', actual, documented])
-  const network = isOffline ? ['--unshare-net', '--unshare-pid', '--proc', '/proc'] : []
-  const sandbox = [...identity, '--dev-bind', '/', '/', ...mounts, ...network, '--die-with-parent', '--chdir', cwd]
+  const network = isOffline ? ['--unshare-net'] : []
+  // All processes end with their first one.
+  const processes = isOffline || until !== undefined ? ['--unshare-pid', '--proc', '/proc'] : []
+  const namespaces = [...network, ...processes, '--die-with-parent']
+  const sandbox = [...identity, '--dev-bind', '/', '/', ...mounts, ...namespaces, '--chdir', cwd]
   const child = spawn('bwrap', [...sandbox, 'bash', '-eu', '-c', text], {
     env: { PATH: [...path, BIN, process.env['PATH']].join(':'), HOME: cwd, CHECKPOINT_DISABLE: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

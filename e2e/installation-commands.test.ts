@@ -12,9 +12,9 @@ import { VERSION } from '../agent/src/build.ts'
 import { readConfig } from '../server/src/config.ts'
 import { SETTINGS } from '../server/src/settings.ts'
 import { atEnd } from '../server/src/testing/cleanup.ts'
-import { blocksOf, type Cases, hasSandbox, runShell, variablesSetBy } from './documented-commands.ts'
+import { blocksOf, filled, type Cases, hasSandbox, runShell, variablesSetBy } from './documented-commands.ts'
 import { findTool, KUBERNETES, resourcesIn } from './helm.ts'
-import { bootServer } from './server.ts'
+import { ADMIN_TOKEN, type BootedServer, bootServer } from './server.ts'
 import { hasTerraform } from './terraform.ts'
 
 /**
@@ -36,6 +36,8 @@ const isRoot = process.getuid?.() === 0
 const REGISTRY_PORT = '4873'
 
 let directory: string
+/** The server whose agents are started. */
+let server: BootedServer
 const inside = (...names: string[]) => join(directory, ...names)
 
 beforeAll(async () => {
@@ -48,6 +50,7 @@ beforeAll(async () => {
     await mkdir(inside(name), { recursive: true })
   await symlink(join(ROOT, 'deploy'), inside('work/deploy'))
   if (hasNpm) await makePackages(inside('packages'))
+  server = await bootServer({ GROUNDSTATE_AGENTS: '0' })
 }, 180_000)
 
 /** The packages that `npm install groundstate` needs, from what is built and installed here. */
@@ -250,8 +253,8 @@ const INSTALL: Cases = {
   },
 
   async 'Try it'({ text }) {
-    const server = await bootServer({ GROUNDSTATE_ADMIN_TOKEN: '' })
-    const { calls, output } = await withStandIns(text, { prints: { helm: '', kubectl: server.output() } })
+    const first = await bootServer({ GROUNDSTATE_ADMIN_TOKEN: '' })
+    const { calls, output } = await withStandIns(text, { prints: { helm: '', kubectl: first.output() } })
 
     const [install = []] = callsOf(calls, 'helm')
     const values = parse(await readFile(join(inside('work'), install[2] ?? '', 'values.yaml'), 'utf8'))
@@ -412,9 +415,154 @@ async function doctorWith(env: Record<string, string>) {
   return runShell('groundstate doctor || true', { cwd: inside('work'), env: own, at, isOffline: true })
 }
 
+/** The scripts of this repository that a block calls; the rest of the block is not for a test. */
+async function expectScripts(text: string) {
+  const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+  const called = [...text.matchAll(/npm run (\S+)/g)].map(([, name = '']) => name)
+  expect(called.filter((name) => !(name in scripts))).toEqual([])
+}
+
+const VERSIONING: Cases = {
+  async Versions({ text }) {
+    expect(await runShell(text, { cwd: inside('work') })).toMatch(
+      /^groundstate \S+ \(commit \S+, (?:built \S+|from source), node \S+\)\n$/,
+    )
+  },
+
+  async 'Check what you install'(_, skip) {
+    skip('only the public registry signs packages')
+  },
+
+  async 'Check what you install (2)'({ text }, skip) {
+    if (!hasNpm) skip(NO_NPM)
+    if (process.arch !== 'x64') skip('the commands are those for x64')
+    const cwd = inside('offline')
+    await mkdir(cwd)
+    await onNewHost(text, { hasRegistry: true, cwd })
+
+    const output = await onNewHost('node_modules/.bin/groundstate', { cwd, until: 'another terminal' })
+
+    expect(output).toContain('ready at http://127.0.0.1:7777\n')
+  },
+
+  async 'Make a release'({ text }, skip) {
+    await expectScripts(text)
+    skip('it commits and tags a version')
+  },
+
+  async 'Make a release (2)'({ text }, skip) {
+    await expectScripts(text)
+    skip('e2e/package.test.ts compares two builds')
+  },
+
+  async 'Make a release (3)'(_, skip) {
+    skip('it publishes')
+  },
+}
+
+/** The documented address of the server. */
+const SERVER = 'https://groundstate.example.com'
+/** The first lines of the page, which define what all of its requests use. */
+let prelude = ''
+let poolId = ''
+let agentToken = ''
+
+/** Sends the requests of a block. */
+const request = async (text: string) => runShell(`${prelude}\n${text}`, { cwd: inside('work') })
+
+const RUN_AN_AGENT: Cases = {
+  async 'From zero to the first run'(block) {
+    const [definitions = '', requests = ''] = filled(block, {
+      [SERVER]: server.url,
+      'TOKEN=…': `TOKEN=${ADMIN_TOKEN}`,
+    }).split('\n\n')
+    const [create = '', issue = ''] = requests.split(/\n(?=api )/)
+    prelude = definitions
+
+    poolId = JSON.parse(await request(create)).data.id
+    agentToken = JSON.parse(await request(issue.replace('apool-…', poolId))).data.attributes.token
+
+    expect(poolId).toMatch(/^apool-/)
+    expect(agentToken).not.toBe('')
+  },
+
+  async 'From zero to the first run (2)'(block, skip) {
+    if (!hasNpm) skip(NO_NPM)
+    const text = filled(block, { [SERVER]: server.url, '…': agentToken })
+    const prefix = inside('work/agent')
+    const npm = { npm_config_prefix: prefix, npm_config_audit: 'false', npm_config_update_notifier: 'false' }
+
+    const output = await runShell(text, {
+      // No package comes from elsewhere.
+      env: { PATH: `${join(prefix, 'bin')}:${SYSTEM_PATH}`, ...npm, npm_config_registry: 'http://127.0.0.1:9/' },
+      cwd: inside('work'),
+      at: { '/var/lib': inside('lib') },
+      until: 'is ready',
+    })
+
+    const { data } = await server.api('GET', `/agent-pools/${poolId}/agents`)
+    expect(output).toContain('data-centre')
+    expect(data).toHaveLength(1)
+  },
+
+  async 'From zero to the first run (3)'(block) {
+    await server.api('POST', '/organizations/main/workspaces', {
+      data: { type: 'workspaces', attributes: { name: 'hello' } },
+    })
+
+    await request(filled(block, { 'apool-…': poolId }))
+
+    const { data } = await server.api('GET', '/organizations/main/workspaces/hello')
+    expect(data.attributes['execution-mode']).toBe('agent')
+    expect(data.relationships['agent-pool'].data.id).toBe(poolId)
+  },
+
+  async 'From zero to the first run (4)'(block) {
+    const { data: organization } = await server.api('GET', '/organizations/main')
+    const project = organization.relationships['default-project'].data.id
+
+    await request(filled(block, { 'prj-…': project, 'apool-…': poolId }))
+
+    for (const path of [`/projects/${project}`, '/organizations/main']) {
+      const { data } = await server.api('GET', path)
+      expect(data.attributes['default-execution-mode']).toBe('agent')
+      expect(data.relationships['default-agent-pool'].data.id).toBe(poolId)
+    }
+  },
+
+  async 'A container'({ text }) {
+    const dockerfile = await readFile(join(ROOT, 'deploy/image/agent.Dockerfile'), 'utf8')
+
+    const { calls } = await withStandIns(text, { prints: { docker: '' } })
+
+    const [run = []] = callsOf(calls, 'docker')
+    expect(await unknownOptions(run)).toEqual([])
+    expect(dockerfile).toContain(`-t ${run.at(-1)} `)
+    const env = Object.fromEntries(valuesOf(run, '-e').map((pair) => pair.split(/=(.*)/, 2)))
+    const { GROUNDSTATE_AGENT_TOKEN_FILE: file, ...others } = env
+    expect(valuesOf(run, '-v').map((volume) => volume.split(':')[1])).toEqual([file])
+    expect(readAgentSettings([], { ...others, GROUNDSTATE_AGENT_TOKEN: 'token' })).toMatchObject({ notes: [] })
+    const drainSeconds = AGENT_SETTINGS.drainSeconds.schema.parse(undefined)
+    expect(Number(valuesOf(run, '--stop-timeout')[0])).toBeGreaterThanOrEqual(drainSeconds + 60)
+  },
+
+  async 'Monitor and troubleshoot'({ text }) {
+    await server.api('PATCH', '/admin/organizations/main', {
+      data: { type: 'organizations', attributes: { plan: 'free' } },
+    })
+
+    await request(text)
+
+    const { data } = await server.api('GET', '/admin/organizations/main')
+    expect(data.attributes.plan).toBe('unlimited')
+  },
+}
+
 describe.skipIf(!hasSandbox || !hasTerraform).each([
   ['docs/INSTALL.md', INSTALL],
   ['docs/AIR-GAP.md', AIR_GAP],
+  ['docs/VERSIONING.md', VERSIONING],
+  ['docs/RUN-AN-AGENT.md', RUN_AN_AGENT],
 ])('%s', (page, cases) => {
   const blocks = blocksOf(page)
 
