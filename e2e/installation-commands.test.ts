@@ -249,7 +249,7 @@ const INSTALL: Cases = {
     const offered = new Set(
       [...(await readFile(path, 'utf8')).matchAll(/^(\w+)=/gm)].map(([, variable = '']) => variable),
     )
-    expect([required.size > 3, [...required.difference(offered)]]).toEqual([true, []])
+    expect([required.size > 3, [...required].filter((name) => !offered.has(name))]).toEqual([true, []])
   },
 
   async 'Try it'({ text }) {
@@ -302,11 +302,8 @@ const INSTALL: Cases = {
     const resources = await rendered(install)
     if (resources === undefined) return
     const kinds = new Set(resources.map(({ kind }) => kind))
-    expect([
-      ...new Set(['Deployment', 'HTTPRoute', 'NetworkPolicy', 'ServiceMonitor', 'PodDisruptionBudget']).difference(
-        kinds,
-      ),
-    ]).toEqual([])
+    const expected = ['Deployment', 'HTTPRoute', 'NetworkPolicy', 'ServiceMonitor', 'PodDisruptionBudget']
+    expect(expected.filter((kind) => !kinds.has(kind))).toEqual([])
   },
 
   async 'Install agents'({ text }) {
