@@ -563,7 +563,8 @@ describe.skipIf(!hasSandbox || !hasTerraform).each([
 ])('%s', (page, cases) => {
   const blocks = blocksOf(page)
 
-  test.for(blocks)('$name', async (block, { skip }) => {
+  // npm writes and packs hundreds of MB.
+  test.for(blocks)('$name', { timeout: 300_000 }, async (block, { skip }) => {
     const run = cases[block.name]
     expect(run, `no case runs the commands of ${page}:${block.line}`).toBeDefined()
     await run?.(block, skip)
