@@ -8,6 +8,8 @@ import {
   rawState,
   type StateClient,
 } from '../../../testing/state-versions.ts'
+import { resourceLists } from './extraction.ts'
+import { findVersion } from './store.ts'
 
 const { app, ada, organization } = await createStateSetting()
 let workspace: StateClient
@@ -141,6 +143,17 @@ describe('the response to a version created with its content', () => {
     const shown = await workspace.show(version.id)
     expect(shown.attributes.resources.map(({ name }: { name: string }) => name).toSorted()).toEqual(names.toSorted())
     expect(shown.attributes.resources[0]).toMatchObject({ type: 'terraform_data', count: 1, module: 'root' })
+  })
+
+  test('keeps only the bytes of a long list of resources in memory', async () => {
+    const resources = Array.from({ length: 100 }, (_, index) => `item_${index}`)
+    const { id } = await workspace.create(rawState({ serial: 4, resources }))
+
+    const row = await findVersion(app.db, id)
+    const cached = (await resourceLists(app, row ? [row] : [])).get(id)?.bytes
+
+    expect(cached?.length).toBeGreaterThan(8_000)
+    expect(cached?.buffer.byteLength).toBe(cached?.length)
   })
 })
 

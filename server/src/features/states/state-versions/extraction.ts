@@ -120,9 +120,16 @@ export async function resourceLists(app: Pick<App, 'db'>, versions: readonly sto
     else lists.set(id, list)
   }
   for (const { id, packed, json } of missing.length > 0 ? await findResourceLists(app.db, missing) : []) {
-    const list = new RawJson(packed ? unpackList(packed) : Buffer.from(json ?? '[]'))
+    const list = new RawJson(unpooled(packed ? unpackList(packed) : Buffer.from(json ?? '[]')))
     lists.set(id, list)
     cache.set(id, list)
   }
   return lists
+}
+
+/** A copy that shares no memory. A small buffer is a part of a pool of 64 KB, all of which it would keep for as long as it is cached. */
+function unpooled(bytes: Buffer) {
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(copy)
+  return copy
 }
