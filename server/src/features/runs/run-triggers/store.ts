@@ -56,6 +56,7 @@ export async function listOrganizationTriggers(db: Db, actor: Actor, list: Organ
     .innerJoin('workspaces as w', 'w.id', 't.workspace_id')
     .innerJoin('workspaces as s', 's.id', 't.source_id')
     .where('w.organization_id', '=', organizationId)
+    .where('s.organization_id', '=', organizationId)
     .$if(!seesAll, (query) =>
       query
         .where(visibleWorkspace(actor))
@@ -63,14 +64,19 @@ export async function listOrganizationTriggers(db: Db, actor: Actor, list: Organ
     )
     .$if(q !== undefined, (query) => query.where(sql<boolean>`(s.name ilike ${name} or w.name ilike ${name})`))
     .$if(projectId !== undefined, (query) => query.where(sql<boolean>`${projectId} in (s.project_id, w.project_id)`))
+  const column = sql.ref(SORT_COLUMN[sort.name])
   const sorted = all
-    .selectAll('t')
-    .select(['w.name as workspace_name', 's.name as source_name', 'w.organization_id'])
-    .select(sharedAccessColumn(actor).as('access'))
-    .orderBy(SORT_COLUMN[sort.name], (by) => (sort.descending ? by.desc().nullsLast() : by.asc().nullsFirst()))
+    .select('t.id')
+    .orderBy(sort.descending ? sql`${column} desc nulls last` : sql`${column} nulls first`)
     .orderBy('t.seq')
-  const { rows, total } = await readPaged(page, sorted, all)
-  return { rows: shareAccess(rows), total }
+  const { rows: listed, total } = await readPaged(page, sorted, all)
+  // Read for the page only: the access of a user in many teams is slow to compute.
+  const rows = await selectRunTriggers(db)
+    .select(sharedAccessColumn(actor).as('access'))
+    .where(sql<boolean>`t.id = any(${listed.map(({ id }) => id)})`)
+    .execute()
+  const byId = new Map(shareAccess(rows).map((row) => [row.id, row]))
+  return { rows: listed.flatMap(({ id }) => byId.get(id) ?? []), total }
 }
 
 const SORT_COLUMN = { source: 's.name', destination: 'w.name', 'last-fired-at': 't.last_fired_at' } as const
