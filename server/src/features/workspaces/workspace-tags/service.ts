@@ -2,6 +2,7 @@ import type { Identifier } from '@groundstate/contract/json-api'
 import type { TagLinkage } from '@groundstate/contract/tags'
 import type { Ctx } from '../../../app.ts'
 import { audited, recordAudits } from '../../../audit/record.ts'
+import { seesEveryWorkspace } from '../../../auth/access-context.ts'
 import { announce, workspaceNotice } from '../../../changes/announce.ts'
 import { type Page, transact } from '../../../db/db.ts'
 import { requireOrganization, requirePart } from '../../organizations/organizations/access.ts'
@@ -54,7 +55,8 @@ export async function listTagValues(
   { page, q }: { page: Page; q?: string | undefined },
 ) {
   const organization = await requireOrganization(ctx, organizationName, 'organization:read')
-  return store.listTagValues(ctx.db, ctx.actor, { organizationId: organization.id, q }, page)
+  const filter = { organizationId: organization.id, seesAll: seesEveryWorkspace(organization.access), q }
+  return store.listTagValues(ctx.db, ctx.actor, filter, page)
 }
 
 export async function listTags(

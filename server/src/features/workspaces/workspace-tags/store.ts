@@ -49,34 +49,43 @@ export async function listTags(db: Db, actor: Actor, { organizationId, q, exclud
   return { rows, total: rows[0]?.total ?? 0 }
 }
 
+type TagValueFilter = {
+  organizationId: string
+  /** The actor sees all workspaces and projects of the organization. Then the index of tags suffices to count them. */
+  seesAll: boolean
+  q: string | undefined
+}
+
 /** One page of the keys and values that workspaces and projects have as tags, as far as the actor sees them. */
-export async function listTagValues(
-  db: Db,
-  actor: Actor,
-  { organizationId, q }: { organizationId: string; q: string | undefined },
-  page: Page,
-) {
+export async function listTagValues(db: Db, actor: Actor, { organizationId, seesAll, q }: TagValueFilter, page: Page) {
+  const isVisible = seesAll
+    ? { workspace: sql`true`, project: sql`true` }
+    : { workspace: visibleWorkspace(actor), project: visibleProject(actor) }
+  const bindings = seesAll
+    ? sql`tag_bindings b where`
+    : sql`tag_bindings b left join workspaces w on w.id = b.workspace_id left join projects p on p.id = b.project_id
+       where case when w.id is null then ${isVisible.project} else ${isVisible.workspace} end and`
   const { rows } = await sql<TagValue & { total: number }>`
     with tags as (
-      select b.tag_id, b.key, b.value, count(*) over () as total
-        from tag_bindings b left join workspaces w on w.id = b.workspace_id left join projects p on p.id = b.project_id
-       where b.organization_id = ${organizationId}
-         and case when w.id is null then ${visibleProject(actor)} else ${visibleWorkspace(actor)} end
+      select b.key, b.value, count(*) as bindings, count(*) over () as total
+        from ${bindings} b.organization_id = ${organizationId}
          ${q === undefined ? sql`` : sql`and (b.key ilike ${containing(q)} or b.value ilike ${containing(q)})`}
-       group by b.tag_id, b.key, b.value order by b.key, b.value limit ${page.size} offset ${pageOffset(page)})
-    select tags.*,
-           (select count(*) from workspaces w where w.id in (
-              select b.workspace_id from tag_bindings b
-               where b.organization_id = ${organizationId} and b.key = tags.key and b.value = tags.value
-              union all
-              select x.id from tag_bindings b join workspaces x on x.project_id = b.project_id
-               where b.organization_id = ${organizationId} and b.key = tags.key and b.value = tags.value
-                 and not exists (select from tag_bindings o where o.workspace_id = x.id and o.key = b.key))
-              and ${visibleWorkspace(actor)}) as workspace_count,
-           (select count(*) from tag_bindings b join projects p on p.id = b.project_id
-             where b.organization_id = ${organizationId} and b.key = tags.key and b.value = tags.value
-               and ${visibleProject(actor)}) as project_count
-      from tags order by key, value`.execute(db)
+       group by b.key, b.value order by b.key, b.value limit ${page.size} offset ${pageOffset(page)}),
+    of_projects as (
+      select b.key, b.value, count(*) filter (where ${isVisible.project}) as projects, sum(heirs.workspaces)::bigint as heirs
+        from projects p join tag_bindings b on b.project_id = p.id
+        cross join lateral (
+          select count(*) as workspaces from workspaces w
+           where w.project_id = p.id and ${isVisible.workspace}
+             and not exists (select from tag_bindings o where o.workspace_id = w.id and o.key = b.key)) heirs
+       where p.organization_id = ${organizationId}
+       group by b.key, b.value)
+    select tags.key, tags.value, tags.total,
+           (select b.tag_id from tag_bindings b
+             where b.organization_id = ${organizationId} and b.key = tags.key limit 1) as tag_id,
+           tags.bindings - coalesce(of_projects.projects, 0) + coalesce(of_projects.heirs, 0) as workspace_count,
+           coalesce(of_projects.projects, 0) as project_count
+      from tags left join of_projects using (key, value) order by key, value`.execute(db)
   return { rows, total: rows[0]?.total ?? 0 }
 }
 
