@@ -44,6 +44,7 @@ import * as providerTags from './0043-provider-tags.ts'
 import * as secretRotation from './0044-secret-rotation.ts'
 import * as servers from './0045-servers.ts'
 import * as runTraces from './0046-run-traces.ts'
+import * as otherProviders from './0047-other-providers.ts'
 import * as blobMoves from './0048-blob-moves.ts'
 
 /**
@@ -104,4 +105,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0045-servers', up: servers.up },
   { name: '0046-run-traces', up: runTraces.up },
   { name: '0048-blob-moves', up: blobMoves.up },
+  { name: '0047-other-providers', up: otherProviders.up },
 ]

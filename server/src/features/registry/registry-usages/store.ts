@@ -39,15 +39,24 @@ async function listUses(db: Db, actor: Actor, uses: RawBuilder<unknown>): Promis
   return rows
 }
 
-/** The names of providers of an organization's registry in current states: runs on users' machines report nothing else. */
+/** The condition of the index `state_versions_other_providers_idx`: most states have providers of public registries only. */
+const HAS_OTHER_PROVIDERS = sql.raw(
+  String.raw`s.providers::text ~ 'provider\[\\"(?!(?:terraform\.io|registry\.terraform\.io|registry\.opentofu\.org)/)'`,
+)
+
+/**
+ * The names of providers of an organization's registry in current states: runs on users' machines report nothing else. The index has
+ * all versions, most of which are not current, so it is asked for one at a time.
+ */
 function stateUses(organizationId: string, hosts: readonly string[]) {
-  return sql`select w.id as workspace_id, lower(part[3]) as name, s.created_at as used_at
-    from workspaces w join organizations o on o.id = w.organization_id
-    join state_versions s on s.id = w.current_state_version_id
+  return sql`select w.id as workspace_id, lower(split_part(address, '/', 3)) as name, s.created_at as used_at
+    from organizations o join workspaces w on w.organization_id = o.id
+    cross join lateral (select s.providers, s.created_at from state_versions s
+                         where s.id = w.current_state_version_id and ${HAS_OTHER_PROVIDERS} limit 1) s
     cross join lateral jsonb_object_keys(case jsonb_typeof(s.providers) when 'object' then s.providers else '{}' end) key
-    cross join lateral regexp_match(key, '(?:^|\\.)provider\\["([^"/]+)/([^"/]+)/([^"/]+)"\\]') part
-   where w.organization_id = ${organizationId}
-     and lower(part[1]) = any(${hosts}) and lower(part[2]) = lower(o.name)`
+    cross join lateral split_part(split_part(key, 'provider["', -1), '"]', 1) address
+   where o.id = ${organizationId}
+     and lower(split_part(address, '/', 1)) = any(${hosts}) and lower(split_part(address, '/', 2)) = lower(o.name)`
 }
 
 /** The number of workspaces that use each provider of an organization; none for those that nobody uses. */
