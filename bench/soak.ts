@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { median, percentile } from './load.ts'
 import { configurationArchive, prepareWorkspace, startRun, untilApplied } from './runs.ts'
-import { type Sample, soakChart } from './soak-chart.ts'
+import { type Sample, soakChart, soakPage } from './soak-page.ts'
 import { type Ids, SOAK, seedSoak } from './soak-seed.ts'
 import { bodyOf, KB, stateOf } from './state-bodies.ts'
 import { type BenchRow, type Target, memoryMb } from './target.ts'
@@ -24,10 +24,11 @@ const FIRST_SERIAL = 100
 const WATCHERS = 40
 const SAMPLE_MS = 2_000
 const CHART = join(import.meta.dirname, '../docs/images/soak.svg')
+const PAGE = join(import.meta.dirname, '../docs/SOAK.md')
 
 /**
  * The first page of every list of the API in an installation of 10,000 workspaces, 50,000 runs and 200,000 states, then minutes of
- * mixed load, in which memory must stay flat. Writes the chart of the documentation.
+ * mixed load, in which memory must stay flat. Writes the page of the documentation and its chart.
  */
 export async function soakBenches(target: Target): Promise<BenchRow[]> {
   const { ids } = await seedSoak(target)
@@ -35,49 +36,41 @@ export async function soakBenches(target: Target): Promise<BenchRow[]> {
   const lists = await listsOf(target, ids)
   const alone = await alonePages(client, lists)
   const { samples, counts, latencies } = await loadFor(target, client, lists)
+  const figures = figuresOf({ alone, samples, counts, latencies })
   await mkdir(dirname(CHART), { recursive: true })
   await writeFile(CHART, soakChart(samples))
+  await writeFile(PAGE, soakPage({ load: LOAD, lists: alone, figures }))
+  return [...alone, ...figures]
+}
+
+const { workspaces, runs, states } = SOAK
+const LOAD = `For ${MINUTES} minutes, ${READERS} clients read lists, ${WRITERS} store states of ${STATE_BYTES / KB} KB, ${WATCHERS} pages with live updates
+open and close, and one workspace has a run after the other, in an installation of ${count(workspaces)} workspaces, ${count(runs)} runs and ${count(states)} state
+versions. Memory is measured in the second half.`
+
+function count(value: number) {
+  return value.toLocaleString('en')
+}
+
+type Loaded = Awaited<ReturnType<typeof loadFor>>
+
+function figuresOf({ alone, samples, counts, latencies }: Loaded & { alone: readonly BenchRow[] }): BenchRow[] {
   const loaded = samples.slice(Math.floor(samples.length / 2))
   const ms = { unit: 'ms', better: 'less' } as const
+  const mb = { unit: 'MB', better: 'less' } as const
+  const growing = { unit: 'MB/min', better: 'less', budget: GROWTH_BUDGET } as const
+  const slowest = Math.max(...alone.map(({ value }) => value))
   return [
-    ...alone,
-    {
-      name: `lists (${lists.length}): slowest median`,
-      value: Math.max(...alone.map(({ value }) => value)),
-      ...ms,
-      budget: LIST_BUDGET_MS,
-    },
+    { name: `lists (${alone.length}): slowest median`, value: slowest, ...ms, budget: LIST_BUDGET_MS },
     { name: 'lists under load: median', value: median(latencies), ...ms },
     { name: 'lists under load: 95 %', value: percentile(latencies, 0.95), ...ms, budget: LOADED_BUDGET_MS },
     { name: 'pages read', value: counts.pages / (MINUTES * 60), unit: '/s', better: 'more' },
     { name: 'states stored', value: counts.states / (MINUTES * 60), unit: '/s', better: 'more' },
     { name: 'runs applied', value: counts.runs / MINUTES, unit: '/min', better: 'more' },
-    {
-      name: 'memory of the server, median',
-      value: median(loaded.map(({ server }) => server)),
-      unit: 'MB',
-      better: 'less',
-    },
-    {
-      name: 'memory of the database, median',
-      value: median(loaded.map(({ database }) => database)),
-      unit: 'MB',
-      better: 'less',
-    },
-    {
-      name: 'growth of the memory of the server',
-      value: growth(loaded, 'server'),
-      unit: 'MB/min',
-      better: 'less',
-      budget: GROWTH_BUDGET,
-    },
-    {
-      name: 'growth of the memory of the database',
-      value: growth(loaded, 'database'),
-      unit: 'MB/min',
-      better: 'less',
-      budget: GROWTH_BUDGET,
-    },
+    { name: 'memory of the server, median', value: median(loaded.map(({ server }) => server)), ...mb },
+    { name: 'memory of the database, median', value: median(loaded.map(({ database }) => database)), ...mb },
+    { name: 'growth of the memory of the server', value: growth(loaded, 'server'), ...growing },
+    { name: 'growth of the memory of the database', value: growth(loaded, 'database'), ...growing },
   ]
 }
 
@@ -93,8 +86,11 @@ const UNSEEDED = new Set(['policy-evaluations', 'policy-trials', 'vcs-deliveries
 /** The organization's audit trail for the token that only reads it. */
 const OF_AUDIT_TOKEN = '/organization/audit-trail'
 
-/** The paths of all lists that have pages, from the API's own description, with ids for their parameters. */
-async function listsOf(target: Target, ids: Ids): Promise<string[]> {
+/** A list: its path in the description of the API, and the one to request, with ids for the parameters. */
+type List = { name: string; path: string }
+
+/** All lists that have pages, from the API's own description. */
+async function listsOf(target: Target, ids: Ids): Promise<List[]> {
   const document = (await (await fetch(`${target.baseUrl}/api/v2/openapi.json`)).json()) as Document
   const isPaged = (parameters: readonly Parameter[]) =>
     parameters.some(
@@ -109,7 +105,7 @@ async function listsOf(target: Target, ids: Ids): Promise<string[]> {
     .filter((path) => path !== OF_AUDIT_TOKEN)
     .flatMap((path) => {
       const filled = fill(path, ids)
-      return filled === undefined ? [] : `${filled}${query(filled, ids)}`
+      return filled === undefined ? [] : { name: path, path: `${filled}${query(filled, ids)}` }
     })
 }
 
@@ -139,19 +135,19 @@ function fill(path: string, ids: Ids): string | undefined {
 }
 
 /** The first page of each list with 20 entries, in sequence. */
-async function alonePages(client: Client, lists: readonly string[]): Promise<BenchRow[]> {
+async function alonePages(client: Client, lists: readonly List[]): Promise<BenchRow[]> {
   const rows: BenchRow[] = []
-  for (const path of lists) {
+  for (const { name, path } of lists) {
     const times: number[] = []
     for (let turn = 0; turn < TIMES; turn += 1) times.push(await client.time(path))
     const value = median(times.slice(TIMES / 5))
-    rows.push({ name: path, value, unit: 'ms', better: 'less', budget: LIST_BUDGET_MS })
+    rows.push({ name, value, unit: 'ms', better: 'less', budget: LIST_BUDGET_MS })
   }
   return rows
 }
 
 /** Readers of lists, writers of states, a workspace with runs of the engine, and pages that open and close their stream. */
-async function loadFor(target: Target, client: Client, lists: readonly string[]) {
+async function loadFor(target: Target, client: Client, lists: readonly List[]) {
   const started = performance.now()
   const end = started + MINUTES * 60_000
   const isOver = () => performance.now() > end
@@ -162,7 +158,7 @@ async function loadFor(target: Target, client: Client, lists: readonly string[])
 
   async function read(reader: number) {
     for (let turn = reader; !isOver(); turn += READERS) {
-      const ms = await client.time(lists[turn % lists.length] ?? '')
+      const ms = await client.time(lists[turn % lists.length]?.path ?? '')
       latencies.push(ms)
       recent.push(ms)
       counts.pages += 1
@@ -198,7 +194,7 @@ async function loadFor(target: Target, client: Client, lists: readonly string[])
 
   async function watch(watcher: number) {
     await pause(watcher * 100)
-    while (!isOver()) await client.watch(AbortSignal.timeout(5_000 + watcher * 200))
+    while (!isOver()) await client.watch(5_000 + watcher * 200)
   }
 
   async function sample() {
@@ -258,18 +254,18 @@ class Client implements AsyncDisposable {
       throw new Error(`${method} ${path} failed with status ${response.statusCode}: ${text}`)
   }
 
-  /** Reads the stream of changes until the signal aborts. */
-  async watch(signal: AbortSignal) {
+  /** Reads the stream of changes for some time, in ms. */
+  async watch(ms: number) {
     const response = await this.#pool.request({
       method: 'GET',
       path: '/api/v2/organizations/vast/changes',
       headers: { authorization: `Bearer ${this.#token}`, accept: 'text/event-stream' },
     })
-    const end = () => void response.body.destroy()
+    const closed = new Promise<void>((resolve) => void response.body.once('close', resolve))
     response.body.on('error', () => {}).resume()
-    signal.addEventListener('abort', end)
-    await new Promise<void>((resolve) => void response.body.once('close', resolve))
-    signal.removeEventListener('abort', end)
+    const timer = setTimeout(() => response.body.destroy(), ms)
+    await closed
+    clearTimeout(timer)
   }
 
   async [Symbol.asyncDispose]() {

@@ -1,3 +1,6 @@
+import { cpus, totalmem } from 'node:os'
+import type { BenchRow } from './target.ts'
+
 /** `seconds` since the start of the load; memory in MB; latencies of lists in ms since the previous sample. */
 export type Sample = { seconds: number; server: number; database: number; median: number; p95: number }
 
@@ -66,4 +69,44 @@ function panel(samples: readonly Sample[], title: string, series: readonly Serie
 function roundUp(value: number) {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)))
   return power * ([1, 2, 4, 5, 8, 10].find((step) => step * power >= value) ?? 10)
+}
+
+const GB = 1024 ** 3
+
+/** The page of the documentation; `load` describes the load, and the rows are the lists, by their paths, and the figures under load. */
+export function soakPage({ load, lists, figures }: { load: string; lists: BenchRow[]; figures: BenchRow[] }): string {
+  const machine = `${cpus().length} processors (${cpus()[0]?.model ?? 'unknown'}), ${Math.round(totalmem() / GB)} GB of memory, Node ${process.version}`
+  const slowestFirst = [...lists].sort((one, other) => other.value - one.value)
+  return `# Soak test
+
+\`npm run bench -- soak\` wrote this page and its chart. The server, with the embedded database, the built-in agent and the clients of the
+test, had ${machine}.
+
+## Under load
+
+${load}
+
+${table(['Figure', 'Value', 'Budget'], figures, ({ name }) => name)}
+
+![Memory of server and database, and the latency of lists, during the load](images/soak.svg)
+
+## Lists
+
+The first page of each list with 20 entries, one after the other on an idle server, at the median. The slowest are first.
+
+${table(['List', 'Value', 'Budget'], slowestFirst, ({ name }) => `\`${name}\``)}
+`
+}
+
+function table(heads: readonly string[], rows: readonly BenchRow[], nameOf: (row: BenchRow) => string) {
+  const lines = rows.map((row) => {
+    const { value, unit, budget, better } = row
+    const limit = budget === undefined ? '' : `${better === 'less' ? '≤' : '≥'} ${budget} ${unit}`
+    return [nameOf(row), `${rounded(value)} ${unit}`, limit]
+  })
+  return [heads, heads.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+function rounded(value: number) {
+  return value.toFixed(Math.abs(value) < 10 ? 1 : 0)
 }
