@@ -16,8 +16,9 @@ export type Notice = Change & {
 /** A received notice. Its cursor is the same on every server, and shared by all notices that were sent together. */
 export type SignalledChange = Notice & { cursor: string }
 
-/** Number of changes kept for streams that resume; up to twice as many are in memory. */
+/** Number of changes kept for streams that resume, and of those that are evicted together. */
 const RETAINED = 10_000
+const EVICTED = 1_000
 
 export type ChangeFeed = ReturnType<typeof createChangeFeed>
 
@@ -47,7 +48,7 @@ export function createChangeFeed(signals: Signals) {
       if (!positions.has(latest)) positions.set(latest, first + changes.length)
     }
     changes.push(change)
-    if (changes.length >= 2 * RETAINED) evict(RETAINED)
+    if (changes.length >= RETAINED + EVICTED) evict(EVICTED)
     for (const listener of listeners) listener(change)
   }
 
