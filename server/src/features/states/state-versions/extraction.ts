@@ -110,6 +110,9 @@ export const extractionJob = jobKind('state-versions.extract', z.object({ id: z.
 const cache = new LRUCache<string, RawJson>({ maxSize: 16 * 1024 * 1024, sizeCalculation: ({ bytes }) => bytes.length })
 dropWhenIdle(() => cache.clear())
 
+/** Versions whose lists were read once, as by the response to their creation. Most are never read again, and would fill the cache. */
+const readOnce = new LRUCache<string, true>({ max: 1000 })
+
 /** Resource lists as JSON. Lists of large states have hundreds of KB, so they are read separately from their rows and cached. */
 export async function resourceLists(app: Pick<App, 'db'>, versions: readonly store.PresentedRow[]) {
   const lists = new Map<string, RawJson>()
@@ -122,7 +125,8 @@ export async function resourceLists(app: Pick<App, 'db'>, versions: readonly sto
   for (const { id, packed, json } of missing.length > 0 ? await findResourceLists(app.db, missing) : []) {
     const list = new RawJson(unpooled(packed ? unpackList(packed) : Buffer.from(json ?? '[]')))
     lists.set(id, list)
-    cache.set(id, list)
+    if (readOnce.has(id)) cache.set(id, list)
+    else readOnce.set(id, true)
   }
   return lists
 }
