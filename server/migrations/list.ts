@@ -104,6 +104,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0044-secret-rotation', up: secretRotation.up },
   { name: '0045-servers', up: servers.up },
   { name: '0046-run-traces', up: runTraces.up },
-  { name: '0048-blob-moves', up: blobMoves.up },
   { name: '0047-other-providers', up: otherProviders.up },
+  { name: '0048-blob-moves', up: blobMoves.up },
 ]
