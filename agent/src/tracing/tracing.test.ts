@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { logFields } from '../log-fields.ts'
 import { startCollector } from '../testing/collector.ts'
 import { startTracing, traced, traceparent } from './tracing.ts'
@@ -124,12 +124,11 @@ test.each([
 
 /** Traces `work`, and sends the spans. The exporter reads its variables from the process. */
 async function within<T>(env: NodeJS.ProcessEnv, work: () => Promise<T>, warn = service.warn): Promise<T> {
-  const before = { ...process.env }
-  Object.assign(process.env, env)
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
   try {
     await using _ = await startTracing(env, { ...service, warn })
     return await work()
   } finally {
-    process.env = before
+    vi.unstubAllEnvs()
   }
 }

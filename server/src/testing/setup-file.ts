@@ -6,3 +6,9 @@ expectFileEnd()
 afterAll(endFile)
 beforeEach(beginTest)
 afterEach(endTest)
+
+// `vi.unstubAllEnvs` leaves the variables of another object in place, where tests of later files would find them.
+const environment = process.env
+afterEach(() => {
+  if (process.env !== environment) throw new Error('a test has replaced process.env: use vi.stubEnv')
+})
