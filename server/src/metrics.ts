@@ -1,5 +1,5 @@
+import { BUILD, VERSION } from '@groundstate/agent/build'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
-import manifest from '../package.json' with { type: 'json' }
 
 /*
  * Metrics of this process. docs/MONITORING.md lists every metric with its labels; `features/site/metrics/` adds those that all replicas share.
@@ -176,10 +176,10 @@ export const diskBytes = new Gauge({
 
 new Gauge({
   name: 'groundstate_build_info',
-  help: '1; its labels are the version of the server and of Node.js',
-  labelNames: ['version', 'node'],
+  help: '1; its labels are the version and commit of the server, and the version of Node.js',
+  labelNames: ['version', 'commit', 'node'],
   registers,
-}).set({ version: manifest.version, node: process.versions.node }, 1)
+}).set({ version: VERSION, commit: BUILD?.commit ?? '', node: process.versions.node }, 1)
 
 /** Metrics of this process in the Prometheus text format. */
 export async function metricsText() {
