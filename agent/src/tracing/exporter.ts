@@ -52,10 +52,15 @@ export function createExporter(env: NodeJS.ProcessEnv, service: Service) {
   const tracer = provider.getTracer(service.name, service.version)
 
   return {
-    startSpan(name: string, { kind = 'internal', attributes = {}, parent }: SpanOptions): Span {
+    startSpan(name: string, { kind = 'internal', attributes = {}, parent, startTime }: SpanOptions): Span {
       const context = parseTraceparent(parent)
       const parentContext = context ? trace.setSpanContext(ROOT_CONTEXT, { ...context, isRemote: true }) : ROOT_CONTEXT
-      const span = tracer.startSpan(name, { kind: KINDS[kind], attributes: given(attributes) }, parentContext)
+      const options = {
+        kind: KINDS[kind],
+        attributes: given(attributes),
+        ...(startTime !== undefined && { startTime }),
+      }
+      const span = tracer.startSpan(name, options, parentContext)
       const { traceId, spanId, traceFlags } = span.spanContext()
       return {
         traceId,

@@ -15,14 +15,16 @@ export type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer
 export type SpanOptions = {
   kind?: SpanKind
   attributes?: Attributes
-  /** The `traceparent` of the parent; by default it is the current span. */
-  parent?: string | undefined
+  /** The `traceparent` of the parent; by default it is the current span. Null starts a trace. */
+  parent?: string | null | undefined
+  /** The start as a Unix time in ms, if it was earlier. */
+  startTime?: number
 }
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/
 
 /** The parts of a `traceparent`; undefined if it is invalid. */
-export function parseTraceparent(text: string | undefined) {
+export function parseTraceparent(text: string | null | undefined) {
   const [, traceId, spanId, flags] = TRACEPARENT.exec(text ?? '') ?? []
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 }

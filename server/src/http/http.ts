@@ -162,7 +162,12 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
       method,
       url,
       bodyLimit: maxBytes,
-      config: { ...(base64Fields && { base64Fields }), ...(polled && { polled }), ...(endless && { endless }) },
+      config: {
+        access: options.access,
+        ...(base64Fields && { base64Fields }),
+        ...(polled && { polled }),
+        ...(endless && { endless }),
+      },
       // Before the body is read, so that nothing is read from rejected callers.
       onRequest: async (raw, reply) => inRequest(raw, async () => begin(raw, reply)),
       handler: async (raw, reply) => inRequest(raw, async () => handle(raw, reply)),

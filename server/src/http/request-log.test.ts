@@ -1,12 +1,15 @@
 import { closeSync, openSync } from 'node:fs'
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, inject, test } from 'vitest'
+import { startCollector } from '@groundstate/agent/testing/collector'
+import { startTracing } from '@groundstate/agent/tracing/tracing'
+import { expect, inject, test, vi } from 'vitest'
 import { endDeferralJob } from '../features/runs/runs/deferral.ts'
 import { jobHandler } from '../handlers.ts'
 import { createLog } from '../log.ts'
 import { createTestApp } from '../testing/app.ts'
 import { atEnd } from '../testing/cleanup.ts'
+import { createFakeAgent } from '../testing/fake-agent.ts'
 import { createRun, createRunSetting } from '../testing/runs.ts'
 
 async function createLoggedApp() {
@@ -69,4 +72,65 @@ test('the lines of a background job have its id and run', async () => {
     job: expect.stringMatching(/^[0-9a-f-]{36}$/),
     run: runId,
   })
+})
+
+const CLIENT = { trace: '0af7651916cd43dd8448eb211c80319c', span: 'b7ad6b7169203331' }
+const parentOf = (flags: '00' | '01') => ({ traceparent: `00-${CLIENT.trace}-${CLIENT.span}-${flags}` })
+
+/** Does work with traces; returns the spans that a collector got, with whether they belong to the trace of the client. */
+async function spansOf(sampler: string, work: () => Promise<unknown>) {
+  await using collector = await startCollector()
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+  atEnd(() => vi.unstubAllEnvs())
+  const service = { name: 'groundstate', version: '1.0.0', warn: () => {} }
+  const tracing = await startTracing({ ...env, OTEL_TRACES_SAMPLER: sampler }, service)
+  await work().finally(() => tracing[Symbol.asyncDispose]())
+  return collector.spans.map(({ name, traceId, parentSpanId }) => {
+    const isOfClient = traceId === CLIENT.trace && parentSpanId === CLIENT.span
+    return [name, isOfClient ? 'of the client' : traceId === CLIENT.trace || parentSpanId ? 'mixed' : 'new']
+  })
+}
+
+test('the trace of a caller with valid credentials continues, with its decision to record it or not', async () => {
+  const app = await createTestApp()
+  const setting = await createRunSetting(app)
+  const agent = await createFakeAgent(app)
+  await createRun(app, setting)
+  const job = await agent.take()
+  const send = (flags: '00' | '01') => async () => {
+    const headers = parentOf(flags)
+    await app.request({ url: '/api/v2/account/details', token: setting.user.token, headers })
+    await app.request({ url: `/api/agent/v1/jobs/${job.id}/configuration`, token: job.token, headers })
+  }
+
+  const recorded = await spansOf('parentbased_always_off', send('01'))
+  const suppressed = await spansOf('parentbased_always_on', send('00'))
+
+  expect(recorded).toEqual([
+    ['GET /api/v2/account/details', 'of the client'],
+    ['GET /api/agent/v1/jobs/:jobId/configuration', 'of the client'],
+  ])
+  expect(suppressed).toEqual([])
+})
+
+test('a stranger neither continues a trace, nor decides whether a request is recorded', async () => {
+  const app = await createTestApp()
+  const requests = [
+    { url: '/.well-known/terraform.json' },
+    { url: '/api/v2/account/details' },
+    { url: '/api/v2/account/details', token: 'guessed' },
+    { method: 'POST', url: '/api/agent/v1/jobs/job-1/finish', token: 'guessed', body: {} },
+    { url: '/api/agent/v1/jobs/job-1/configuration', token: 'guessed' },
+  ] as const
+  const send = (flags: '00' | '01') => async () => {
+    for (const request of requests) await app.request({ ...request, headers: parentOf(flags) })
+  }
+
+  const forced = await spansOf('parentbased_always_off', send('01'))
+  const suppressed = await spansOf('parentbased_always_on', send('00'))
+
+  expect(forced).toEqual([])
+  expect(suppressed).toHaveLength(requests.length)
+  expect(new Set(suppressed.map(([, kind]) => kind))).toEqual(new Set(['new']))
 })

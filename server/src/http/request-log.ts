@@ -1,16 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { withLogFields } from '@groundstate/agent/log-fields'
-import type { Span } from '@groundstate/agent/tracing/span'
+import type { Span, SpanOptions } from '@groundstate/agent/tracing/span'
 import { inSpan, startSpan } from '@groundstate/agent/tracing/tracing'
 import type { FastifyRequest } from 'fastify'
 import { ANONYMOUS, type Actor, actorId } from '../auth/actor.ts'
 import type { Log } from '../log.ts'
+import { type RouteAccess, takesNoCredentials } from './route-access.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     polled?: true
     endless?: true
+    access?: RouteAccess
   }
 }
 
@@ -19,7 +21,14 @@ const MAX_PATH = 300
 /** The status that proxies log for a client that disconnected before the response. */
 export const CLIENT_LEFT = 499
 
-type RequestRecord = { startedAt: number; actor: Actor; fields: Record<string, string>; span: Span | undefined }
+type RequestRecord = {
+  startedAt: number
+  actor: Actor
+  fields: Record<string, string>
+  span: Span | undefined
+  /** Whether the span belongs to the trace of the client. */
+  isContinued: boolean
+}
 const requests = new WeakMap<FastifyRequest, RequestRecord>()
 
 /** The client's request id, if it is short and printable; otherwise a new one. */
@@ -32,16 +41,28 @@ export function beginRequest(request: FastifyRequest) {
   const { runId: run, jobId: job } = (request.params ?? {}) as Record<string, string | undefined>
   const ids = { ...(run !== undefined && { run }), ...(job !== undefined && { job }) }
   const fields = { request: request.id, ...ids }
-  requests.set(request, { startedAt: performance.now(), actor: ANONYMOUS, fields, span: requestSpan(request, fields) })
+  const parent = clientTrace(request)
+  const span = requestSpan(request, fields, { parent })
+  const isContinued = parent !== null
+  requests.set(request, { startedAt: performance.now(), actor: ANONYMOUS, fields, span, isContinued })
 }
 
-/** The span of a request, unless it is polled or matches no route. The client's trace continues. */
-function requestSpan({ method, headers, routeOptions }: FastifyRequest, ids: Record<string, string>) {
+/** The `traceparent` of a client that must have credentials, which are checked later (see `logRequest`); null without one. */
+function clientTrace({ headers, routeOptions }: FastifyRequest) {
+  const { access } = routeOptions.config
+  return access === undefined || takesNoCredentials(access) ? null : ([headers['traceparent']].flat()[0] ?? null)
+}
+
+/** The span of a request, unless it is polled or matches no route. */
+function requestSpan(
+  { method, routeOptions }: FastifyRequest,
+  ids: Record<string, string>,
+  options: Pick<SpanOptions, 'parent' | 'startTime'>,
+) {
   const { url: route, config } = routeOptions
   if (route === undefined || config.polled || config.endless) return undefined
   const attributes = { 'http.request.method': method, 'http.route': route, ...attributesOf(ids) }
-  const parent = [headers['traceparent']].flat()[0]
-  return startSpan(`${method} ${route}`, { kind: 'server', parent, attributes })
+  return startSpan(`${method} ${route}`, { kind: 'server', attributes, ...options })
 }
 
 function attributesOf({ request, run, job }: Record<string, string | undefined>) {
@@ -69,12 +90,13 @@ export function getActor(request: FastifyRequest): Actor {
  * an idle server logs nothing.
  */
 export function logRequest(log: Log, request: FastifyRequest, end: { status: number; bytes?: unknown }) {
-  const { startedAt, actor, fields, span } = requests.get(request) ?? {
-    startedAt: performance.now(),
-    actor: ANONYMOUS,
-    fields: {},
-    span: undefined,
-  }
+  const record = requests.get(request)
+  const { startedAt = performance.now(), actor = ANONYMOUS, fields = {} } = record ?? {}
+  // A stranger must not decide whether requests are recorded: the span that continues its trace is dropped. The tokens of jobs have no actor,
+  // and only requests with a right one succeed.
+  const isStranger = record?.isContinued === true && actor.kind === 'anonymous' && end.status >= 400
+  const startTime = Date.now() - (performance.now() - startedAt)
+  const span = isStranger ? requestSpan(request, fields, { parent: null, startTime }) : record?.span
   span?.set({ 'http.response.status_code': end.status, 'groundstate.actor': actor.kind })
   span?.end(end.status >= 500 ? String(end.status) : undefined)
   const { polled, endless } = request.routeOptions.config

@@ -54,6 +54,11 @@ export function takesNoToken(access: RouteAccess) {
   return accessAlternatives(access).every((alternative) => WITHOUT_TOKEN.includes(alternative))
 }
 
+/** Whether anyone may use the route; the signature of a body is checked by the handler. */
+export function takesNoCredentials(access: RouteAccess) {
+  return accessAlternatives(access).every((alternative) => alternative === 'public' || alternative === 'signed')
+}
+
 /** Whether the access tokens of task results are admitted. The handler checks the result. */
 export function admitsTask(access: RouteAccess) {
   return accessAlternatives(access).includes('task')
