@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type CollectedSpan, startCollector } from '../agent/src/testing/collector.ts'
+import { type CollectedSpan, type Respond, startCollector } from '../agent/src/testing/collector.ts'
 import { remoteWorkspace } from './remote-workspaces.ts'
 import { readRun, untilRunIs } from './run-progress.ts'
 import { ADMIN_TOKEN, bootServer } from './server.ts'
@@ -67,3 +67,47 @@ describe.skipIf(!hasTerraform)('traces', () => {
     expect(lines.some((line) => line.includes('"path":"/api/v2/runs"'))).toBe(true)
   }, 120_000)
 })
+
+/** Ways of a collector to fail. */
+const FAILURES = {
+  'is down': 'down',
+  'never responds': () => undefined,
+  'responds byte by byte': (response) => {
+    response.writeHead(200)
+    const dripping = setInterval(() => response.write(' '), 100)
+    response.once('close', () => clearInterval(dripping))
+    return undefined
+  },
+  'asks for a retry': (response) => void response.writeHead(503, { 'retry-after': '9' }).end(),
+} satisfies Record<string, 'down' | Respond>
+
+test.each(Object.entries(FAILURES))(
+  'a collector that %s delays neither requests nor the end of the server, and its warnings are few',
+  async (_, failure) => {
+    const collector = await startCollector(failure === 'down' ? {} : { respond: failure })
+    if (failure === 'down') await collector[Symbol.asyncDispose]()
+    await using _open = failure === 'down' ? undefined : collector
+    // Each request is a span, and many batches of them are sent at once.
+    const server = await bootServer({
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '8',
+      // Far from the limit below.
+      OTEL_EXPORTER_OTLP_TIMEOUT: '60000',
+      GROUNDSTATE_AGENTS: '0',
+    })
+
+    const statuses = await Promise.all(
+      Array.from({ length: 400 }, async () => (await fetch(`${server.url}/api/v2/ping`)).status),
+    )
+    const stopping = performance.now()
+    const code = await server.stop()
+    const stopMs = performance.now() - stopping
+
+    expect(new Set(statuses)).toEqual(new Set([204]))
+    expect(code).toBe(0)
+    // Three seconds for the last spans, and more for the database on a busy machine.
+    expect(stopMs).toBeLessThan(12_000)
+    expect(server.output().match(/traces could not be exported/g)?.length ?? 0).toBeLessThanOrEqual(2)
+  },
+  60_000,
+)

@@ -1,4 +1,4 @@
-import { type IncomingHttpHeaders, createServer } from 'node:http'
+import { type IncomingHttpHeaders, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export type CollectedSpan = {
@@ -24,8 +24,11 @@ type Export = {
   }[]
 }
 
-/** A collector of traces: OTLP over HTTP, of which it reads the JSON. `respond` decides the status; undefined never responds. */
-export async function startCollector({ respond = () => 200 }: { respond?: () => number | undefined } = {}) {
+/** Decides the status of a response; undefined if it responds itself, or never. */
+export type Respond = (response: ServerResponse) => number | undefined
+
+/** A collector of traces: OTLP over HTTP, of which it reads the JSON. */
+export async function startCollector({ respond = () => 200 }: { respond?: Respond } = {}) {
   const spans: CollectedSpan[] = []
   const requests: { url: string; headers: IncomingHttpHeaders; body: Buffer }[] = []
   const server = createServer((request, response) => {
@@ -34,7 +37,7 @@ export async function startCollector({ respond = () => 200 }: { respond?: () => 
     request.on('end', () => {
       const body = Buffer.concat(chunks)
       requests.push({ url: request.url ?? '', headers: request.headers, body })
-      const status = respond()
+      const status = respond(response)
       if (status === undefined) return
       if (status === 200 && request.headers['content-type'] === 'application/json')
         spans.push(...spansOf(JSON.parse(body.toString()) as Export))

@@ -51,6 +51,7 @@ test('the default protocol is Protobuf', async () => {
 
 test.each([
   ['rejects the spans', () => 400],
+  ['fails', () => 500],
   ['never responds', () => undefined],
 ])('a collector that %s delays neither the work nor the end of the process', async (_, respond) => {
   await using collector = await startCollector({ respond })
