@@ -90,6 +90,7 @@ const EXTRAS: Record<string, Values> = {
     },
     metrics: {
       serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+      podMonitor: { enabled: true, labels: { release: 'prometheus' } },
       prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
     },
   },

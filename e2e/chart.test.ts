@@ -120,10 +120,15 @@ describe.skipIf(helm === '')('the chart', async () => {
       const others = { ...env, GROUNDSTATE_AGENT_CA_FILE: undefined, GROUNDSTATE_AGENT_TOKEN: 'token' }
 
       expect(file).toBe('/run/groundstate/token/token')
+      const [{ ports, livenessProbe }] = spec.containers
       expect(readAgentSettings([], others)).toMatchObject({
         notes: [],
-        settings: { drainSeconds: spec.terminationGracePeriodSeconds - 60 },
+        settings: {
+          drainSeconds: spec.terminationGracePeriodSeconds - 60,
+          metricsAddress: { port: ports[0].containerPort },
+        },
       })
+      expect(livenessProbe.httpGet.port).toBe(ports[0].name)
     }
   })
 
@@ -249,7 +254,7 @@ function referencesOf({ kind, spec }: Resource): string[] {
 function selectorOf({ kind, spec }: Resource): Record<string, string> | undefined {
   if (kind === 'Service') return spec.selector
   if (kind === 'NetworkPolicy') return spec.podSelector.matchLabels
-  if (kind === 'PodDisruptionBudget' || kind === 'Deployment' || kind === 'StatefulSet')
+  if (['PodDisruptionBudget', 'PodMonitor', 'Deployment', 'StatefulSet'].includes(kind))
     return spec.selector.matchLabels
   return undefined
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type CollectedSpan, type Respond, startCollector } from '../agent/src/testing/collector.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 import { remoteWorkspace } from './remote-workspaces.ts'
 import { readRun, untilRunIs } from './run-progress.ts'
 import { ADMIN_TOKEN, bootServer } from './server.ts'
@@ -86,7 +87,7 @@ test.each(Object.entries(FAILURES))(
   async (_, failure) => {
     const collector = await startCollector(failure === 'down' ? {} : { respond: failure })
     if (failure === 'down') await collector[Symbol.asyncDispose]()
-    await using _open = failure === 'down' ? undefined : collector
+    atEnd(() => failure === 'down' || collector[Symbol.asyncDispose]())
     // Each request is a span, and many batches of them are sent at once.
     const server = await bootServer({
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,

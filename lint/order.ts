@@ -134,6 +134,7 @@ const MACHINERY: readonly string[] = [
 /** Units of `agent/src/` and `web/src/`, lowest first. */
 const AGENT: readonly string[] = [
   'build',
+  'activity',
   'log-fields',
   'log',
   'tracing',

@@ -81,7 +81,7 @@ async function run(settings: AgentSettings, { notes, env, program }: Start): Pro
   const onHangup = () => drain.abort()
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal).on('SIGHUP', onHangup)
 
-  const { idleTimeout, single } = settings
+  const { idleTimeout, single, metricsAddress } = settings
   try {
     await runAgent({
       serverUrl: settings.url,
@@ -91,6 +91,12 @@ async function run(settings: AgentSettings, { notes, env, program }: Start): Pro
       accepts: settings.accept,
       single,
       idleTimeoutMs: idleTimeout === undefined ? undefined : idleTimeout * 1_000,
+      monitor:
+        metricsAddress &&
+        (async (activity) => {
+          const { startMonitor } = await import('./agent/monitor.ts')
+          return startMonitor(activity, metricsAddress)
+        }),
       workDir: settings.workDir,
       strictEngineVersion: settings.strictEngine,
       waitsForEngine: true,

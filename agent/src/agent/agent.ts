@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type AgentJob, WORK_KINDS } from '@groundstate/contract/agent'
+import { type AgentJob, WORK_KINDS, type WorkKind } from '@groundstate/contract/agent'
 import { REQUEST_KINDS } from '@groundstate/contract/agent-requests'
+import { trackActivity } from '../activity.ts'
 import { type EngineSearch, listEngines } from '../engine/engine.ts'
 import { createGateway } from '../gateway/gateway.ts'
 import { openConfinement } from '../isolation/confinement.ts'
@@ -90,6 +91,16 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   const waitsForEngine = options.waitsForEngine === true && downloads === undefined
   /** Without any engine a run would fail, whereas another agent may have one. */
   let hasEngine = true
+  let isRegistered = () => false
+  const activity = trackActivity({
+    concurrency,
+    kinds: accepts,
+    isRegistered: () => isRegistered(),
+    isStopping: () => stopping.aborted,
+    contactedAt: () => connection.contactedAt,
+  })
+  const monitor = await options.monitor?.(activity)
+  if (monitor !== undefined) stack.use(monitor)
   const work = stack.use(trackWork(options.idleTimeoutMs, () => done.abort()))
   const background = new Set<Promise<void>>()
   /** Aborts recoveries soon after a shutdown request, to leave them to the next start; an agent for a single job waits for them. */
@@ -112,6 +123,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
         isClaiming: () => takesRuns && hasEngine && work.running() < concurrency,
       }),
     )
+    isRegistered = () => registration.knownId() !== undefined
     signal.addEventListener('abort', startDraining, { once: true })
     stack.defer(() => signal.removeEventListener('abort', startDraining))
     if (signal.aborted) startDraining()
@@ -122,11 +134,14 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     const requestKinds = REQUEST_KINDS.filter((kind) => accepts.includes(kind))
     if (requestKinds.length > 0) {
       // Requests to hosts must not consume an agent that was started for a single job.
-      const during = { task: doWork, repository: work.during }
+      const during = {
+        task: counted('task', doWork),
+        repository: counted('repository', work.during),
+      }
       loops.push(serveTaskRequests({ ...claims, accepts: requestKinds, single, authorities, during }))
     }
     if (accepts.includes('repository'))
-      loops.push(serveGitRequests({ ...claims, workDir, certificates, during: work.during }))
+      loops.push(serveGitRequests({ ...claims, workDir, certificates, during: counted('repository', work.during) }))
     if (accepts.includes('policy'))
       loops.push(
         servePolicyRequests({
@@ -135,7 +150,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
           agent,
           opa: options.opa ?? {},
           limits: options.policyLimits,
-          during: work.during,
+          during: counted('policy', work.during),
         }),
       )
     await Promise.all([aborted(stopping), ...[registration.current(), ...loops].map((loop) => loop.catch(fail))])
@@ -161,6 +176,11 @@ export async function runAgent(options: AgentOptions): Promise<void> {
         .finally(() => background.delete(running))
       background.add(running)
       return running
+    }
+
+    /** Counts the requests of a kind. */
+    function counted(kind: WorkKind, during: (unit: () => Promise<void>) => Promise<void>) {
+      return async (unit: () => Promise<void>) => during(async () => activity.during(kind, unit, () => 'finished'))
     }
 
     /** Does a unit of work, after which an agent for a single one ends, unless it returns false. */
@@ -223,7 +243,9 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       const { logLimitBytes = 64 * 1024 * 1024 } = options
       const services = { agent, workDir, search, logLimitBytes, log, forceful }
       const settings = { ...services, reportLater: recover, runInBackground, takesApply }
-      const { hasBegun, next } = await runJob(connection, job, settings, order)
+      const run = async () => runJob(connection, job, settings, order)
+      const { outcome, next } = await activity.during(job.kind, run, (ended) => ended.outcome)
+      const hasBegun = outcome !== undefined
       // The reason for the missing acknowledgement may persist.
       if (!hasBegun) await delay(AFTER_ERROR_MS, undefined, { signal: stopping }).catch(() => {})
       if (next !== undefined) await takeJob(next.job, next)

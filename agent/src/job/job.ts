@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AgentJob, type FinishJob, MAX_ENVELOPE_BYTES } from '@groundstate/contract/agent'
+import type { Outcome } from '../activity.ts'
 import { type Engine, type EngineSearch, type FoundEngine, engineName, findEngine } from '../engine/engine.ts'
 import type { GatewayJob } from '../gateway/gateway.ts'
 import type { RunDirectory } from '../isolation/run-directory.ts'
@@ -61,7 +62,7 @@ const HEADER_BYTES = 64 * 1024
  * Does not reject: a failure is the outcome of the job. `reportLater` gets the outcome of an apply that is rejected; one that could not
  * be reported before the agent's shutdown stays in the journal, for its next start.
  *
- * A job begins once the server has its acknowledgement. Returns whether it began, and the apply claimed with its result, if any. `next` is
+ * A job begins once the server has its acknowledgement. Returns its outcome, and the apply claimed with its result, if any. `next` is
  * set if this job itself was claimed that way.
  */
 export async function runJob(
@@ -82,7 +83,8 @@ export async function runJob(
   )
 }
 
-type EndedJob = { hasBegun: boolean; next?: ClaimedApply | undefined }
+/** `outcome` is undefined if the job did not begin. */
+type EndedJob = { outcome: Outcome | undefined; next?: ClaimedApply | undefined }
 
 async function executeJob(
   connection: Connection,
@@ -135,13 +137,14 @@ async function executeJob(
       const { directory: kept, engine } = prepared.context
       await directories.keep(kept, { ...job, id: job.planJobId ?? '' }, engine.version)
     } else if (directory !== undefined) await directories.remove(directory)
-    return { hasBegun: false }
+    return { outcome: undefined }
   }
   stop.onStop((reason) => logStream.write(`\n${reason.message}\n`))
 
   let claimedApply: AgentJob | undefined
   const applyEnded = new AbortController()
   let outcome: FinishJob
+  let reportedAs: Outcome = 'unreported'
   let keep = false
   /** Whether the server has the outcome of a plan with pending documents. */
   let reported: PromiseWithResolvers<boolean> | undefined
@@ -199,7 +202,7 @@ async function executeJob(
     settings.reportLater(journal)
   }
   const onEnd = () => applyEnded.abort()
-  return { hasBegun: true, next: claimedApply && { job: claimedApply, responses: gatewayJob.responses(), onEnd } }
+  return { outcome: reportedAs, next: claimedApply && { job: claimedApply, responses: gatewayJob.responses(), onEnd } }
 
   /** Finds the engine, and prepares the directory or takes that of the plan. Does not write to the log or start a process of the run. */
   function prepare() {
@@ -261,6 +264,7 @@ async function executeJob(
         await client.finish(withNotes(final, [missing, kept]), alive)
       }
     }
+    reportedAs = isRequeued ? 'requeued' : final.status
     const reason = final.status === 'errored' ? final.message?.split('\n', 1)[0] : undefined
     span?.set({ 'groundstate.job.status': final.status })
     log.info({ ...fields, status: final.status, reason }, 'job ended')

@@ -56,6 +56,8 @@ export type Connection = {
   onRetry: (reason: string) => void
   /** Called for each response to a retry. */
   onResponse?: (() => void) | undefined
+  /** Time of the last response of the server by `performance.now()`, in ms. */
+  contactedAt?: number
 }
 
 /** `authorities` is PEM that replaces the default certificate authorities. */
@@ -91,7 +93,8 @@ export async function send(connection: Connection, first: Call): Promise<Dispatc
 }
 
 /** Returns the response, or the reason for a retry. */
-async function attempt({ serverUrl, dispatcher }: Connection, call: Call, retriesProxy: boolean) {
+async function attempt(connection: Connection, call: Call, retriesProxy: boolean) {
+  const { serverUrl, dispatcher } = connection
   const { method, path, token, body, longPollMs = 0, responseMs = RESPONSE_TIMEOUT_MS, signal } = call
   const trace = traceparent()
   try {
@@ -110,7 +113,10 @@ async function attempt({ serverUrl, dispatcher }: Connection, call: Call, retrie
     })
     const { statusCode } = response
     const isTransient = retriesProxy && statusCode >= 400 && !isServerResponse(response)
-    if (statusCode < 500 && statusCode !== 429 && !isTransient) return response
+    if (statusCode < 500 && statusCode !== 429 && !isTransient) {
+      connection.contactedAt = performance.now()
+      return response
+    }
     await response.body.dump()
     return `status ${statusCode}`
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { WorkKind } from '@groundstate/contract/agent'
+import type { Activity } from '../activity.ts'
 import type { DownloadSettings } from '../engine/engine-download.ts'
 import type { ConfinementOptions } from '../isolation/confinement.ts'
 import type { AgentLog } from '../log.ts'
@@ -37,6 +38,8 @@ export type AgentOptions = ConfinementOptions & {
   logLimitBytes?: number
   /** Maximum disk space of directories that wait for their apply, in bytes. */
   planDirectoryLimit?: number
+  /** Serves the health and the metrics of the agent until disposed of. */
+  monitor?: ((activity: Activity) => Promise<Disposable>) | undefined
   log: AgentLog
   /** A PEM file with the CA of the server's certificate, in addition to the public ones. */
   caFile?: string

@@ -90,6 +90,14 @@ test('an empty kind of work is rejected from another agent as well', () => {
   ])
 })
 
+test.each([
+  ['7778', '127.0.0.1', 7778],
+  ['0.0.0.0:7778', '0.0.0.0', 7778],
+  ['[::1]:9', '::1', 9],
+])('metrics are served at %s', (text, host, port) => {
+  expect(settingsOf(NEEDED, '--metrics-address', text).settings.metricsAddress).toEqual({ host, port })
+})
+
 test('a switch needs no value', () => {
   expect(settingsOf(NEEDED, '--single', '--log-json').settings).toMatchObject({ single: true, logJson: true })
 })
@@ -113,6 +121,8 @@ test.for([
   ],
   [['--url', 'ftp://x'], '--url "ftp://x": it must be an address such as https://groundstate.example.com'],
   [['--url', 'https://me:pw@x'], 'it must be an address'],
+  [['--metrics-address', 'here'], '--metrics-address "here": it must be a port, or an address such as 0.0.0.0:7778'],
+  [['--metrics-address', '127.0.0.1:70000'], 'it must be a port'],
   [['--log-level', 'loud'], '--log-level "loud": it must be debug, info, warn or error'],
   [['--engine-downloads', 'maybe'], '--engine-downloads "maybe": it must be on or off'],
   [['--engine-downloads', 'constructor'], '--engine-downloads "constructor": it must be on or off'],

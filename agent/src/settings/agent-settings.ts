@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { WORK_KINDS } from '@groundstate/contract/agent'
 import { z } from 'zod'
 import { messageOf } from '../process/errors.ts'
-import { onOff, webAddress, wholeNumber } from './schemas.ts'
+import { listenAddress, onOff, webAddress, wholeNumber } from './schemas.ts'
 import {
   type Settings,
   type Sources,
@@ -93,6 +93,13 @@ export const AGENT_SETTINGS = {
     schema: z.string().default(defaultWorkDir),
     doc: 'working directories and caches, for one agent at a time',
     shown: '`~/.groundstate-agent`, or `/var/lib/groundstate-agent` as root',
+  },
+  metricsAddress: {
+    value: '<address>',
+    variables: ['GROUNDSTATE_AGENT_METRICS_ADDRESS'],
+    schema: listenAddress.optional(),
+    doc: 'where to serve `/healthz`, `/readyz` and `/metrics`: a port of 127.0.0.1 such as `7778`, or an address such as `0.0.0.0:7778`',
+    shown: 'nowhere',
   },
   strictEngine: {
     isSwitch: true,

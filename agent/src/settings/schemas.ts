@@ -37,6 +37,14 @@ export const webAddress = z
   )
   .transform((text) => text.replace(/\/+$/, ''))
 
+/** A port of the loopback address, or host and port → both. */
+export const listenAddress = z.string().transform((text, context) => {
+  const [, v6, name = '127.0.0.1', port] = /^(?:(?:\[([0-9a-f:.]+)\]|([^\s:/[\]]+)):)?(\d{1,5})$/i.exec(text) ?? []
+  if (port !== undefined && Number(port) <= 65_535) return { host: v6 ?? name, port: Number(port) }
+  context.addIssue('it must be a port, or an address such as 0.0.0.0:7778')
+  return z.NEVER
+})
+
 /** Sources of providers, separated by commas: addresses of network mirrors, directories laid out as mirrors, and `direct`, the registries. */
 export const providerMirrors = z.string().transform((text, context) => {
   const sources = text.split(',').map((source) => source.trim())

@@ -135,6 +135,7 @@ spec:
 metadata:
   labels:
     {{- include "groundstate.labels" . | nindent 4 }}
+    groundstate/job: groundstate-agent
     {{- with $agent.podLabels }}{{ toYaml . | nindent 4 }}{{ end }}
   {{- $annotations := ternary (dict "cluster-autoscaler.kubernetes.io/safe-to-evict" "false" "karpenter.sh/do-not-disrupt" "true") dict .single }}
   {{- with merge (deepCopy $agent.podAnnotations) $annotations }}
@@ -168,12 +169,28 @@ spec:
           "GROUNDSTATE_AGENT_CONCURRENCY" (ternary 1 $agent.concurrency .single)
           "GROUNDSTATE_AGENT_ACCEPT" $agent.accept
           "GROUNDSTATE_AGENT_DRAIN_SECONDS" $agent.drainSeconds
+          "GROUNDSTATE_AGENT_METRICS_ADDRESS" "0.0.0.0:7778"
           "GROUNDSTATE_AGENT_LOG_JSON" "on" -}}
         {{- if $agent.caSecret.name }}{{ $_ := set $own "GROUNDSTATE_AGENT_CA_FILE" "/run/groundstate/ca/ca.crt" }}{{ end -}}
         {{- /* Another agent may have claimed the job. */ -}}
         {{- if .single }}{{ $_ := merge $own (dict "GROUNDSTATE_AGENT_SINGLE" "on" "GROUNDSTATE_AGENT_IDLE_TIMEOUT" 60) }}{{ end -}}
         {{- include "groundstate.settings" (dict "own" $own "settings" (deepCopy $agent.settings)) | nindent 8 }}
         {{- with $agent.extraEnv }}{{ toYaml . | nindent 8 }}{{ end }}
+      ports:
+        - { name: metrics, containerPort: 7778 }
+      livenessProbe:
+        httpGet: { path: /healthz, port: metrics }
+        initialDelaySeconds: 10
+        periodSeconds: 10
+        timeoutSeconds: 5
+        failureThreshold: 6
+      {{- if not .single }}
+      # A rollout waits until the new agents are registered.
+      readinessProbe:
+        httpGet: { path: /readyz, port: metrics }
+        periodSeconds: 5
+        timeoutSeconds: 2
+      {{- end }}
       volumeMounts:
         - { name: work, mountPath: /data }
         - { name: tmp, mountPath: /tmp }

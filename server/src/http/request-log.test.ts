@@ -82,10 +82,12 @@ async function spansOf(sampler: string, work: () => Promise<unknown>) {
   await using collector = await startCollector()
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
-  atEnd(() => vi.unstubAllEnvs())
+  atEnd(() => void vi.unstubAllEnvs())
   const service = { name: 'groundstate', version: '1.0.0', warn: () => {} }
-  const tracing = await startTracing({ ...env, OTEL_TRACES_SAMPLER: sampler }, service)
-  await work().finally(() => tracing[Symbol.asyncDispose]())
+  {
+    await using _ = await startTracing({ ...env, OTEL_TRACES_SAMPLER: sampler }, service)
+    await work()
+  }
   return collector.spans.map(({ name, traceId, parentSpanId }) => {
     const isOfClient = traceId === CLIENT.trace && parentSpanId === CLIENT.span
     return [name, isOfClient ? 'of the client' : traceId === CLIENT.trace || parentSpanId ? 'mixed' : 'new']
