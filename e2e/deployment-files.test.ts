@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { AGENT_SETTINGS } from '../agent/src/settings/agent-settings.ts'
 import { SETTINGS } from '../server/src/settings.ts'
 
@@ -57,6 +58,29 @@ test('the image copies files that are in its build context', async () => {
   const missing = copied.filter((source) => !source.startsWith('dist/') && !existsSync(join(ROOT, source)))
   const left = copied.filter((source) => !included.some((path) => source === path || source.startsWith(`${path}/`)))
   expect([missing, left]).toEqual([[], []])
+})
+
+test('agents of the Compose file reach the address of the server, from which large states and modules come', async () => {
+  type Service = {
+    networks: string[] | Record<string, { aliases?: string[] } | null>
+    environment: Record<string, string>
+  }
+  const { services } = parse(await read('compose/compose.yaml'), { merge: true }) as {
+    services: Record<string, Service>
+  }
+  const { 'server-1': server, agent, proxy } = services
+  const site = server?.environment['GROUNDSTATE_BASE_URL']?.replace('https://', '')
+
+  const networks = Object.entries(proxy?.networks ?? {}).flatMap(([name, options]) =>
+    options?.aliases?.includes(site ?? '') ? name : [],
+  )
+
+  expect(site).toMatch(/^\$\{SITE\b/)
+  expect(networks).toEqual(agent?.networks)
+  // Nor are they in a network of the servers, which trust the addresses that their proxy reports.
+  expect(server?.networks).not.toEqual(expect.arrayContaining(networks))
+  // In a container, no alias takes precedence over the own name of its loopback address.
+  expect(await read('compose/example.env')).not.toMatch(/\bSITE=localhost\b/)
 })
 
 test('every variable of Groundstate in the files is a setting', async () => {
