@@ -237,16 +237,21 @@ function Servers({ health }: { health: Health }) {
                 header: 'Process',
                 cell: (server) => (
                   <>
-                    <span className="font-mono">{server.id.slice(0, 8)}</span>
+                    <span className="font-mono whitespace-nowrap">{server.id.slice(0, 8)}</span>
                     {server['is-this'] && <span className="text-dim"> (this one)</span>}
                   </>
                 ),
               },
-              { header: 'Address', cell: ({ address }) => address ?? <span className="text-dim">local</span> },
+              {
+                header: 'Address',
+                className: 'whitespace-nowrap',
+                cell: ({ address }) => address ?? <span className="text-dim">local</span>,
+              },
               { header: 'Version', cell: ({ version }) => version ?? <span className="text-dim">unknown</span> },
               { header: 'Role', cell: ({ role }) => role ?? <span className="text-dim">unknown</span> },
               {
                 header: 'Started',
+                className: 'max-sm:hidden',
                 cell: (server) =>
                   server['started-at'] === null ? (
                     <span className="text-dim">unknown</span>
@@ -254,7 +259,11 @@ function Servers({ health }: { health: Health }) {
                     <RelativeTime at={server['started-at']} />
                   ),
               },
-              { header: 'Connected', cell: (server) => <RelativeTime at={server['connected-at']} /> },
+              {
+                header: 'Connected',
+                className: 'max-sm:hidden',
+                cell: (server) => <RelativeTime at={server['connected-at']} />,
+              },
             ]}
           />
         )}
