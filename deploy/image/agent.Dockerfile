@@ -20,5 +20,10 @@ RUN mkdir /var/lib/groundstate-agent && chown node:node /var/lib/groundstate-age
 ENV GROUNDSTATE_AGENT_WORK_DIR=/var/lib/groundstate-agent
 VOLUME /var/lib/groundstate-agent
 
+# Alive, which is no statement about the server.
+ENV GROUNDSTATE_AGENT_METRICS_ADDRESS=7778
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
+  CMD ["node", "--eval", "fetch('http://127.0.0.1:7778/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+
 USER node
 ENTRYPOINT ["groundstate-agent"]
