@@ -16,7 +16,14 @@ import {
   lostStates,
   stuckRuns,
 } from './findings.ts'
-import { agentPool, listAll, type RemoteWorkspace, remoteWorkspace, startRun } from './remote-workspaces.ts'
+import {
+  agentPool,
+  countingConfiguration,
+  listAll,
+  type RemoteWorkspace,
+  remoteWorkspace,
+  startRun,
+} from './remote-workspaces.ts'
 import { type BootedServer, bootServer } from './server.ts'
 import { supervise } from './supervisor.ts'
 import { hasTerraform } from './terraform.ts'
@@ -70,24 +77,11 @@ beforeAll(async () => {
   )
 })
 
-/**
- * Each run creates one more instance and a file for it outside the state. An instance that is created twice was
- * lost.
- */
-const counting = (name: string) => `
-variable "n" {
-  type    = number
-  default = 0
-}
-resource "terraform_data" "x" {
-  for_each = toset([for index in range(var.n) : tostring(index + 1)])
-  input    = each.key
-  provisioner "local-exec" {
+/** Each instance also creates a file outside of the state. */
+const counting = (name: string) =>
+  countingConfiguration(`provisioner "local-exec" {
     command = "touch ${join(directory, 'witness')}/${name}.\${each.key}.$TFC_RUN_ID; sleep 0.3"
-  }
-}
-output "n" { value = var.n }
-`
+  }`)
 
 const TRIGGERED = `
 resource "terraform_data" "x" { input = uuid() }

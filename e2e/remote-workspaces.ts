@@ -18,6 +18,25 @@ function archive(configuration: string) {
   }
 }
 
+/**
+ * A configuration with instances 1 to `n`, its variable. Each run creates one more, so an instance that is created twice, or with another
+ * id, was lost. `content` is added to the resource.
+ */
+export function countingConfiguration(content = '') {
+  return `
+variable "n" {
+  type    = number
+  default = 0
+}
+resource "terraform_data" "x" {
+  for_each = toset([for index in range(var.n) : tostring(index + 1)])
+  input    = each.key
+  ${content}
+}
+output "n" { value = var.n }
+`
+}
+
 /** A workspace with a configuration, ready for runs that start through the API. */
 export async function remoteWorkspace(
   server: BootedServer,

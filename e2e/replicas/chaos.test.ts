@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../server/src/testing/random.ts'
 import { leftDirectories } from '../findings.ts'
-import { listAll, remoteWorkspace, type RemoteWorkspace } from '../remote-workspaces.ts'
+import { countingConfiguration, listAll, remoteWorkspace, type RemoteWorkspace } from '../remote-workspaces.ts'
 import { until } from '../run-progress.ts'
 import { supervise, type Supervised } from '../supervisor.ts'
 import { hasTerraform } from '../terraform.ts'
@@ -10,7 +10,7 @@ import * as checks from './checks.ts'
 import { resource } from './client.ts'
 import { describeFault, inject, planFaults } from './faults.ts'
 import { createJournal, type Journal } from './journal.ts'
-import { COUNTING, discardUndecided, writeRuns } from './load-runs.ts'
+import { discardUndecided, writeRuns } from './load-runs.ts'
 import { createSettingsClient, writeSettings } from './load-settings.ts'
 import { createStateWorkspace, watchSerials, writeStates } from './load-states.ts'
 import { longestGaps } from './report.ts'
@@ -48,7 +48,7 @@ async function prepare(site: Site) {
   const configurations: string[] = []
   for (let index = 0; index < WORKSPACES.runs; index += 1) {
     const workspace = await persist(async (attempt) =>
-      remoteWorkspace(server, { name: `runs-${index}-${attempt}`, configuration: COUNTING, attributes }),
+      remoteWorkspace(server, { name: `runs-${index}-${attempt}`, configuration: countingConfiguration(), attributes }),
     )
     workspaces.push(workspace)
     const notification = { name: 'chaos', 'destination-type': 'generic', enabled: true, url: `${receiver.url}/notify` }

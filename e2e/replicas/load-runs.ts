@@ -11,19 +11,6 @@ const POLL_MS = 250
 /** A run that has not ended after this time, in ms, despite the faults, counts as stuck. */
 const MAX_RUN_MS = 180_000
 
-/** Each run creates one more instance. An instance with another id than before was lost. */
-export const COUNTING = `
-variable "n" {
-  type    = number
-  default = 0
-}
-resource "terraform_data" "x" {
-  for_each = toset([for index in range(var.n) : tostring(index + 1)])
-  input    = each.key
-}
-output "n" { value = var.n }
-`
-
 const ACTIONS = {
   auto: undefined,
   apply: 'is-confirmable',
