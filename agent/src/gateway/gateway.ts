@@ -50,7 +50,6 @@ type GatewayOptions = { apiUrl: string; connection: Connection; certificates: st
 /** Creates the gateway of an agent. Its port is opened for the first job. */
 export function createGateway({ apiUrl, connection, certificates, log }: GatewayOptions) {
   const entries = new Map<string, JobEntry>()
-  const { dispatcher } = connection
   let server: Server | undefined
   let opening: Promise<string | undefined> | undefined
   let port: number | undefined
@@ -113,7 +112,7 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
         prepared.byPath.delete(statePath)
       }
       entry.uploads = openStateUploads({
-        dispatcher,
+        connection,
         apiUrl,
         workspaceId: job.workspaceId,
         token: job.engineToken,
@@ -162,7 +161,7 @@ export function createGateway({ apiUrl, connection, certificates, log }: Gateway
       const id = request.method === 'GET' && path.startsWith(VERSIONS) ? path.slice(VERSIONS.length) : ''
       if (id !== '' && (await uploads.show(id, exchange))) return
     }
-    await proxyRequest(dispatcher, apiUrl + path, exchange)
+    await proxyRequest(connection, apiUrl + path, exchange)
   }
 
   return {

@@ -1,7 +1,8 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
-import { type Dispatcher, request as send } from 'undici'
+import { request as send } from 'undici'
 import { messageOf } from '../process/errors.ts'
+import type { Connection } from '../server/connection.ts'
 
 export type Exchange = { request: IncomingMessage; response: ServerResponse }
 
@@ -18,7 +19,7 @@ export function endToEnd<Value>(headers: Record<string, Value>): Record<string, 
 
 /** Proxies a request, whose body may have been read. Never retries, since the engine knows which requests it may repeat. */
 export async function proxyRequest(
-  dispatcher: Dispatcher,
+  { dispatcher }: Connection,
   url: string,
   { request, response }: Exchange,
   body?: Uint8Array,

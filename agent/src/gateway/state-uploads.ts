@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Dispatcher, request as send } from 'undici'
 import { z } from 'zod'
-import { detailOf, parseJson } from '../server/connection.ts'
+import { type Connection, detailOf, parseJson } from '../server/connection.ts'
 import { type EngineResponse, type Exchange, endToEnd, proxyRequest, sendBadGateway, sendResponse } from './proxy.ts'
 
 /** States up to this size (bytes) are buffered, to be stored by one request; larger ones are streamed to the server. */
@@ -65,7 +65,7 @@ class StateRejectedError extends Error {
 }
 
 type StateTarget = {
-  dispatcher: Dispatcher
+  connection: Connection
   apiUrl: string
   workspaceId: string
   token: string
@@ -86,7 +86,7 @@ export type StateUploads = ReturnType<typeof openStateUploads>
  */
 export function openStateUploads(target: StateTarget) {
   const versions = new Map<string, Version>()
-  const { dispatcher, apiUrl } = target
+  const { connection, apiUrl } = target
   const path = `workspaces/${target.workspaceId}/state-versions`
 
   /** Responds to the creation of a version, or proxies it if it includes content. */
@@ -96,7 +96,7 @@ export function openStateUploads(target: StateTarget) {
     if (body === undefined) {
       // Older engines include the content.
       target.onStored()
-      return proxyRequest(dispatcher, apiUrl + path, { request, response }, bytes)
+      return proxyRequest(connection, apiUrl + path, { request, response }, bytes)
     }
     const id = `sv-${randomUUID().replaceAll('-', '')}`
     const version: Version = { id, body, jsonStarts: Promise.withResolvers(), offers: [] }
@@ -135,7 +135,7 @@ export function openStateUploads(target: StateTarget) {
     if (version.stored !== undefined) sendResponse(response, { ...version.stored, status: 200 })
     else {
       const known = await version.atServer?.catch(() => undefined)
-      await proxyRequest(dispatcher, `${apiUrl}state-versions/${known?.id ?? id}`, { request, response })
+      await proxyRequest(connection, `${apiUrl}state-versions/${known?.id ?? id}`, { request, response })
     }
     return true
   }
@@ -146,7 +146,7 @@ export function openStateUploads(target: StateTarget) {
     if (version.atServer !== undefined || !isBuffered(request)) {
       const { jsonUrl } = await createAtServer(version)
       if (jsonUrl === undefined) return discard(request, response)
-      return proxyRequest(dispatcher, jsonUrl, { request, response })
+      return proxyRequest(connection, jsonUrl, { request, response })
     }
     const reading = buffer(request)
     version.json = reading
@@ -170,7 +170,7 @@ export function openStateUploads(target: StateTarget) {
         await exchange(jsonUrl, { method: 'PUT', headers: { 'content-type': 'application/octet-stream' }, body: json })
       version.json = undefined
       target.onStored()
-      return proxyRequest(dispatcher, rawUrl, { request, response }, raw)
+      return proxyRequest(connection, rawUrl, { request, response }, raw)
     }
     version.storing ??= store(version, { raw, json }).finally(() => (version.storing = undefined))
     version.stored = await version.storing
@@ -205,6 +205,7 @@ export function openStateUploads(target: StateTarget) {
   }
 
   async function exchange(url: string, options: Pick<Dispatcher.RequestOptions, 'method' | 'headers' | 'body'>) {
+    const { dispatcher } = connection
     const { statusCode: status, headers, body } = await send(url, { dispatcher, ...options })
     const response: EngineResponse = {
       status,

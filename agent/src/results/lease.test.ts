@@ -1,5 +1,5 @@
 import { type IncomingMessage, createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { RequestRejectedError, openConnection } from '../server/connection.ts'
@@ -66,6 +66,58 @@ test.each([
   }
   await connection.dispatcher.close()
 
+  expect(messages).toEqual([])
+})
+
+/** A proxy whose connections the network can lose: nothing arrives on those any more, nor on new ones until `lose(false)`. */
+async function startLossyProxy(server: ProtocolServer) {
+  let isLossy = false
+  const sockets = new Set<Socket>()
+  const lost = new Set<Socket>()
+  const proxy = await startProxy(server, ({ socket }) => {
+    sockets.add(socket)
+    if (isLossy) lost.add(socket)
+    return lost.has(socket)
+  })
+  return {
+    url: proxy.url,
+    connections: () => sockets.size,
+    lose(from: boolean) {
+      isLossy = from
+      for (const socket of sockets) lost.add(socket)
+    },
+  }
+}
+
+test.each([
+  ['kept connections', 0],
+  ['new connections, too, for half of the lease', 2000],
+])('a lease of 4 s survives a network that silently drops %s', { timeout: 20_000 }, async (_, length) => {
+  const server = await startServer()
+  const proxy = await startLossyProxy(server)
+  const { id } = server.submit({ configuration: configuration(ONE_RESOURCE), leaseMs: 4000 })
+  const connection = openConnection(proxy.url, undefined, () => {})
+  onTestFinished(() => connection.dispatcher.destroy())
+  const client = jobClient(connection, { id, token: 'job-token-1' })
+  const signal = AbortSignal.timeout(15_000)
+  const options = { responseMs: 5000, signal }
+  await Promise.all(Array.from({ length: 4 }, async () => client.heartbeat(300, 'continue', options)))
+  const messages: string[] = []
+  const onUnreachable = (why: string) => messages.push(why)
+  const events = { onCommand() {}, onUnreachable, onLost: onUnreachable, onRejected() {} }
+
+  {
+    await using lease = holdLease(client, { leaseMs: 4000 }, events)
+    await lease.acknowledged
+    // In the midst of the first long poll.
+    await delay(1000)
+    proxy.lose(true)
+    await delay(length)
+    proxy.lose(false)
+    await delay(4500)
+  }
+
+  expect(proxy.connections()).toBeGreaterThan(4)
   expect(messages).toEqual([])
 })
 

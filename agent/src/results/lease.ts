@@ -39,6 +39,7 @@ export function holdLease(client: JobClient, { leaseMs }: Pick<AgentJob, 'leaseM
   // The lease starts before the last successful poll, and may include one that is interrupted.
   const longPollMs = Math.min(MAX_LONG_POLL_MS, Math.floor(leaseMs / 6))
   const responseMs = Math.max(MIN_RESPONSE_TIMEOUT_MS, Math.floor(leaseMs / 3))
+  const lateMs = Math.floor(responseMs / 2)
   let expiry: NodeJS.Timeout | undefined = expireIn(leaseMs)
   let concluding = false
   let isAcknowledged = false
@@ -95,7 +96,7 @@ export function holdLease(client: JobClient, { leaseMs }: Pick<AgentJob, 'leaseM
   /** Undefined if a proxy rejected the heartbeat: only the server can end the lease. */
   async function poll(waitMs: number, seen: JobCommand): Promise<JobCommand | undefined> {
     try {
-      return await client.heartbeat(waitMs, seen, { responseMs, signal })
+      return await ask(waitMs, seen)
     } catch (error) {
       if (error instanceof LeaseLost) throw error
       const name = error instanceof Error ? error.name : 'unknown'
@@ -103,6 +104,25 @@ export function holdLease(client: JobClient, { leaseMs }: Pick<AgentJob, 'leaseM
       if (!signal.aborted && !rejections.has(kind)) onRejected(error)
       rejections.add(kind)
       return undefined
+    }
+  }
+
+  /** Asks again whenever the response is late, and returns the first one: either the server is slow, or the network has dropped the request. */
+  async function ask(waitMs: number, seen: JobCommand): Promise<JobCommand> {
+    const { promise, resolve, reject } = Promise.withResolvers<JobCommand>()
+    const answered = new AbortController()
+    const options = { responseMs, signal: AbortSignal.any([signal, answered.signal]) }
+    client.heartbeat(waitMs, seen, options).then(resolve, reject)
+    const askAgain = () => {
+      client.heartbeat(0, seen, { ...options, isOnNewConnection: true }).then(resolve, reject)
+      timer = setTimeout(askAgain, lateMs)
+    }
+    let timer = setTimeout(askAgain, waitMs + lateMs)
+    try {
+      return await promise
+    } finally {
+      clearTimeout(timer)
+      answered.abort()
     }
   }
 

@@ -46,13 +46,18 @@ export type Call = {
   /** Rejections by a proxy are retried for this long, in ms. */
   proxyRetryTimeoutMs?: number
   again?: Pick<Call, 'body' | 'longPollMs'>
+  /** Opens a new connection, since the kept ones may be lost. */
+  isOnNewConnection?: boolean
   signal: AbortSignal
 }
 
-/** A kept-alive connection pool to one server. */
+/** Kept-alive connections to one server. */
 export type Connection = {
   serverUrl: string
-  dispatcher: Dispatcher
+  /** The current pool of connections. */
+  readonly dispatcher: Dispatcher
+  /** Replaces this pool, unless that has happened: once the network has silently dropped one connection, the other idle ones may be lost, too. */
+  renew: (pool: Dispatcher) => void
   onRetry: (reason: string) => void
   /** Called for each response to a retry. */
   onResponse?: (() => void) | undefined
@@ -69,10 +74,23 @@ export function openConnection(
 ): Connection {
   const trust = authorities === undefined ? {} : { ca: authorities }
   const options = { keepAliveTimeout: 30_000, connect: { timeout: 10_000, ...trust }, bodyTimeout: 120_000 }
-  const dispatcher = isLocal(serverUrl)
-    ? new Agent(options)
-    : new EnvHttpProxyAgent({ ...options, requestTls: trust, proxyTls: trust })
-  return { serverUrl: serverUrl.replace(/\/+$/, ''), dispatcher, onRetry, onResponse }
+  const open = () =>
+    isLocal(serverUrl) ? new Agent(options) : new EnvHttpProxyAgent({ ...options, requestTls: trust, proxyTls: trust })
+  let dispatcher: Dispatcher = open()
+  return {
+    serverUrl: serverUrl.replace(/\/+$/, ''),
+    get dispatcher() {
+      return dispatcher
+    },
+    renew(pool) {
+      if (pool !== dispatcher) return
+      dispatcher = open()
+      // Its requests continue: they may be slow.
+      pool.close().catch(() => {})
+    },
+    onRetry,
+    onResponse,
+  }
 }
 
 /** Sends a call, and retries it after a transport error, a 429 or a 5xx until the signal aborts: all requests may be repeated. */
@@ -94,8 +112,10 @@ export async function send(connection: Connection, first: Call): Promise<Dispatc
 
 /** Returns the response, or the reason for a retry. */
 async function attempt(connection: Connection, call: Call, retriesProxy: boolean) {
-  const { serverUrl, dispatcher } = connection
   const { method, path, token, body, longPollMs = 0, responseMs = RESPONSE_TIMEOUT_MS, signal } = call
+  const { serverUrl } = connection
+  if (call.isOnNewConnection === true) connection.renew(connection.dispatcher)
+  const { dispatcher } = connection
   const trace = traceparent()
   try {
     const response = await request(`${serverUrl}${AGENT_API}${path}`, {
@@ -121,6 +141,7 @@ async function attempt(connection: Connection, call: Call, retriesProxy: boolean
     return `status ${statusCode}`
   } catch (error) {
     signal.throwIfAborted()
+    if (codeOf(error) === 'UND_ERR_HEADERS_TIMEOUT') connection.renew(dispatcher)
     if (codeOf(error) === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH')
       throw new Error(`the file for ${method} ${path} became shorter during its upload`, { cause: error })
     return `${messageOf(error)}${hintOf(codeOf(error), serverUrl)}`
