@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test } from 'vitest'
 import { newId } from '../ids.ts'
 import { createBlobs } from './blobs.ts'
@@ -8,6 +10,8 @@ import type { S3Config } from './s3.ts'
 import { describeBlobs } from './testing/driver-suite.ts'
 import { createS3Server } from './testing/s3-server.ts'
 
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 const MB = 1024 * 1024
 const secret = randomBytes(32)
 
@@ -108,11 +112,14 @@ test('a put that loses a race between its check and its write fails, and the oth
   expect(server.uploads.size).toBe(0)
 })
 
-test('a request without a response is repeated', async () => {
-  const { server, blobs } = await openStore({ responseTimeoutMs: 100 })
+test('a request without a response is repeated, even if the garbage collector has run meanwhile', async () => {
+  const { server, blobs } = await openStore({ responseTimeoutMs: 1000 })
   server.faults.push('none', 'silent')
 
-  await blobs.put('k', Buffer.from('x'))
+  const putting = blobs.put('k', Buffer.from('x'))
+  await expect.poll(() => server.requests.length).toBe(2)
+  collectGarbage()
+  await putting
 
   expect(server.requests.map(withoutQuery)).toEqual(['HEAD /blobs/k', 'PUT /blobs/k', 'PUT /blobs/k'])
   expect(await blobs.read('k')).toEqual(Buffer.from('x'))

@@ -88,14 +88,15 @@ function createS3Requests(config: S3Config) {
     // Not AbortSignal.timeout, which would also end the download of a large body.
     const timer = setTimeout(() => late.abort(new Error(`no response within ${timeoutMs} ms`)), timeoutMs)
     try {
-      return await client.fetch(url, {
+      const signed = await client.sign(url, {
         method: request.method,
         headers: { ...request.headers, 'x-amz-content-sha256': hash },
-        signal: late.signal,
         ...(request.body
           ? { body: new Uint8Array(request.body.buffer, request.body.byteOffset, request.body.length) }
           : {}),
       })
+      // Not a signal of the signed request: fetch copies it, and once that copy's source is collected as garbage, no abort arrives.
+      return await fetch(signed, { signal: late.signal })
     } finally {
       clearTimeout(timer)
     }
