@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { createS3Server } from '../blobs/testing/s3-server.ts'
+import { createS3Server, type S3Server } from '../blobs/testing/s3-server.ts'
+import { archiveOf } from '../testing/archives.ts'
 import { createTestDatabase, execute } from '../testing/database.ts'
 
+const ADMIN_TOKEN = 'a-token-of-the-first-administrator'
 const BIN = join(import.meta.dirname, '../../bin/groundstate')
 
 async function spawnServer(databaseUrl: string, flags = ['--agents', '0']) {
@@ -21,8 +23,14 @@ async function spawnServer(databaseUrl: string, flags = ['--agents', '0']) {
 
 async function startServer(databaseUrl: string, flags?: string[]) {
   const started = await spawnServer(databaseUrl, flags)
-  await once(started.server.stdout, 'data')
-  return started
+  const [greeting] = await once(started.server.stdout, 'data')
+  return { ...started, url: /ready at (\S+)/.exec(String(greeting))?.[1] ?? '' }
+}
+
+function bucketFlags({ bucket, endpoint, accessKeyId, secretAccessKey }: S3Server['config']) {
+  const s3 = ['--s3-bucket', bucket, '--s3-endpoint', endpoint]
+  const keys = ['--s3-access-key-id', accessKeyId, '--s3-secret-access-key', secretAccessKey]
+  return [...s3, ...keys, '--secret', '11'.repeat(32), '--isolation', 'off']
 }
 
 test.each(['SIGTERM', 'SIGHUP'] as const)('%s drains a server whose terminal was closed', async (signal) => {
@@ -45,15 +53,38 @@ test('SIGQUIT ends a server without a drain', async () => {
   expect(await ended).toEqual([131, null])
 })
 
+test('SIGTERM stops a server whose bucket does not respond any more', { timeout: 90_000 }, async () => {
+  await using database = await createTestDatabase()
+  await using store = await createS3Server()
+  const flags = [...bucketFlags(store.config), '--admin-token', ADMIN_TOKEN, '--agents', '0']
+  const { server, ended, url } = await startServer(database.url, flags)
+  const post = async (path: string, type: string, attributes: object) => {
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/vnd.api+json' }
+    const body = JSON.stringify({ data: { type, attributes } })
+    return (await (await fetch(`${url}/api/v2${path}`, { method: 'POST', headers, body })).json()) as any
+  }
+  const workspace = await post('/organizations/main/workspaces', 'workspaces', { name: 'w' })
+  const path = `/workspaces/${workspace.data.id}/configuration-versions`
+  const version = await post(path, 'configuration-versions', { 'auto-queue-runs': false })
+  store.faults.push(...Array.from({ length: 10 }, () => 'silent' as const))
+  const before = store.requests.length
+  const body = new Uint8Array(archiveOf({ 'main.tf': '' }))
+  const upload = fetch(version.data.attributes['upload-url'], { method: 'PUT', body }).catch(() => undefined)
+  await expect.poll(() => store.requests.length).toBeGreaterThan(before)
+  const stoppedAt = performance.now()
+
+  server.kill('SIGTERM')
+
+  expect(await ended).toEqual([0, null])
+  expect(performance.now() - stoppedAt).toBeLessThan(25_000)
+  await upload
+})
+
 test('with an external database and a bucket, a missing data directory is created for this user only', async () => {
   await using database = await createTestDatabase()
   await using store = await createS3Server()
-  const { bucket, endpoint, accessKeyId, secretAccessKey } = store.config
-  const s3 = ['--s3-bucket', bucket, '--s3-endpoint', endpoint]
-  const keys = ['--s3-access-key-id', accessKeyId, '--s3-secret-access-key', secretAccessKey]
-  const flags = [...s3, ...keys, '--secret', '11'.repeat(32), '--isolation', 'off']
 
-  const { server, ended, dataDir } = await startServer(database.url, flags)
+  const { server, ended, dataDir } = await startServer(database.url, bucketFlags(store.config))
   const { mode } = await stat(dataDir)
   server.kill('SIGQUIT')
   await ended
