@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { runAgent } from '@groundstate/agent/agent/agent'
 import { createAgentLog } from '@groundstate/agent/log'
 import { sharedOptions } from '@groundstate/agent/settings/shared-settings'
@@ -28,6 +29,9 @@ import { startPostgres } from './postgres/postgres.ts'
 import type { Fence } from './signals.ts'
 import { StartError } from './start-error.ts'
 import { loadTls } from './tls/tls.ts'
+
+/** Time limit for the end of a server on an external database, after its jobs, in ms. */
+const STOP_TIMEOUT_MS = 30_000
 
 /** Values for the start message. */
 export type Started = {
@@ -125,7 +129,15 @@ export async function serve(
   log.info('draining')
   agentStops.abort()
   await agent
-  if (runsJobs) await app.jobs.stop(5000)
+  const end = async () => {
+    await using _ = stack.move()
+    if (runsJobs) await app.jobs.stop(5000)
+  }
+  // The embedded database ends with the server, however long that takes.
+  if (config.databaseUrl === undefined) return end()
+  // Statements may wait for an unreachable database for minutes. Other servers continue their work, as after a kill.
+  const isInTime = await Promise.race([end().then(() => true), delay(STOP_TIMEOUT_MS, false, { ref: false })])
+  if (!isInTime) log.warn('stopped without a response of the database')
 }
 
 async function traceServer(log: Log) {

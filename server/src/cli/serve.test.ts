@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { createS3Server, type S3Server } from '../blobs/testing/s3-server.ts'
 import { archiveOf } from '../testing/archives.ts'
+import { passedBy } from '../testing/database-proxy.ts'
 import { createTestDatabase, execute } from '../testing/database.ts'
 
 const ADMIN_TOKEN = 'a-token-of-the-first-administrator'
@@ -78,6 +79,34 @@ test('SIGTERM stops a server whose bucket does not respond any more', { timeout:
   expect(await ended).toEqual([0, null])
   expect(performance.now() - stoppedAt).toBeLessThan(25_000)
   await upload
+})
+
+test.each([
+  ['drops its connections to the database', false],
+  ['does not let it reach the database any more', true],
+])('SIGTERM stops a server whose network silently %s', { timeout: 120_000 }, async (_, isForAll) => {
+  await using database = await createTestDatabase()
+  let isCut = false
+  const open: { isLost: boolean }[] = []
+  const url = await passedBy(database.url, (client, target) => {
+    const connection = { isLost: isCut }
+    open.push(connection)
+    // Not even the end of a connection arrives.
+    for (const socket of [client, target]) socket.allowHalfOpen = true
+    client.on('data', (data: Buffer) => void (connection.isLost || target.write(data)))
+    target.on('data', (data: Buffer) => void (connection.isLost || client.write(data)))
+    client.on('end', () => void (connection.isLost || target.end()))
+    target.on('end', () => void (connection.isLost || client.end()))
+  })
+  const { server, ended } = await startServer(url)
+  const stoppedAt = performance.now()
+
+  isCut = isForAll
+  for (const connection of open) connection.isLost = true
+  server.kill('SIGTERM')
+
+  expect(await ended).toEqual([0, null])
+  expect(performance.now() - stoppedAt).toBeLessThan(40_000)
 })
 
 test('with an external database and a bucket, a missing data directory is created for this user only', async () => {

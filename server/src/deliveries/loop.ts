@@ -43,8 +43,11 @@ export type Queue<Claimed extends Claim> = {
   deliver: (ctx: Ctx, claim: Claimed, ends: Ends) => Promise<boolean>
 }
 
-/** `shutdown`: the process stops. `lost`: another process has taken over the lease, since this one was suspended. */
-export type Ends = { shutdown: AbortSignal; lost: AbortSignal }
+/**
+ * `shutdown`: the process stops. `lost`: another process has taken over the lease, since this one was suspended. `isLeased`: whether the lease
+ * is valid; checked right before a request is sent, since a process learns late that it was suspended.
+ */
+export type Ends = { shutdown: AbortSignal; lost: AbortSignal; isLeased: () => boolean }
 
 /** Delivers the requests of a queue until disposed. All state is in the database, so processes can run it concurrently. */
 export function startDeliveries<Claimed extends Claim>(
@@ -92,7 +95,13 @@ export async function deliverDue<Claimed extends Claim>(ctx: Ctx, queue: Queue<C
 /** Requests of this process in flight, by id; without `receiver` if they need no connection. */
 type InFlight = Map<
   string,
-  { attempt: number; sent: Promise<unknown>; receiver: Receiver | undefined; lost: AbortController }
+  {
+    attempt: number
+    sent: Promise<unknown>
+    receiver: Receiver | undefined
+    lost: AbortController
+    lease: { until: Date }
+  }
 >
 
 /** `freed` aborts the pause when a contended connection ends, and when a request is or will soon be due. */
@@ -104,10 +113,13 @@ function startSending<Claimed extends Claim>(ctx: Ctx, queue: Queue<Claimed>, op
   async function renew() {
     const claims = [...inFlight].map(([id, { attempt }]) => ({ id, attempt }))
     if (claims.length === 0) return
-    const kept = new Set(await queue.renew(ctx.db, { claims, until: leaseEnd(ctx) }))
+    const until = leaseEnd(ctx)
+    const kept = new Set(await queue.renew(ctx.db, { claims, until }))
     for (const { id, attempt } of claims) {
       const request = inFlight.get(id)
-      if (request?.attempt === attempt && !kept.has(id)) request.lost.abort()
+      if (request?.attempt !== attempt) continue
+      if (kept.has(id)) request.lease.until = until
+      else request.lost.abort()
     }
   }
   const renewal = setInterval(() => {
@@ -130,8 +142,9 @@ async function claimDue<Claimed extends Claim>(ctx: Ctx, queue: Queue<Claimed>, 
   const now = ctx.now()
   const first = await findTime(ctx.db, queue.firstDue)
   if (!first || first > now) return untilDue(ctx, first)
-  const claims = await queue.claim(ctx, { now, leaseUntil: leaseEnd(ctx), connections, busy: busyOf(inFlight) })
-  for (const claim of claims) send(ctx, queue, { claim, sending })
+  const leaseUntil = leaseEnd(ctx)
+  const claims = await queue.claim(ctx, { now, leaseUntil, connections, busy: busyOf(inFlight) })
+  for (const claim of claims) send(ctx, queue, { claim, sending, leaseUntil })
   if (claims.length >= FULL_CLAIM) return 0
   return untilDue(ctx, await findTime(ctx.db, queue.nextDue(now)))
 }
@@ -139,12 +152,14 @@ async function claimDue<Claimed extends Claim>(ctx: Ctx, queue: Queue<Claimed>, 
 function send<Claimed extends Claim>(
   ctx: Ctx,
   queue: Queue<Claimed>,
-  { claim, sending }: { claim: Claimed; sending: Sending },
+  { claim, sending, leaseUntil }: { claim: Claimed; sending: Sending; leaseUntil: Date },
 ) {
   const { inFlight, shutdown } = sending
   const receiver = queue.receiverOf(claim)
   const lost = new AbortController()
-  const sent = deliverTraced(ctx, queue, { claim, ends: { shutdown, lost: lost.signal } })
+  const lease = { until: leaseUntil }
+  const ends = { shutdown, lost: lost.signal, isLeased: () => ctx.now() < lease.until }
+  const sent = deliverTraced(ctx, queue, { claim, ends })
     .then((hasMore) => hasMore && sending.freed.abort())
     .catch((error: unknown) => {
       // The request is claimed again once its lease expires.
@@ -155,7 +170,7 @@ function send<Claimed extends Claim>(
       // A later attempt may have replaced this one after it lost its lease.
       if (inFlight.get(claim.id)?.sent === sent) inFlight.delete(claim.id)
     })
-  inFlight.set(claim.id, { attempt: claim.attempt, sent, receiver, lost })
+  inFlight.set(claim.id, { attempt: claim.attempt, sent, receiver, lost, lease })
 }
 
 async function deliverTraced<Claimed extends Claim>(

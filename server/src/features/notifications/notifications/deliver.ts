@@ -2,6 +2,7 @@ import type { Ctx } from '../../../app.ts'
 import { announceFound } from '../../../changes/announce.ts'
 import { isForeignKeyViolation } from '../../../db/db.ts'
 import { attemptColumns, attemptError, nextAttempt, userAgent } from '../../../deliveries/attempts.ts'
+import type { Ends } from '../../../deliveries/loop.ts'
 import type { MailReply } from '../../../mail/mail.ts'
 import { attemptSeconds } from '../../../metrics.ts'
 import { SealError } from '../../../secrets/secrets.ts'
@@ -27,7 +28,8 @@ const MAX_PAUSE_MS = 20 * 60_000
  * Sends the notification of a claim once and records the attempt. It is retried, with backoff until the deadline, unless the response is 2xx or a
  * retry would be in vain. Returns whether a later notification of the run may be due now. No transaction is open during the request.
  */
-export async function deliver(ctx: Ctx, claim: store.ClaimedNotification, signal: AbortSignal): Promise<boolean> {
+export async function deliver(ctx: Ctx, claim: store.ClaimedNotification, ends: Ends): Promise<boolean> {
+  const signal = AbortSignal.any([ends.shutdown, ends.lost])
   const target = targetOf(ctx, claim)
   const { addresses: recipients, problem } =
     target?.type === 'email' ? await recipientsLeft(ctx, claim) : { addresses: [], problem: null }
@@ -37,7 +39,11 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedNotification, signal
     announceDelivery(ctx, claim)
     return true
   }
-  const attempt = target ? await send(ctx, claim, { target, recipients, signal }) : undecryptable(ctx)
+  const content = target && (await contentOf(ctx, claim))
+  // Claimed again, by any process.
+  if (!ends.isLeased()) return false
+  const attempt =
+    target && content ? await send(ctx, claim, { target, content, recipients, signal }) : undecryptable(ctx)
   const { exchange } = attempt
   const delivered = isDelivered(exchange)
   const isOver = delivered || attempt.isFinal === true
@@ -96,16 +102,16 @@ function endOf({ configuration, delivered_to, refused_to }: store.ClaimedNotific
     : { status: 'failed' as const, error: refused }
 }
 
-type Sent = { target: Target; recipients: readonly string[]; signal: AbortSignal }
+type Sent = { target: Target; content: Content; recipients: readonly string[]; signal: AbortSignal }
 
-async function send(ctx: Ctx, claim: store.ClaimedNotification, { target, recipients, signal }: Sent) {
+async function send(ctx: Ctx, claim: store.ClaimedNotification, { target, content, recipients, signal }: Sent) {
   const mailTo = {
     recipients,
     wasDelivered: claim.delivered_to.length > 0,
     onEnd: async (reply: MailReply) =>
       store.addAnswered(ctx.db, claim.id, { address: reply.address, isAccepted: isAccepted(reply) }),
   }
-  return sendMessage(ctx, { target, content: await contentOf(ctx, claim), mailTo }, signal)
+  return sendMessage(ctx, { target, content, mailTo }, signal)
 }
 
 async function recipientsLeft(ctx: Ctx, claim: store.ClaimedNotification) {

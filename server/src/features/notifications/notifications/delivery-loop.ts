@@ -23,7 +23,7 @@ const notificationQueue: Queue<ClaimedNotification> = {
   renew: async (db, leases) => renewLeases(db, QUEUE, leases),
   runOf: ({ run_id: id }) => ({ id }),
   receiverOf: ({ receiver_id, organization_id }) => ({ receiverId: receiver_id, organizationId: organization_id }),
-  deliver: async (ctx, claim, { shutdown, lost }) => deliver(ctx, claim, AbortSignal.any([shutdown, lost])),
+  deliver,
 }
 
 /** Sends notifications, and gives up those that could not be delivered, until disposed. */

@@ -8,6 +8,7 @@ import {
   configure,
   createNotifiedSetting,
   listNotifications,
+  payloads,
   startSending,
   takeJob,
 } from './testing/notified.ts'
@@ -167,6 +168,29 @@ test('a delivery counts even if the process had lost the lease', async () => {
 
   expect(attributes).toMatchObject({ error: null, 'next-attempt-at': null })
   expect(setting.receiver.requests).toHaveLength(1)
+})
+
+test('a process that was suspended for longer than its lease does not send any more', async () => {
+  const setting = await createNotifiedSetting(app)
+  const { receiver } = setting
+  const id = await configure(app, setting, { triggers: ['run:created'] })
+  receiver.onRequest = (_, response) => response.writeHead(500).end()
+  const first = await createRun(app, setting)
+  await latest(setting, id, ({ error }) => error !== null)
+  receiver.onRequest = undefined
+
+  // It stops between the claim and the request.
+  const suspended = await held(sql`lock table variables in access exclusive mode`)
+  app.clock.advance(60_000)
+  await untilBlocked()
+  await sql`update notifications set attempts = attempts + 1, status = 'delivered', delivered_at = now(), delivery_due_at = null,
+      lease_expires_at = null where configuration_id = ${id}`.execute(app.db)
+  app.clock.advance(11_000)
+  await suspended.release()
+  const second = await createRun(app, setting)
+  await latest(setting, id, ({ status }) => status === 'delivered')
+
+  expect(payloads(receiver).map(({ run_id }) => run_id)).toEqual([first, second])
 })
 
 test('a destination that cannot be decrypted is an attempt that failed, with backoff', async () => {

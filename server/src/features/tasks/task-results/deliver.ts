@@ -23,7 +23,7 @@ const CLAIM_MS = 30_000
  * Sends the request of a claim once and records the exchange. Returns whether the request will be retried: it is, with backoff until the deadline,
  * unless the response is 200. No transaction is open during the request, so a callback may arrive at any time.
  */
-export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, { shutdown }: Ends): Promise<boolean> {
+export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, { shutdown, isLeased }: Ends): Promise<boolean> {
   const { task_id, url: taskUrl } = claim
   if (task_id === null || taskUrl === null) {
     await withdraw(ctx, claim)
@@ -44,6 +44,8 @@ export async function deliver(ctx: Ctx, claim: store.ClaimedRequest, { shutdown 
     resultId: claim.id,
     claimMs: Math.max(1, Math.min(CLAIM_MS, left)),
   }
+  // Claimed again, by any process.
+  if (!isLeased()) return false
   const exchange: PoolExchange = route
     ? await sendThroughPool(ctx, route, request)
     : { ...(await ctx.outbound.post({ ...request, trust: TASK_TRUST })), fate: 'taken' }
