@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { RUN_GROUPS } from '@groundstate/contract/run-status'
+import { JOBS } from '../../server/src/features/list.ts'
 import { historyOf, lostStates, stuckRuns } from '../findings.ts'
 import { listAll, type RemoteWorkspace } from '../remote-workspaces.ts'
 import { readRun } from '../run-progress.ts'
@@ -189,12 +190,14 @@ async function notificationsOf(
   }
 }
 
-/** Not retried, since they run again within a minute. */
-const FREQUENT_JOBS = new Set(['logs.compact'])
+/** Jobs that are not retried, since they run again on a schedule. */
+const REPEATED_JOBS = new Set(
+  JOBS.filter(({ kind, schedule }) => schedule !== undefined && kind.retryLimit === 0).map(({ kind }) => kind.name),
+)
 
 /** Background jobs that have failed finally. */
 export async function failedJobs({ server }: Site): Promise<string[]> {
   const jobs = await listAll(server, '/admin/failed-jobs')
-  const lost = jobs.filter(({ attributes }) => !FREQUENT_JOBS.has(attributes.kind))
+  const lost = jobs.filter(({ attributes }) => !REPEATED_JOBS.has(attributes.kind))
   return lost.map(({ attributes }) => `a job ${attributes.kind} has failed: ${attributes.error}`)
 }
