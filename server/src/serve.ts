@@ -134,7 +134,7 @@ export async function serve(
     if (runsJobs) await app.jobs.stop(5000)
   }
   // The embedded database ends with the server, however long that takes.
-  if (config.databaseUrl === undefined) return end()
+  if (config.databaseUrl === undefined) return await end()
   // Statements may wait for an unreachable database for minutes. Other servers continue their work, as after a kill.
   const isInTime = await Promise.race([end().then(() => true), delay(STOP_TIMEOUT_MS, false, { ref: false })])
   if (!isInTime) log.warn('stopped without a response of the database')
