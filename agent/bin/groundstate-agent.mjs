@@ -8,8 +8,7 @@ const built = join(dirname(fileURLToPath(import.meta.url)), '../dist/package/gro
 const isNew = Number(process.versions.node.split('.', 1)[0]) >= 24
 
 if (isNew) {
-  const { runCommandLine } = await import('../src/command-line.ts')
-  process.exitCode = await runCommandLine(process.argv.slice(2), process.env)
+  await import('../src/main.ts')
 } else if (existsSync(built)) {
   await import(pathToFileURL(built).href)
 } else {

@@ -11,11 +11,7 @@ import type { Span, SpanOptions } from './span.ts'
 
 type Service = { name: string; version: string; warn: (fields: object, message: string) => void }
 
-/** Time that a process may take to end after its last work, in ms, if it has sent traces. */
-const END_TIMEOUT_MS = 500
-
 let exporter: Exporter | undefined
-let hasSent = false
 const current = new AsyncLocalStorage<Span>()
 
 /** Starts tracing in this process if the variables of OpenTelemetry configure it. Dispose of the result to send the last spans. Throws for invalid variables. */
@@ -24,21 +20,12 @@ export async function startTracing(env: NodeJS.ProcessEnv, service: Service): Pr
   const { createExporter } = await import('./exporter.ts')
   const started = createExporter(env, service)
   exporter = started
-  hasSent = true
   return {
     async [Symbol.asyncDispose]() {
       exporter = undefined
       await started.shutdown()
     },
   }
-}
-
-/**
- * Ends this process after its last work, whose exit code is set. A request to a collector that does not respond would keep it running, for as long as
- * a byte arrives now and then.
- */
-export function endAfterTraces() {
-  if (hasSent) setTimeout(() => process.exit(), END_TIMEOUT_MS).unref()
 }
 
 /** Starts a span that the caller ends; undefined without tracing. */
