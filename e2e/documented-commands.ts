@@ -6,7 +6,7 @@ const ROOT = join(import.meta.dirname, '..')
 /** Has the command `groundstate` as npm links it. */
 const BIN = join(ROOT, 'node_modules/.bin')
 
-/** What an operator does with each block of a page, by its name, in the order of the page. `skip` ends one that this machine cannot run. */
+/** The steps of an operator for each block of a page, by its name, in the order of the page. `skip` ends one that this machine cannot run. */
 export type Cases = Record<string, (block: Block, skip: (reason: string) => void) => Promise<unknown>>
 
 /** A block of commands in a page of the documentation, named after its heading, and numbered if the section has several. */

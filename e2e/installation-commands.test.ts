@@ -72,7 +72,7 @@ async function makePackages(target: string) {
 
 type Options = { until?: string; cwd?: string; hasRegistry?: boolean; path?: string }
 
-/** Runs a block on a host of its own, whose only other host, if any, is the registry. */
+/** Runs a block on a new host that can reach the registry at most. */
 async function onNewHost(text: string, { until, cwd = inside('work'), hasRegistry = false, path = '' }: Options = {}) {
   const registry = `${process.execPath} ${join(import.meta.dirname, 'npm-registry.ts')} ${REGISTRY_PORT} ${inside('packages')}`
   const start = `${registry} &\nuntil (exec 3<>/dev/tcp/127.0.0.1/${REGISTRY_PORT}) 2>/dev/null; do sleep 0.1; done\n`
@@ -146,7 +146,7 @@ async function unknownOptions([command = '', ...args]: readonly string[]) {
   return options.filter((option) => !new RegExp(`(^|[ ,])${option}[ ,]`, 'm').test(stdout))
 }
 
-/** What Helm makes of a documented installation, if it is installed here. */
+/** The resources that Helm renders for a documented installation, if it is installed here. */
 async function rendered([, release = '', chart = '', ...args]: readonly string[]) {
   if (helm === undefined) return undefined
   const options = args.filter((arg) => arg !== '--create-namespace')
@@ -404,7 +404,7 @@ const AIR_GAP: Cases = {
   },
 }
 
-/** What doctor says about a host without engines on its PATH, whose `/opt` and `/srv` an operator has filled. */
+/** The report of doctor on a host without engines on its PATH, whose `/opt` and `/srv` an operator has filled. */
 async function doctorWith(env: Record<string, string>) {
   const at = { '/opt': inside('opt'), '/srv': inside('srv') }
   const PATH = `${join(ROOT, 'node_modules/.bin')}:/usr/bin:/bin`

@@ -5,7 +5,7 @@ const CONTACT_TIMEOUT_MS = 60_000
 
 export type Outcome = 'finished' | 'errored' | 'canceled' | 'requeued' | 'unreported'
 
-/** What an agent does, for its health and metrics. */
+/** The work of an agent, for its health and metrics. */
 export type Activity = ReturnType<typeof trackActivity>
 
 type Input = {
