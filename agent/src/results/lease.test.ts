@@ -121,6 +121,23 @@ test.each([
   expect(messages).toEqual([])
 })
 
+test('during an outage no more than two heartbeats of a job are pending', async () => {
+  let sent = 0
+  const client = {
+    async heartbeat(_: number, __: string, { signal }: { signal: AbortSignal }) {
+      sent += 1
+      return sent === 1 ? 'continue' : delay(60_000, 'continue', { signal })
+    },
+  } as unknown as JobClient
+  const unreachable = Promise.withResolvers<void>()
+  const events = { onCommand() {}, onUnreachable: () => unreachable.resolve(), onLost() {}, onRejected() {} }
+
+  await using _ = holdLease(client, { leaseMs: 3000 }, events)
+  await unreachable.promise
+
+  expect(sent).toBe(3)
+})
+
 test('a slow acknowledgement renews the lease from when it was sent, like every heartbeat', async () => {
   let beats = 0
   const client = {

@@ -107,21 +107,18 @@ export function holdLease(client: JobClient, { leaseMs }: Pick<AgentJob, 'leaseM
     }
   }
 
-  /** Asks again whenever the response is late, and returns the first one: either the server is slow, or the network has dropped the request. */
+  /** Asks once more if the response is late, and returns the first one: either the server is slow, or the network has dropped the request. */
   async function ask(waitMs: number, seen: JobCommand): Promise<JobCommand> {
-    const { promise, resolve, reject } = Promise.withResolvers<JobCommand>()
     const answered = new AbortController()
     const options = { responseMs, signal: AbortSignal.any([signal, answered.signal]) }
-    client.heartbeat(waitMs, seen, options).then(resolve, reject)
-    const askAgain = () => {
-      client.heartbeat(0, seen, { ...options, isOnNewConnection: true }).then(resolve, reject)
-      timer = setTimeout(askAgain, lateMs)
+    const askedAt = performance.now()
+    const askAgain = async () => {
+      await delay(waitMs + lateMs, undefined, options)
+      return client.heartbeat(0, seen, { ...options, openedAfter: askedAt })
     }
-    let timer = setTimeout(askAgain, waitMs + lateMs)
     try {
-      return await promise
+      return await Promise.race([client.heartbeat(waitMs, seen, options), askAgain()])
     } finally {
-      clearTimeout(timer)
       answered.abort()
     }
   }

@@ -46,8 +46,8 @@ export type Call = {
   /** Rejections by a proxy are retried for this long, in ms. */
   proxyRetryTimeoutMs?: number
   again?: Pick<Call, 'body' | 'longPollMs'>
-  /** Opens a new connection, since the kept ones may be lost. */
-  isOnNewConnection?: boolean
+  /** The connection was opened after this time, by `performance.now()`: earlier ones may be lost. */
+  openedAfter?: number
   signal: AbortSignal
 }
 
@@ -56,8 +56,8 @@ export type Connection = {
   serverUrl: string
   /** The current pool of connections. */
   readonly dispatcher: Dispatcher
-  /** Replaces this pool, unless that has happened: once the network has silently dropped one connection, the other idle ones may be lost, too. */
-  renew: (pool: Dispatcher) => void
+  /** Replaces a pool of before this time, by `performance.now()`: once the network has silently dropped one connection, the other idle ones may be lost, too. */
+  renew: (before: number) => void
   onRetry: (reason: string) => void
   /** Called for each response to a retry. */
   onResponse?: (() => void) | undefined
@@ -77,16 +77,18 @@ export function openConnection(
   const open = () =>
     isLocal(serverUrl) ? new Agent(options) : new EnvHttpProxyAgent({ ...options, requestTls: trust, proxyTls: trust })
   let dispatcher: Dispatcher = open()
+  let openedAt = performance.now()
   return {
     serverUrl: serverUrl.replace(/\/+$/, ''),
     get dispatcher() {
       return dispatcher
     },
-    renew(pool) {
-      if (pool !== dispatcher) return
-      dispatcher = open()
+    renew(before) {
+      if (openedAt >= before) return
       // Its requests continue: they may be slow.
-      pool.close().catch(() => {})
+      dispatcher.close().catch(() => {})
+      dispatcher = open()
+      openedAt = performance.now()
     },
     onRetry,
     onResponse,
@@ -114,8 +116,9 @@ export async function send(connection: Connection, first: Call): Promise<Dispatc
 async function attempt(connection: Connection, call: Call, retriesProxy: boolean) {
   const { method, path, token, body, longPollMs = 0, responseMs = RESPONSE_TIMEOUT_MS, signal } = call
   const { serverUrl } = connection
-  if (call.isOnNewConnection === true) connection.renew(connection.dispatcher)
+  if (call.openedAfter !== undefined) connection.renew(call.openedAfter)
   const { dispatcher } = connection
+  const startedAt = performance.now()
   const trace = traceparent()
   try {
     const response = await request(`${serverUrl}${AGENT_API}${path}`, {
@@ -141,7 +144,7 @@ async function attempt(connection: Connection, call: Call, retriesProxy: boolean
     return `status ${statusCode}`
   } catch (error) {
     signal.throwIfAborted()
-    if (codeOf(error) === 'UND_ERR_HEADERS_TIMEOUT') connection.renew(dispatcher)
+    if (codeOf(error) === 'UND_ERR_HEADERS_TIMEOUT') connection.renew(startedAt)
     if (codeOf(error) === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH')
       throw new Error(`the file for ${method} ${path} became shorter during its upload`, { cause: error })
     return `${messageOf(error)}${hintOf(codeOf(error), serverUrl)}`

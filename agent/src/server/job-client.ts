@@ -100,7 +100,7 @@ export function jobClient(connection: Connection, { id, token }: Pick<AgentJob, 
     async heartbeat(
       waitMs: number,
       seen: JobCommand,
-      options: Pick<Call, 'responseMs' | 'isOnNewConnection' | 'signal'>,
+      options: Pick<Call, 'responseMs' | 'openedAfter' | 'signal'>,
     ) {
       const body = JSON.stringify({ waitMs, seen })
       const again = { body: JSON.stringify({ waitMs: 0, seen }), longPollMs: 0 }
