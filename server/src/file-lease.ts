@@ -39,17 +39,19 @@ export async function takeLease(path: string, busy: (owner: string) => StartErro
   }
 
   const refresh = async () => {
-    if (isLost) return
     await using file = await open(path, 'r+')
-    isLost = (await file.readFile('utf8')) !== text
-    if (isLost) return
+    if ((await file.readFile('utf8')) !== text) throw new Error('another process has it')
     await file.write(text, 0)
+    // A network file system has its own time only then.
     await file.datasync()
     const { mtimeMs } = await file.stat()
-    isLost = mtimeMs - writtenMs > TTL_MS / 2
+    if (mtimeMs - writtenMs > TTL_MS / 2) throw new Error('it was not written in time')
     writtenMs = mtimeMs
   }
-  const refreshOrLose = async () => refresh().catch(() => void (isLost = true))
+  let refreshing = Promise.resolve()
+  /** One after the other, and never again once it is lost. */
+  const refreshOrLose = async () =>
+    (refreshing = refreshing.then(async () => (isLost ? undefined : refresh())).catch(() => void (isLost = true)))
   const timer = setInterval(() => void refreshOrLose(), REFRESH_MS)
 
   return {
