@@ -96,6 +96,7 @@ const MACHINERY: readonly string[] = [
   'server-address',
   'directory',
   'durable-file',
+  'process-id',
   'file-lease',
   'archives',
   'terraform-state',

@@ -4,7 +4,8 @@ import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { isLeased, pidScope, takeLease } from './file-lease.ts'
+import { isLeased, takeLease } from './file-lease.ts'
+import { pidScope } from './process-id.ts'
 import { StartError } from './start-error.ts'
 
 const busy = (owner: string) => new StartError(`busy: ${owner}`)

@@ -1,10 +1,11 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
-import { open, readFile, readlink, rm, stat } from 'node:fs/promises'
+import { open, readFile, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createFileOnce } from './durable-file.ts'
 import { codeOf, ignoring } from './error-code.ts'
+import { hasEnded, pidScope } from './process-id.ts'
 import type { StartError } from './start-error.ts'
 
 /** Age from which a lease counts as abandoned, in ms. */
@@ -109,39 +110,5 @@ export async function fileSystemTime(directory: string): Promise<number> {
     return (await file.stat()).mtimeMs
   } finally {
     await rm(path, { force: true })
-  }
-}
-
-let scopeOfProcess: Promise<string> | undefined
-
-/** Identifies the boot and the namespace in which the id of this process is valid: containers have their own ids, even with the same host name. */
-export async function pidScope(): Promise<string> {
-  return (scopeOfProcess ??= findScope())
-}
-
-async function findScope() {
-  try {
-    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8')
-    const namespace = await readlink('/proc/self/ns/pid')
-    return createHash('sha256').update(`${boot}${namespace}`).digest('hex').slice(0, 16)
-  } catch {
-    return randomBytes(8).toString('hex')
-  }
-}
-
-/**
- * Whether a process that was not this one has surely ended: its id is valid here, and is unused or has become ours (in a container every start has the
- * same one).
- */
-export async function hasEnded(scope: string, pid: number) {
-  return scope === (await pidScope()) && (pid === process.pid || !isAlive(pid))
-}
-
-export function isAlive(pid: number) {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return codeOf(error) === 'EPERM'
   }
 }

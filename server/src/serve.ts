@@ -137,7 +137,7 @@ export async function serve(
   if (config.databaseUrl === undefined) return await end()
   // Statements may wait for an unreachable database for minutes. Other servers continue their work, as after a kill.
   const isInTime = await Promise.race([end().then(() => true), delay(STOP_TIMEOUT_MS, false, { ref: false })])
-  if (!isInTime) log.warn('stopped without a response of the database')
+  if (!isInTime) log.warn('stopped before all work had ended')
 }
 
 async function traceServer(log: Log) {

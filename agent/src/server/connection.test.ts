@@ -14,7 +14,7 @@ import {
   temporaryDirectory,
 } from '../testing/agent-fixture.ts'
 import { makeCertificate } from '../testing/certificate.ts'
-import { openConnection } from './connection.ts'
+import { openConnection, send } from './connection.ts'
 import { jobClient } from './job-client.ts'
 
 test('an https address of a server without TLS gives a hint', async () => {
@@ -50,6 +50,22 @@ test('an address of another program ends the agent with a message', async () => 
   await expect(agent.ended).rejects.toThrow(
     `http://127.0.0.1:${port} is no Groundstate server: it responded to a registration with 200 (text/html)`,
   )
+})
+
+test('an error page of a proxy is not a contact with the server', async () => {
+  const proxy = createServer((_, response) => response.writeHead(403, { 'content-type': 'text/html' }).end('blocked'))
+  onTestFinished(() => void proxy.close())
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  const connection = openConnection(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, undefined, () => {})
+
+  const { statusCode } = await send(connection, {
+    method: 'POST',
+    path: '/claim',
+    token: 'token',
+    signal: AbortSignal.timeout(5000),
+  })
+
+  expect([statusCode, connection.contactedAt]).toEqual([403, undefined])
 })
 
 test('an unreachable server is retried with a warning', async () => {

@@ -135,9 +135,9 @@ async function attempt(connection: Connection, call: Call, retriesProxy: boolean
       signal,
     })
     const { statusCode } = response
-    const isTransient = retriesProxy && statusCode >= 400 && !isServerResponse(response)
-    if (statusCode < 500 && statusCode !== 429 && !isTransient) {
-      connection.contactedAt = performance.now()
+    const isFromProxy = statusCode >= 400 && !isServerResponse(response)
+    if (statusCode < 500 && statusCode !== 429 && !(retriesProxy && isFromProxy)) {
+      if (!isFromProxy) connection.contactedAt = performance.now()
       return response
     }
     await response.body.dump()

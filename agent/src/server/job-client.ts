@@ -97,11 +97,7 @@ export function jobClient(connection: Connection, { id, token }: Pick<AgentJob, 
 
   return {
     /** A retry returns at once, which shows that the agent is online. */
-    async heartbeat(
-      waitMs: number,
-      seen: JobCommand,
-      options: Pick<Call, 'responseMs' | 'openedAfter' | 'signal'>,
-    ) {
+    async heartbeat(waitMs: number, seen: JobCommand, options: Pick<Call, 'responseMs' | 'openedAfter' | 'signal'>) {
       const body = JSON.stringify({ waitMs, seen })
       const again = { body: JSON.stringify({ waitMs: 0, seen }), longPollMs: 0 }
       const call = { method: 'POST', path: '/heartbeat', body, longPollMs: waitMs, again, ...options } as const

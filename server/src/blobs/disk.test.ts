@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { pidScope } from '../file-lease.ts'
+import { pidScope } from '../process-id.ts'
 import { createBlobs } from './blobs.ts'
 import { describeBlobs } from './testing/driver-suite.ts'
 

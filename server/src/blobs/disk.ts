@@ -5,7 +5,8 @@ import { basename, dirname, join } from 'node:path'
 import { makeDirectory } from '../directory.ts'
 import { syncDirectory } from '../durable-file.ts'
 import { codeOf, ignoring } from '../error-code.ts'
-import { fileSystemTime, hasEnded, pidScope } from '../file-lease.ts'
+import { fileSystemTime } from '../file-lease.ts'
+import { hasEnded, pidScope } from '../process-id.ts'
 import { diskLayout, moveToShard, moveToShards, statIfExists, unlinkIfExists } from './disk-shards.ts'
 import { type BlobDriver, SMALL_BYTES } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
@@ -186,9 +187,10 @@ async function openDirectorySync(path: string) {
   }
 }
 
-const STALE_MS = 24 * 3_600_000
+/** Age from which a directory counts as abandoned, in ms. */
+const STALE_MS = 3_600_000
 /** Interval at which the time of the directory is renewed, in ms. */
-const RENEWAL_MS = 3_600_000
+const RENEWAL_MS = 300_000
 
 /** Directory of this process for unfinished files, named after it. `end` removes it. */
 async function openTemporaryDirectory(parent: string) {
@@ -212,13 +214,14 @@ async function openTemporaryDirectory(parent: string) {
 const own = new Set<string>()
 
 /**
- * Removes the directories of dead processes: of those whose ids are valid here, and of others after a day without changes. A live one that was paused
+ * Removes the directories of dead processes: of those whose ids are valid here, and of others after an hour without changes. A live one that was paused
  * creates its directory again.
  */
 async function removeAbandoned(parent: string) {
-  const now = await ignoring('ENOENT', fileSystemTime(parent))
-  if (now === undefined) return
-  for (const name of await readdir(parent)) {
+  const names = (await ignoring('ENOENT', readdir(parent))) ?? []
+  // A full disk has no room for another file.
+  const now = await fileSystemTime(parent).catch(() => Date.now())
+  for (const name of names) {
     if (own.has(name)) continue
     const [, scope, pid] = /^([0-9a-f]+)\.(\d+)\.[0-9a-f]+$/.exec(name) ?? []
     const entry = await statIfExists(join(parent, name))

@@ -87,10 +87,8 @@ async function begin(config: Config, kind: BlobStore['kind']): Promise<Begun | u
         advice: 'run this with the settings of the server, GROUNDSTATE_DATA_DIR and GROUNDSTATE_S3_…',
       })
     }
-    if (!isSwitched) {
-      await recordMove(client, to)
-      await beginMove(to, secrets, fromId)
-    }
+    await recordMove(client, to)
+    if (!isSwitched) await beginMove(to, secrets, fromId)
     begun = { from, set, isSwitched }
   })
   return begun

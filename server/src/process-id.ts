@@ -1,0 +1,37 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { readFile, readlink } from 'node:fs/promises'
+import { codeOf } from './error-code.ts'
+
+let scopeOfProcess: Promise<string> | undefined
+
+/** Identifies the boot and the namespace in which the id of this process is valid: containers have their own ids, even with the same host name. */
+export async function pidScope(): Promise<string> {
+  return (scopeOfProcess ??= findScope())
+}
+
+async function findScope() {
+  try {
+    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8')
+    const namespace = await readlink('/proc/self/ns/pid')
+    return createHash('sha256').update(`${boot}${namespace}`).digest('hex').slice(0, 16)
+  } catch {
+    return randomBytes(8).toString('hex')
+  }
+}
+
+/**
+ * Whether a process that was not this one has surely ended: its id is valid here, and is unused or has become ours (in a container every start has the
+ * same one).
+ */
+export async function hasEnded(scope: string, pid: number) {
+  return scope === (await pidScope()) && (pid === process.pid || !isAlive(pid))
+}
+
+export function isAlive(pid: number) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return codeOf(error) === 'EPERM'
+  }
+}
