@@ -64,7 +64,7 @@ describe.skipIf(!hasTerraform)('traces', () => {
       .output()
       .split('\n')
       .filter((line) => line.includes(traceId))
-    expect(lines.some((line) => line.includes('"msg":"job claimed"') && line.includes(`"run":"${id}"`))).toBe(true)
+    expect(lines.some((line) => line.includes('"message":"job claimed"') && line.includes(`"run":"${id}"`))).toBe(true)
     expect(lines.some((line) => line.includes('"path":"/api/v2/runs"'))).toBe(true)
   }, 120_000)
 })

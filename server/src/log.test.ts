@@ -40,7 +40,7 @@ test('elsewhere it is JSON', async () => {
 
   log.info({ port: 1 }, 'ready')
 
-  expect(JSON.parse(read())).toMatchObject({ level: 30, port: 1, msg: 'ready' })
+  expect(JSON.parse(read())).toMatchObject({ level: 'info', port: 1, message: 'ready' })
 })
 
 test.runIf(process.platform === 'linux')(
@@ -61,6 +61,6 @@ test.runIf(process.platform === 'linux')(
     expect(fd).toBe(full)
     expect(read().length).toBeGreaterThan(900 * 1024)
     expect(read().length).toBeLessThan(1100 * 1024)
-    expect(JSON.parse(read().trim().split('\n').at(-1) ?? '')).toMatchObject({ msg: 'room again' })
+    expect(JSON.parse(read().trim().split('\n').at(-1) ?? '')).toMatchObject({ message: 'room again' })
   },
 )

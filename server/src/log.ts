@@ -5,6 +5,13 @@ import { type Logger, pino } from 'pino'
 /** Maximum size of unwritten log kept in memory, in bytes, such as while the disk is full. More is dropped. */
 const BACKLOG_BYTES = 1024 * 1024
 
+/** The form of the lines of an agent, so that one pipeline parses both. */
+const FORM: pino.LoggerOptions = {
+  messageKey: 'message',
+  timestamp: pino.stdTimeFunctions.isoTime,
+  formatters: { level: (level) => ({ level }) },
+}
+
 /** `readable` selects human-readable lines instead of JSON. */
 export type LogOptions = { level: pino.LevelWithSilent; readable: boolean }
 export type Log = Logger
@@ -12,7 +19,7 @@ export type Log = Logger
 export function createLog(fd: number, { level, readable }: LogOptions) {
   const output = createOutput(fd)
   return pino(
-    { level, mixin: () => ({ ...logFields() }) },
+    { ...FORM, level, mixin: () => ({ ...logFields() }) },
     { write: (line) => output(readable ? readableLine(line) : line) },
   )
 }
@@ -33,11 +40,12 @@ function createOutput(fd: number) {
 
 /** Formats a line of JSON as `groundstate: <level>: <message> (key=value …)`. Errors are shown without their stacks. */
 function readableLine(json: string): string {
-  const { level, time: _time, pid: _pid, hostname: _host, msg, ...fields } = JSON.parse(json) as Record<string, unknown>
+  const line = JSON.parse(json) as Record<string, unknown>
+  const { level, time: _time, pid: _pid, hostname: _host, message, ...fields } = line
   const details = Object.entries(fields).map(([key, value]) => `${key}=${valueText(value)}`)
   const text = [
-    `groundstate: ${pino.levels.labels[Number(level)] ?? String(level)}:`,
-    ...(typeof msg === 'string' ? [msg] : []),
+    `groundstate: ${String(level)}:`,
+    ...(typeof message === 'string' ? [message] : []),
     ...(details.length === 0 ? [] : [`(${details.join(' ')})`]),
   ].join(' ')
   // Control characters could send commands to the terminal.

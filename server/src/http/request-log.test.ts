@@ -38,7 +38,7 @@ test('the lines of a request have its id, which a client may choose, and the run
 
   expect(response.headers['x-request-id']).toBe('build-42/deploy')
   const line = async () => (await lines()).find(({ request }) => request === 'build-42/deploy')
-  await expect.poll(line).toMatchObject({ msg: 'request', run: runId, status: 200 })
+  await expect.poll(line).toMatchObject({ message: 'request', run: runId, status: 200 })
 })
 
 test('an unsuitable request id is replaced', async () => {
@@ -55,7 +55,7 @@ test('a line written during a request has the id of the request', async () => {
 
   await app.request({ url: '/readyz', headers: { 'x-request-id': 'probe-1' } })
 
-  const line = (await lines()).find(({ msg }) => String(msg).startsWith('not ready'))
+  const line = (await lines()).find(({ message }) => String(message).startsWith('not ready'))
   expect(line).toMatchObject({ request: 'probe-1' })
 })
 
@@ -67,7 +67,7 @@ test('the lines of a background job have its id and run', async () => {
 
   await app.jobs.runDue(app.as(), [fail])
 
-  expect((await lines()).find(({ msg }) => msg === 'job failed')).toMatchObject({
+  expect((await lines()).find(({ message }) => message === 'job failed')).toMatchObject({
     kind: endDeferralJob.name,
     job: expect.stringMatching(/^[0-9a-f-]{36}$/),
     run: runId,
