@@ -44,7 +44,8 @@ export async function claimWorkDir(workDir: string, signal: AbortSignal, retryTi
 }
 
 function inUse(workDir: string, pid: number) {
-  const advice = 'give this agent another --work-dir, or a server with a built-in agent another --data-dir'
+  const advice =
+    'give this agent another --work-dir; of servers with one data directory, only one has a built-in agent: set GROUNDSTATE_AGENTS=0 for the others'
   return new Error(`the working directory ${workDir} is used by another agent, process ${pid}: ${advice}`)
 }
 
