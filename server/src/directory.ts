@@ -7,7 +7,7 @@ import {
   missingDirectories,
 } from '@groundstate/agent/process/directories'
 import { FILE_REASONS, reasonOf } from '@groundstate/agent/process/errors'
-import { codeOf, ignoring } from './error-code.ts'
+import { codeOf } from './error-code.ts'
 import { StartError } from './start-error.ts'
 
 /** Creates a directory with `mode`, and missing parents with the default mode. Throws a `StartError` with `advice`. */
@@ -24,13 +24,32 @@ export async function makeDataDirectory(dataDir: string, name = '') {
   for (const path of [dataDir, join(dataDir, name)]) await makeDirectory(path, 0o700, DATA_DIRECTORY_ADVICE)
 }
 
-/** Throws a `StartError` if this process is root and the directory belongs to another user, who could not read what root writes there. */
-export async function requireOwner(path: string) {
-  const found = await ignoring('ENOENT', stat(path))
-  if (found === undefined || found.uid === 0 || process.geteuid?.() !== 0) return
-  throw new StartError(`${path} belongs to the user id ${found.uid}, who could not read what root writes there`, {
+/** The user that servers of NFS put in place of root. */
+const SQUASHED_ROOT = 65_534
+
+/**
+ * Throws a `StartError` if this process is root and `path`, in or of the data directory, belongs to another user, who could not read what root writes
+ * there. Returns whether `path` exists.
+ */
+export async function requireOwner(dataDir: string, path = dataDir) {
+  const found = await stat(path).catch(() => undefined)
+  if (found === undefined || [0, SQUASHED_ROOT].includes(found.uid) || process.geteuid?.() !== 0)
+    return found !== undefined
+  throw new StartError(`${dataDir} belongs to the user id ${found.uid}, who could not read what root writes there`, {
     advice: `run this as that user, such as with sudo -u '#${found.uid}'`,
   })
+}
+
+/** Entries of a data directory that belong to the user who runs the server, unlike the database of root. */
+const OWNED = ['blobs', 'secret', 'tls', 'postgres.log']
+
+/**
+ * Throws as `requireOwner` does for a data directory that a server of another user has used. Without entries of a server, its owner decides, unless
+ * `acceptsNew`: root may start one in the directory of another user.
+ */
+export async function requireUser(dataDir: string, { acceptsNew = false } = {}) {
+  const present = await Promise.all(OWNED.map(async (name) => requireOwner(dataDir, join(dataDir, name))))
+  if (!acceptsNew && !present.includes(true)) await requireOwner(dataDir)
 }
 
 /**

@@ -154,9 +154,10 @@ test.runIf(process.geteuid?.() === 0)('root does not restore into the directory 
   const { dataDir } = configOf('of-another-user')
   await mkdir(dataDir)
   await chown(dataDir, 12_345, 12_345)
+  await writeFile(join(dataDir, 'secret'), SECRET)
 
   await expect(restore(whole, 'of-another-user')).rejects.toThrow(`${dataDir} belongs to the user id 12345`)
-  expect(await readdir(dataDir)).toEqual([])
+  expect(await readdir(dataDir)).toEqual(['secret'])
 })
 
 test('the free space of each file system is compared with all that is copied there', async () => {

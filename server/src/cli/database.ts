@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
 import { requireNoRestore } from '../backup/restore.ts'
@@ -6,15 +5,19 @@ import { requireNoServer } from '../blobs/blob-store.ts'
 import type { Config } from '../config.ts'
 import { databaseName } from '../db/connect.ts'
 import { migrate } from '../db/migrate.ts'
-import { exists, requireOwner } from '../directory.ts'
+import { requireUser } from '../directory.ts'
 import { adoptInstallation } from '../installation.ts'
 import { hasDatabase } from '../postgres/directories.ts'
 import { findPostgres } from '../postgres/postgres.ts'
 import { StartError } from '../start-error.ts'
 
-/** The configured database. The embedded PostgreSQL is started unless a server runs it. Throws a `StartError` if there is no database. */
+/**
+ * The configured database. The embedded PostgreSQL is started unless a server runs it. Throws a `StartError` if there is no database, or the data
+ * directory is not that of this user.
+ */
 export async function openDatabase(config: Config): Promise<AsyncDisposable & { url: string }> {
   const url = config.databaseDirectUrl ?? config.databaseUrl
+  await requireUser(config.dataDir)
   await requireNoRestore(config.dataDir)
   if (url !== undefined) return { url, async [Symbol.asyncDispose]() {} }
   if (!(await hasDatabase(config.dataDir)))
@@ -22,12 +25,6 @@ export async function openDatabase(config: Config): Promise<AsyncDisposable & { 
       advice: 'start the server first, or set GROUNDSTATE_DATA_DIR to its data directory',
     })
   return findPostgres(config.dataDir)
-}
-
-/** Throws a `StartError` if the server could not read blobs on disk that this process writes. */
-export async function requireBlobsOwner({ dataDir }: Config) {
-  const blobs = join(dataDir, 'blobs')
-  await requireOwner((await exists(blobs)) ? blobs : dataDir)
 }
 
 /** Throws a `StartError` for a database that this version has not migrated, or a newer one has. */

@@ -13,7 +13,7 @@ import { checkStore, findMove, findRecordedStore, findStoreId, placeOf, configur
 import { type Config, isLoopbackHost } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
 import { type AppliedMigration, checkMigrations, listApplied } from '../db/migrate.ts'
-import { checkDirectory } from '../directory.ts'
+import { checkDirectory, requireUser } from '../directory.ts'
 import { messageOf } from '../error-code.ts'
 import { INSTALLATION_HEADER, isSameInstallation } from '../installation.ts'
 import { findSystemAccount } from '../postgres/account.ts'
@@ -148,6 +148,7 @@ async function checkSandbox(config: Config): Promise<Result> {
 }
 
 async function checkDataDirectory({ dataDir }: Config): Promise<Result> {
+  await requireUser(dataDir, { acceptsNew: true })
   const present = await checkDirectory(dataDir)
   await access(present, constants.W_OK).catch((cause: unknown) => {
     const advice = 'run this as the user that the server runs as, or choose another GROUNDSTATE_DATA_DIR'

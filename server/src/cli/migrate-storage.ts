@@ -21,7 +21,7 @@ import { inTransaction } from '../installation.ts'
 import { checkSecrets, findMarks } from '../secrets/mark.ts'
 import { type SecretSet, createSecrets } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
-import { openDatabase, requireBlobsOwner, requireMigrated } from './database.ts'
+import { openDatabase, requireMigrated } from './database.ts'
 import { watched } from './progress.ts'
 
 /**
@@ -30,7 +30,6 @@ import { watched } from './progress.ts'
  */
 export async function migrateStorageCommand(config: Config, kind: BlobStore['kind']): Promise<number> {
   const to = storeOfKind(config, kind)
-  await requireBlobsOwner(config)
   const begun = await begin(config, kind)
   if (begun === undefined) return 0
   const { from, set, isSwitched } = begun

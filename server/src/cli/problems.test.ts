@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
@@ -84,6 +84,27 @@ test('token create creates no database', async () => {
   expect(code).toBe(1)
   expect(err).toMatch(/^groundstate: there is no database in [^\n]*unmade; [^\n]+\n$/)
   expect(await readdir(directory)).not.toContain('unmade')
+})
+
+test.runIf(process.geteuid?.() === 0)('root leaves the data directory of another user as it is', async () => {
+  const where = join(directory, 'of-another-user')
+  await mkdir(join(where, 'postgres/cluster'), { recursive: true })
+  await mkdir(join(where, 'blobs'))
+  await writeFile(join(where, 'postgres/cluster/PG_VERSION'), '18\n')
+  const entries = await readdir(where, { recursive: true })
+  for (const path of ['', ...entries]) await chown(join(where, path), 12_345, 12_345)
+  await chmod(where, 0o700)
+  const refused = `${where} belongs to the user id 12345`
+
+  const outcomes = []
+  for (const command of ['serve --port 0', 'token create', 'backup /tmp/x', 'blobs adopt', 'rotate-secret'])
+    outcomes.push(await groundstate(...command.split(' '), '--data-dir', where))
+  const doctor = await groundstate('doctor', '--data-dir', where, '--port', '0')
+
+  expect(outcomes.filter(({ code, err }) => code !== 1 || !err.includes(refused))).toEqual([])
+  for (const check of ['data directory', 'database      '])
+    expect(doctor.out).toMatch(new RegExp(`✗ ${check} ${refused}.*\\n +→ run this as that user, .*sudo -u '#12345'`))
+  expect(await readdir(where, { recursive: true })).toEqual(entries)
 })
 
 test('token create rejects a database without tables', async () => {

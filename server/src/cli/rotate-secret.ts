@@ -29,7 +29,7 @@ import {
 import { type SecretSet, createSecrets, sealedPrefix } from '../secrets/secrets.ts'
 import { listServersWithOtherSecret } from '../signals.ts'
 import { StartError } from '../start-error.ts'
-import { openDatabase, requireBlobsOwner, requireMigrated } from './database.ts'
+import { openDatabase, requireMigrated } from './database.ts'
 
 const SEALED = { columns: SEALED_COLUMNS, jobs: SEALED_JOB_PROPERTIES }
 const MAX_SHOWN = 10
@@ -44,7 +44,6 @@ export async function rotateSecretCommand(
   config: Config,
   { skipUnreadable }: { skipUnreadable: boolean },
 ): Promise<number> {
-  if (configuredStore(config).kind === 'disk') await requireBlobsOwner(config)
   await using database = await openDatabase(config)
   await using stack = new AsyncDisposableStack()
   const client = stack.adopt(await connectDatabase(database.url, 'groundstate-rotate-secret'), (opened) => opened.end())

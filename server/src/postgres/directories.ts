@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, mkdtemp, readFile, realpath, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { exists, makeDataDirectory } from '../directory.ts'
+import { exists, makeDataDirectory, requireUser } from '../directory.ts'
 import { replaceFile } from '../durable-file.ts'
 import { type SystemAccount, canEnter } from './account.ts'
 import { PostgresUnavailable } from './unavailable.ts'
@@ -22,13 +22,14 @@ export const POINTER = 'postgres.location'
  */
 export type Directories = { home: string; cluster: string; log: string }
 
-/** Finds or creates the directories, below `dataDir` unless the account cannot enter it. */
+/** Finds or creates the directories, below `dataDir` unless the account cannot enter it. Throws a `StartError` for root in another user's directory. */
 export async function openDirectories(
   dataDir: string,
   account: SystemAccount,
   log: PostgresLog,
   systemDir = SYSTEM_DIR,
 ): Promise<Directories> {
+  await requireUser(dataDir, { acceptsNew: true })
   await makeDataDirectory(dataDir)
   const real = await realpath(dataDir)
   const place = await chooseHome(real, account, log, systemDir)
