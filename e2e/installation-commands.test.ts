@@ -1,6 +1,6 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -341,6 +341,45 @@ const INSTALL: Cases = {
     const lines = (await readFile(inside(path), 'utf8')).trim().split('\n')
     expectSettings(Object.fromEntries(lines.map((line) => line.split(/=(.*)/, 2))))
     expect(callsOf(calls, 'systemctl')).toEqual([['daemon-reload'], ['enable', '--now', 'groundstate']])
+  },
+
+  async 'systemd (2)'({ text }) {
+    const unit = await readFile(join(ROOT, 'deploy/systemd/groundstate.service'), 'utf8')
+    const line = (name: string) => new RegExp(`^${name}=.*$`, 'm').exec(unit)?.[0]
+
+    const { calls } = await withStandIns(text, { prints: { 'systemd-run': '' } })
+
+    const [args = []] = callsOf(calls, 'systemd-run')
+    const properties = args.flatMap((arg, index) => (arg === '-p' ? [args[index + 1]] : []))
+    expect(properties).toEqual([line('User'), line('UMask'), line('EnvironmentFile')])
+    expect(`Environment=${args[args.indexOf('-E') + 1]}`).toBe(line('Environment=GROUNDSTATE_DATA_DIR'))
+    expect(args.slice(-2)).toEqual(['groundstate', 'doctor'])
+  },
+
+  async 'systemd (3)'({ text }, skip) {
+    if (!isRoot) skip('only root can install the unit')
+    await mkdir(inside('backups'))
+    const at = { '/etc': inside('etc'), '/var/backups': inside('backups') }
+
+    const { calls } = await withStandIns(text, { prints: { systemctl: '' }, cwd: ROOT, at })
+
+    const unit = await readFile(inside('etc/systemd/system/groundstate-backup.service'), 'utf8')
+    const server = await readFile(inside('etc/systemd/system/groundstate.service'), 'utf8')
+    const shared = server
+      .split('\n')
+      .filter((line) => /^(?:User|Group|Environment|EnvironmentFile|StateDir\w+|UMask)=/.test(line))
+    expect([shared.length, shared.filter((line) => !unit.includes(`\n${line}\n`))]).toEqual([8, []])
+    expect(callsOf(calls, 'systemctl').at(-1)).toEqual(['start', 'groundstate-backup'])
+    // As systemd does, without a shell.
+    const [, pruning = ''] = /^ExecStartPost=(.+)$/m.exec(unit) ?? []
+    const backups = inside('backups/groundstate')
+    for (const name of ['2026-01-01T00-00-00-000Z', '2026-03-01T00-00-00-000Z', 'other'])
+      await mkdir(join(backups, name))
+    for (const name of ['2026-01-01T00-00-00-000Z', 'other']) await utimes(join(backups, name), 0, 0)
+    const [program = '', ...args] = pruning.replace('/var/backups/groundstate', backups).split(' ')
+    expect(spawnSync(program, args).status).toBe(0)
+    expect((await readdir(backups)).toSorted()).toEqual(['2026-03-01T00-00-00-000Z', 'other'])
+    expect((await stat(backups)).mode & 0o777).toBe(0o700)
   },
 }
 
