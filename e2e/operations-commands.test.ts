@@ -199,6 +199,9 @@ const OPERATIONS: Cases = {
   async 'Rotate the secret'({ text }) {
     const path = (name: string) => join(data.GROUNDSTATE_DATA_DIR, name)
     const before = await readFile(path('secret'), 'utf8')
+    const unset = runShell(text, { env: { GROUNDSTATE_DATA_DIR: '' }, cwd: work() })
+    await expect(unset).rejects.toThrow('GROUNDSTATE_DATA_DIR: parameter null or not set')
+    expect(await readdir(work())).not.toContain('secret')
 
     await runShell(text, { env: data, cwd: work() })
 
