@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { rename } from 'node:fs/promises'
+import { mkdtemp, rename, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createS3Server } from '../server/src/blobs/testing/s3-server.ts'
@@ -70,7 +71,10 @@ test('blobs move to a bucket and back, under writes and kills, and nothing is lo
   }
   const copies = () => [...s3.objects.keys()].filter((key) => key.includes('/')).length
 
+  const backups = await mkdtemp(join(tmpdir(), 'groundstate-moved-'))
+  atEnd(async () => rm(backups, { recursive: true }))
   await write(first, 12)
+  expect(await groundstate(['backup', backups], data)).toMatchObject({ code: 0 })
   const killed = start(['migrate-storage', '--to', 's3'], both)
   const writing = write(first, 4)
   await expect.poll(copies, { timeout: 30_000, interval: 1 }).toBeGreaterThan(0)
@@ -86,7 +90,7 @@ test('blobs move to a bucket and back, under writes and kills, and nothing is lo
   expect(await missing(onBucket)).toEqual([])
   const rotate = async () => groundstate(['rotate-secret'], both)
   const moving = `blobs are being moved to the bucket ${s3.config.bucket}`
-  expect(await groundstate(['backup', join(first.dataDir, 'b')], both)).toEqual({
+  expect(await groundstate(['backup', backups], both)).toEqual({
     code: 1,
     text: expect.stringContaining(moving),
   })
@@ -97,7 +101,13 @@ test('blobs move to a bucket and back, under writes and kills, and nothing is lo
   expect(await rotate()).toEqual({ code: 0, text: expect.stringContaining('Nothing is encrypted with another secret') })
   expect(await migrate('disk', both)).toEqual({ code: 1, text: expect.stringContaining('holds other blobs') })
   await onBucket.stop()
-  await expect(bootServer({ ...AGENTS, ...data })).rejects.toThrow(`the blobs of the database are in the bucket`)
+  const moved = `the blobs of the database were moved from the directory ${join(first.dataDir, 'blobs')}`
+  await expect(bootServer({ ...AGENTS, ...data })).rejects.toThrow(moved)
+  expect((await groundstate(['backup', backups], data)).text).toContain(`to the bucket ${s3.config.bucket}`)
+  expect(await groundstate(['backup', backups], both)).toEqual({
+    code: 1,
+    text: expect.stringContaining(`and the blobs are now in the bucket ${s3.config.bucket}`),
+  })
   await rename(join(first.dataDir, 'blobs'), join(first.dataDir, 'blobs.old'))
 
   const toDisk = { ...both, GROUNDSTATE_BLOB_STORE: 'disk' }

@@ -72,7 +72,7 @@ export async function createBackup(config: Config, database: OpenDatabase, optio
     join(parent, LOCK),
     (owner) => new StartError(`another backup to ${parent} is running (${owner})`, { advice: LEASE_ADVICE }),
   )
-  const { previous, damaged } = await findPrevious(parent, described.store.id, watch)
+  const { previous, damaged } = await findPrevious(parent, described, watch)
   await using hold = store.kind === 'disk' ? await holdDeletions(store.root) : undefined
   await removeInterrupted(parent)
   const createdAt = new Date()
@@ -147,15 +147,18 @@ function pausedError() {
   })
 }
 
-/** The latest backup with blobs, or that backup as `damaged`. Throws a `StartError` if the directory has those of another installation. */
-async function findPrevious(parent: string, storeId: string, { signal }: Watch) {
+/** The latest backup with blobs, or that backup as `damaged`. Throws a `StartError` if the directory has those of another installation or store. */
+async function findPrevious(parent: string, own: Pick<Manifest, 'store' | 'secretMark'>, { signal }: Watch) {
   const latest = (await listBackups(parent)).at(-1)
   if (latest === undefined) return {}
-  const { store, blobs } = await readManifest(latest)
-  if (store.id !== storeId)
-    throw new StartError(`${parent} has backups of another installation, such as ${basename(latest)}`, {
-      advice: 'choose another directory',
-    })
+  const { store, blobs, secretMark } = await readManifest(latest)
+  if (store.id !== own.store.id) {
+    const reason =
+      secretMark === own.secretMark
+        ? `${latest} has the blob store in ${store.place}, and the blobs are now in ${own.store.place}`
+        : `${parent} has backups of another installation, such as ${basename(latest)}`
+    throw new StartError(reason, { advice: 'choose another directory' })
+  }
   if (!blobs) return {}
   const list = await ignoring('ENOENT', copyFile(join(latest, SUMS.blobs), undefined, { add() {}, signal }))
   return list?.sha256 === blobs.sha256 ? { previous: latest } : { damaged: latest }

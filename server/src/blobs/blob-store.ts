@@ -58,17 +58,20 @@ export function placeOf(store: BlobStore) {
 export const STORE_ID = 'store-id'
 /** While blobs are moved to this store: the id of the store that they come from, and of this one. */
 const MOVE_NAME = 'store-move'
+/** Once blobs were moved from this store: the id of the store that they were moved to. */
+const MOVED_NAME = 'store-moved'
 const PURPOSE = 'blob-store'
 
-/** Id of a blob store. `isOurs`: it was signed with the secret of this installation. */
-type StoreId = { id: string; isOurs: boolean }
+/** Id of a blob store. `isOurs`: it was signed with the secret of this installation. `movedTo` is the store to which its blobs were moved. */
+type StoreId = { id: string; isOurs: boolean; movedTo?: string | undefined }
 
 /** The id stored in a blob store; undefined for a new one. */
 export async function findStoreId(store: BlobStore, secrets: Secrets): Promise<StoreId | undefined> {
   const text = await readNote(store, STORE_ID).catch((error: unknown) => unreachable(store, error))
   if (text === undefined) return undefined
   const [id = '', signature = ''] = text.trim().split(' ')
-  return { id, isOurs: secrets.verify(id, signature, PURPOSE) }
+  const movedTo = await readNote(store, MOVED_NAME).catch((error: unknown) => unreachable(store, error))
+  return { id, isOurs: secrets.verify(id, signature, PURPOSE), movedTo: movedTo?.trim() }
 }
 
 /** Writes the id to a blob store, and returns the stored id: another process may have written one first. */
@@ -167,8 +170,11 @@ export async function requireNoMove(store: BlobStore, secrets: Secrets) {
   })
 }
 
-/** Ends a move: the store has all blobs. `forgetMove` has to follow. */
-export async function endMove(to: BlobStore) {
+/** Ends a move: the store `to` has all blobs. `forgetMove` has to follow. */
+export async function endMove({ from, to }: { from: BlobStore; to: BlobStore }, secrets: Secrets) {
+  // For messages to servers that still have the settings of the old store.
+  const target = await findStoreId(to, secrets)
+  if (target) await writeNote(from, MOVED_NAME, `${target.id}\n`).catch((error: unknown) => unreachable(from, error))
   if (to.kind === 's3') await openS3Driver(to).delete(MOVE_NAME)
   else await rm(join(to.root, MOVE_NAME), { force: true })
 }
@@ -277,6 +283,11 @@ export function checkStore(
   if (recorded.place === here && actual === undefined) {
     throw new StartError(`the blobs of the database are not in ${here} any more (store ${recorded.id})`, {
       advice: `mount or restore them; ${ADOPT}`,
+    })
+  }
+  if (actual?.movedTo === recorded.id) {
+    throw new StartError(`the blobs of the database were moved from ${here} to ${recorded.place ?? 'another store'}`, {
+      advice: 'use the settings of that store: GROUNDSTATE_BLOB_STORE, and GROUNDSTATE_S3_… or GROUNDSTATE_DATA_DIR',
     })
   }
   const content = actual === undefined ? 'none of them' : `other blobs (store ${actual.id})`

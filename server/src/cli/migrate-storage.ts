@@ -50,7 +50,7 @@ export async function migrateStorageCommand(config: Config, kind: BlobStore['kin
   if (moved.skipped > 0) process.stdout.write(`Left ${moved.skipped} objects that are not blobs.\n`)
   if (moved.damaged.length > 0) throw damaged(moved)
   if (isSwitched) {
-    await endMove(to)
+    await endMove({ from, to }, createSecrets(set))
     await withDatabase(config, async (client) => void (await forgetMove(client)))
   }
   process.stdout.write(isSwitched ? finished(from) : next(kind))
