@@ -4,7 +4,7 @@ import { requireNoRestore } from '../backup/restore.ts'
 import { requireNoServer } from '../blobs/blob-store.ts'
 import type { Config } from '../config.ts'
 import { databaseName } from '../db/connect.ts'
-import { migrate } from '../db/migrate.ts'
+import { checkMigrations, listApplied, migrate } from '../db/migrate.ts'
 import { requireUser } from '../directory.ts'
 import { adoptInstallation } from '../installation.ts'
 import { hasDatabase } from '../postgres/directories.ts'
@@ -30,9 +30,17 @@ export async function openDatabase(config: Config): Promise<AsyncDisposable & { 
 /** Throws a `StartError` for a database that this version has not migrated, or a newer one has. */
 export async function requireMigrated(client: pg.Client) {
   const { rows: tables } = await client.query(`select where to_regclass('public.schema_migrations') is not null`)
-  const { rows } = tables.length === 0 ? { rows: [] } : await client.query('select from schema_migrations')
-  if (rows.length === MIGRATIONS.length) return
-  throw new StartError(`the database ${databaseName(client)} is not that of this version of Groundstate`, {
+  const done = tables.length === 0 ? [] : await listApplied(client)
+  checkMigrations(done)
+  const known = new Set(MIGRATIONS.map(({ name }) => name))
+  const newer = done.filter(({ name }) => !known.has(name)).map(({ name }) => name)
+  if (newer.length > 0)
+    throw new StartError(
+      `the database ${databaseName(client)} was migrated by a newer version of Groundstate (it has ${newer.toSorted().join(', ')})`,
+      { advice: 'run the command of that version' },
+    )
+  if (done.length === known.size) return
+  throw new StartError(`the database ${databaseName(client)} was not migrated by this version of Groundstate yet`, {
     advice: 'start this version of the server with it first',
   })
 }

@@ -114,6 +114,23 @@ test('token create rejects a database without tables', async () => {
   expect(err).toMatch(/^groundstate: [^\n]+ has no Groundstate tables; [^\n]+\n$/)
 })
 
+test.each([
+  [
+    'an older',
+    `delete from schema_migrations where name = (select max(name) from schema_migrations)`,
+    'start this version',
+  ],
+  ['a newer', `insert into schema_migrations (name) values ('9999-later')`, 'run the command of that version'],
+])('rotate-secret advises on a database of %s version', async (_, statement, advice) => {
+  await using database = await createTestDatabase()
+  await execute(database.url, statement)
+
+  const { code, err } = await groundstate('rotate-secret', '--database-url', database.url, '--data-dir', directory)
+
+  expect(code).toBe(1)
+  expect(err).toContain(advice)
+})
+
 test('doctor advises on an unreachable database', async () => {
   const where = ['--data-dir', directory, '--port', '0', '--database-url', 'postgres://a:b@127.0.0.1:1/x']
 
