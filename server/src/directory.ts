@@ -1,5 +1,5 @@
-import { access, mkdtemp, rmdir, stat } from 'node:fs/promises'
-import { join, resolve, sep } from 'node:path'
+import { access, mkdtemp, realpath, rmdir, stat } from 'node:fs/promises'
+import { join, relative, resolve, sep } from 'node:path'
 import {
   NotDirectoryError,
   directoryReason,
@@ -66,10 +66,22 @@ export async function checkDirectory(path: string): Promise<string> {
   }
 }
 
+/** Whether a directory, which need not exist, is another one or in it, also by links. */
+export async function isInside(path: string, outer: string) {
+  const [inner, root] = await Promise.all(
+    [path, outer].map(async (each) => {
+      const { present } = await missingDirectories(each)
+      return join(await realpath(present), relative(present, resolve(each)), sep)
+    }),
+  )
+  return inner?.startsWith(root ?? '') === true
+}
+
 const ADVICE = 'choose another directory, or one that you may write to'
 const DATA_DIRECTORY_ADVICE = 'set GROUNDSTATE_DATA_DIR to a directory that you may write to'
 
-function directoryError(path: string, cause: unknown, advice: string) {
+/** Describes why a directory cannot be made or used. */
+export function directoryError(path: string, cause: unknown, advice = ADVICE) {
   if (cause instanceof NotDirectoryError) return new StartError(cause.message, { cause, advice })
   return new StartError(`can't make the directory ${path}: ${directoryReason(cause)}`, { cause, advice })
 }

@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
@@ -111,6 +111,17 @@ test.each(['damaged', 'missing'])(
     await verifyBackup({ source: third.path, watch: watchOf() })
   },
 )
+
+test('a backup is refused in the data directory, also by a link or in a directory that does not exist', async () => {
+  const link = join(parent, 'link')
+  await symlink(config.dataDir, link)
+
+  for (const path of [config.dataDir, join(config.dataDir, 'new/backups'), link, join(link, 'new')]) {
+    parent = path
+    await expect(backUp()).rejects.toThrow(`${path} is in the data directory ${config.dataDir}`)
+  }
+  expect(await readdir(config.dataDir)).not.toContain('new')
+})
 
 test('a backup fails if servers begin to use another store during it', async () => {
   const { rows } = await execute(url, 'select blob_store_id as id from installation')

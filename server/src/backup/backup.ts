@@ -10,7 +10,7 @@ import {
 } from '../blobs/blob-store.ts'
 import { holdDeletions } from '../blobs/hold.ts'
 import type { Config } from '../config.ts'
-import { makeDirectory } from '../directory.ts'
+import { directoryError, isInside, makeDirectory } from '../directory.ts'
 import { createFileOnce, syncDirectory } from '../durable-file.ts'
 import { ignoring } from '../error-code.ts'
 import { LEASE_ADVICE, takeLease } from '../file-lease.ts'
@@ -67,6 +67,7 @@ export async function createBackup(config: Config, database: OpenDatabase, optio
   await requireStore(config, store, described.store)
   const cluster = options.blobsOnly ? undefined : join(await findHome(config.dataDir), 'cluster')
 
+  await requireOutside(parent, config)
   await makeDirectory(parent, 0o700)
   await using lease = await takeLease(
     join(parent, LOCK),
@@ -111,6 +112,17 @@ export async function createBackup(config: Config, database: OpenDatabase, optio
     await rm(partial, { recursive: true, force: true })
     throw error
   }
+}
+
+/** What is lost with the data directory must not include its backups. Throws a `StartError`. */
+async function requireOutside(parent: string, { dataDir }: Config) {
+  const isRefused = await isInside(parent, dataDir).catch((cause: unknown) => {
+    throw directoryError(parent, cause)
+  })
+  if (!isRefused) return
+  throw new StartError(`${parent} is in the data directory ${dataDir}, and would be lost with it`, {
+    advice: 'choose a directory on another disk',
+  })
 }
 
 function checkParts(config: Config, store: BlobStore, { blobsOnly }: BackupOptions) {
