@@ -123,6 +123,14 @@ test('a backup is refused in the data directory, also by a link or in a director
   expect(await readdir(config.dataDir)).not.toContain('new')
 })
 
+test('files that a backup does not list are named', async () => {
+  const { path } = await backUp()
+  const extra = join(path, 'blobs/objects/0/extra')
+  await writeFile(extra, '')
+
+  await expect(verifyBackup({ source: path, watch: watchOf() })).rejects.toThrow(`${extra} is not part of the backup`)
+})
+
 test('a backup fails if servers begin to use another store during it', async () => {
   const { rows } = await execute(url, 'select blob_store_id as id from installation')
   onTestFinished(async () => void (await execute(url, `update installation set blob_store_id = '${rows[0]?.['id']}'`)))

@@ -1,4 +1,4 @@
-import { chown, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { chown, mkdir, opendir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { configuredStore } from '../blobs/blob-store.ts'
 import type { Config } from '../config.ts'
@@ -26,15 +26,37 @@ const KEPT = new Set(['secret', 'previous-secrets', 'tls', 'lost+found', UNFINIS
 
 type Options = { source: string; watch: Watch & { total: (bytes: number) => void } }
 
-/** Checks that a backup is complete and undamaged. Throws a `StartError` that names a damaged or missing file. */
+/** Checks that a backup is complete and undamaged. Throws a `StartError` that names damaged, missing or additional files. */
 export async function verifyBackup({ source, watch }: Options): Promise<Manifest> {
   const manifest = await readManifest(source)
   watch.total((manifest.database?.bytes ?? 0) + (manifest.blobs?.bytes ?? 0))
   for (const part of ['database', 'blobs'] as const) {
     const digest = manifest[part]
-    if (digest) await copyPart({ source, part, digest, watch })
+    if (!digest) continue
+    await copyPart({ source, part, digest, watch })
+    await requireNoOther(source, part, digest)
   }
   return manifest
+}
+
+/** Throws a `StartError` for files that the list of a part does not have. All that it has must exist. */
+async function requireNoOther(source: string, part: Part['part'], { files }: SumsDigest) {
+  const root = part === 'database' ? DATABASE : BLOBS
+  const list = async () => opendir(join(source, root), { recursive: true })
+  let present = 0
+  for await (const entry of await list()) if (!entry.isDirectory()) present += 1
+  if (present === files) return
+  const listed = new Set<string>()
+  for await (const { path } of readSums(join(source, SUMS[part]))) listed.add(join(source, path))
+  const other: string[] = []
+  for await (const entry of await list()) {
+    const path = join(entry.parentPath, entry.name)
+    if (!entry.isDirectory() && !listed.has(path)) other.push(path)
+  }
+  const [first, ...rest] = other.toSorted()
+  if (first === undefined) return
+  const more = rest.length > 0 ? `, nor are ${rest.length} others, such as ${rest.slice(0, 4).join(', ')}` : ''
+  throw new StartError(`${first} is not part of the backup${more}`, { advice: 'delete what you have put there' })
 }
 
 /**
