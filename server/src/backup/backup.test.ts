@@ -86,31 +86,31 @@ test('of two backups that start at the same time, one is refused', async () => {
   expect(refused).toEqual([expect.stringContaining(`another backup to ${parent} is running`)])
 })
 
-test.each(['damaged', 'missing'])(
-  'with a %s list of checksums in the latest backup, all is copied',
-  async (problem) => {
-    const { path: first } = await backUp()
-    const list = join(first, 'blobs.sha256')
-    const text = await readFile(list, 'utf8')
-    if (problem === 'missing') await rm(list)
-    else
-      await writeFile(
-        list,
-        text.replace(/^./, (digit) => (digit === '0' ? '1' : '0')),
-      )
+test.each([
+  ['a damaged', 'blobs.sha256', (text: string) => text.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))],
+  ['a missing', 'blobs.sha256', undefined],
+  ['an unreadable', 'blobs.sha256', 'directory'],
+  ['a damaged', 'backup.json', (text: string) => text.slice(1)],
+  ['an unreadable', 'backup.json', 'directory'],
+])('with %s %s in the latest backup, all is copied', async (_, name, change) => {
+  const { path: first } = await backUp()
+  const file = join(first, name)
+  const text = await readFile(file, 'utf8')
+  await rm(file)
+  if (change === 'directory') await mkdir(file)
+  else if (typeof change === 'function') await writeFile(file, change(text))
 
-    const second = await backUp()
-    const third = await backUp()
+  const second = await backUp()
+  const third = await backUp()
 
-    expect([second.damaged, second.added.blobs, second.manifest.blobs?.sha256]).toEqual([
-      first,
-      KEYS.length,
-      expect.stringMatching(/^[0-9a-f]{64}$/),
-    ])
-    expect([third.damaged, third.added.blobs]).toEqual([undefined, 0])
-    await verifyBackup({ source: third.path, watch: watchOf() })
-  },
-)
+  expect([second.damaged, second.added.blobs, second.manifest.blobs?.sha256]).toEqual([
+    first,
+    KEYS.length,
+    expect.stringMatching(/^[0-9a-f]{64}$/),
+  ])
+  expect([third.damaged, third.added.blobs]).toEqual([undefined, 0])
+  await verifyBackup({ source: third.path, watch: watchOf() })
+})
 
 test('a backup is refused in the data directory, also by a link or in a directory that does not exist', async () => {
   const link = join(parent, 'link')

@@ -22,7 +22,16 @@ import { StartError } from '../start-error.ts'
 import { copyBlobs, measureBlobs } from './blobs.ts'
 import { checkSpace, copyFile, type Watch } from './copy.ts'
 import { copyDatabase, describeDatabase, listCluster } from './database.ts'
-import { KEYS, listBackups, type Manifest, PARTIAL_SUFFIX, readManifest, SUMS, writeManifest } from './manifest.ts'
+import {
+  DamagedManifest,
+  KEYS,
+  listBackups,
+  type Manifest,
+  PARTIAL_SUFFIX,
+  readManifest,
+  SUMS,
+  writeManifest,
+} from './manifest.ts'
 
 export type BackupOptions = {
   /** Directory of the backups. Each has a subdirectory named after its time. */
@@ -37,7 +46,7 @@ export type BackupOptions = {
   watch: Watch & { total: (bytes: number) => void }
 }
 
-/** `added` are the blobs that no earlier backup in the directory has. `damaged` is an earlier one whose list of checksums is. */
+/** `added` are the blobs that no earlier backup in the directory has. `damaged` is the latest earlier one if its manifest or list of checksums is. */
 export type Backup = {
   path: string
   manifest: Manifest
@@ -159,11 +168,15 @@ function pausedError() {
   })
 }
 
-/** The latest backup with blobs, or that backup as `damaged`. Throws a `StartError` if the directory has those of another installation or store. */
+/** The latest backup with blobs, or that backup as `damaged` if it cannot be read either. Throws a `StartError` if the directory has those of another installation or store. */
 async function findPrevious(parent: string, own: Pick<Manifest, 'store' | 'secretMark'>, { signal }: Watch) {
   const latest = (await listBackups(parent)).at(-1)
   if (latest === undefined) return {}
-  const { store, blobs, secretMark } = await readManifest(latest)
+  const manifest = await readManifest(latest).catch((error: unknown) => {
+    if (!(error instanceof DamagedManifest)) throw error
+  })
+  if (manifest === undefined) return { damaged: latest }
+  const { store, blobs, secretMark } = manifest
   if (store.id !== own.store.id) {
     const reason =
       secretMark === own.secretMark
@@ -172,7 +185,8 @@ async function findPrevious(parent: string, own: Pick<Manifest, 'store' | 'secre
     throw new StartError(reason, { advice: 'choose another directory' })
   }
   if (!blobs) return {}
-  const list = await ignoring('ENOENT', copyFile(join(latest, SUMS.blobs), undefined, { add() {}, signal }))
+  const list = await copyFile(join(latest, SUMS.blobs), undefined, { add() {}, signal }).catch(() => undefined)
+  signal.throwIfAborted()
   return list?.sha256 === blobs.sha256 ? { previous: latest } : { damaged: latest }
 }
 

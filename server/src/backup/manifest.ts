@@ -46,23 +46,25 @@ const schema = z.object({
 })
 export type Manifest = z.infer<typeof schema>
 
+export class DamagedManifest extends StartError {}
+
 export async function writeManifest(directory: string, manifest: Manifest) {
   await createFileOnce(join(directory, MANIFEST), `${JSON.stringify(manifest, undefined, 2)}\n`)
 }
 
-/** Throws a `StartError` for a directory that is no complete backup. */
+/** Throws a `StartError` for a directory that is no complete backup, such as a `DamagedManifest`. */
 export async function readManifest(directory: string): Promise<Manifest> {
   const path = join(directory, MANIFEST)
   const text = await readFile(path, 'utf8').catch(async (error: unknown) => {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') throw await notBackup(directory)
-    throw new StartError(`can't read ${path}: ${reasonOf(error)}`, { cause: error })
+    throw new DamagedManifest(`can't read ${path}: ${reasonOf(error)}`, { cause: error })
   })
   try {
     const json: unknown = JSON.parse(text)
     const { format } = z.object({ format: z.number() }).parse(json)
     if (format === 1) return schema.parse(json)
   } catch (cause) {
-    throw new StartError(`${path} is damaged`, { cause, advice: 'use another backup' })
+    throw new DamagedManifest(`${path} is damaged`, { cause, advice: 'use another backup' })
   }
   throw new StartError(`${directory} was written by a newer version of Groundstate`, { advice: 'use that version' })
 }

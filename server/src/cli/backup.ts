@@ -42,8 +42,7 @@ export async function backupCommand(config: Config, parent: string, flags: Backu
 function summary({ path, manifest, added, damaged }: Backup, ms: number) {
   const lines = [`Backed up to ${path} in ${seconds(ms)}`, ...parts(manifest)]
   if (manifest.blobs) lines.push(`  new       ${added.blobs} blobs, ${formatBytes(added.bytes)}`)
-  if (damaged !== undefined)
-    lines.push(`All blobs were copied: ${damaged} is damaged (its list of checksums); delete it.`)
+  if (damaged !== undefined) lines.push(`All blobs were copied: ${damaged} is damaged or unreadable; delete it.`)
   if (!manifest.blobs) lines.push(`The blobs are not in it: they are in ${manifest.store.place}.`)
   lines.push(
     manifest.hasKeys
