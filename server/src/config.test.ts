@@ -21,6 +21,54 @@ describe('settings', () => {
     )
   })
 
+  test.each([
+    ['S3_ENDPOINT', 'http://minio:9000', 'GROUNDSTATE_S3_BUCKET'],
+    ['S3_REGION', 'eu-central-1', 'GROUNDSTATE_S3_BUCKET'],
+    ['S3_ADDRESSING', 'path', 'GROUNDSTATE_S3_BUCKET'],
+    ['S3_PREFIX', 'a/', 'GROUNDSTATE_S3_BUCKET'],
+    ['S3_ACCESS_KEY_ID', 'k', 'GROUNDSTATE_S3_BUCKET'],
+    ['S3_SECRET_ACCESS_KEY', 's', 'GROUNDSTATE_S3_BUCKET'],
+    ['S3_SESSION_TOKEN', 't', 'GROUNDSTATE_S3_BUCKET'],
+    ['TLS_CERT', '/tls.crt', 'GROUNDSTATE_TLS=files'],
+    ['TLS_KEY', '/tls.key', 'GROUNDSTATE_TLS=files'],
+    ['OIDC_CLIENT_ID', 'id', 'GROUNDSTATE_OIDC_ISSUER'],
+    ['OIDC_CLIENT_SECRET', 's', 'GROUNDSTATE_OIDC_ISSUER'],
+    ['OIDC_NAME', 'Example ID', 'GROUNDSTATE_OIDC_ISSUER'],
+    ['OIDC_SCOPES', 'openid', 'GROUNDSTATE_OIDC_ISSUER'],
+    ['OIDC_GROUP_CLAIM', 'teams', 'GROUNDSTATE_OIDC_ISSUER'],
+    ['GITHUB_APP_SLUG', 'groundstate', 'GROUNDSTATE_GITHUB_APP_ID'],
+    ['GITHUB_APP_PRIVATE_KEY', 'k', 'GROUNDSTATE_GITHUB_APP_ID'],
+    ['DATABASE_DIRECT_URL', 'postgresql://h/d', 'GROUNDSTATE_DATABASE_URL'],
+  ])('%s alone is refused, not ignored', (name, value, needed) => {
+    const variable = `GROUNDSTATE_${name}`
+
+    expect(() => readConfig({ [variable]: value })).toThrow(`${variable}: it has no effect without ${needed}`)
+  })
+
+  test('a session token needs its access key', () => {
+    const read = () => readConfig({ GROUNDSTATE_S3_BUCKET: 'b', GROUNDSTATE_S3_SESSION_TOKEN: 't' })
+
+    expect(read).toThrow('GROUNDSTATE_S3_SESSION_TOKEN: it has no effect without GROUNDSTATE_S3_ACCESS_KEY_ID')
+  })
+
+  test('a flag that has no effect is named as such', () => {
+    const read = () => readConfig({}, { s3Endpoint: 'http://minio:9000' })
+
+    expect(read).toThrow('--s3-endpoint: it has no effect without GROUNDSTATE_S3_BUCKET')
+  })
+
+  test('settings of a bucket are valid while its blobs are moved to disk', () => {
+    const env = { GROUNDSTATE_BLOB_STORE: 'disk', GROUNDSTATE_S3_BUCKET: 'b', GROUNDSTATE_S3_ENDPOINT: 'http://minio' }
+
+    expect(readConfig(env)).toMatchObject({ blobStore: 'disk', s3Bucket: 'b' })
+  })
+
+  test('variables of other programs need no bucket', () => {
+    const env = { AWS_REGION: 'eu-central-1', AWS_ROLE_ARN: 'arn:aws:iam::1:role/r' }
+
+    expect(readConfig(env).s3Region).toBe('eu-central-1')
+  })
+
   test('an empty variable counts as one that is not set', () => {
     expect(readConfig({ GROUNDSTATE_PORT: '', GROUNDSTATE_DATABASE_URL: '' })).toMatchObject({ port: 7777 })
   })
