@@ -94,6 +94,7 @@ const MACHINERY: readonly string[] = [
   'metrics',
   'idle-memory',
   'server-address',
+  'database-address',
   'directory',
   'durable-file',
   'process-id',

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chown, mkdir } from 'node:fs/promises'
+import { chown, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { findSystemAccount } from '../../server/src/postgres/account.ts'
@@ -11,8 +11,11 @@ import { bootProgram } from './program.ts'
 /** Programs of PostgreSQL 15, the oldest version that is supported, as Debian installs them. */
 const OLDEST = '/usr/lib/postgresql/15/bin'
 
-/** An external PostgreSQL: a process of this machine that can be killed and restarted, with a database for the server. */
-export async function bootDatabase(directory: string) {
+/** An external PostgreSQL: a process of this machine that can be killed and restarted, with a database for the server; `settings` are PostgreSQL's, `files` are written into its directory. */
+export async function bootDatabase(
+  directory: string,
+  more: { settings?: Record<string, string>; files?: Record<string, string> } = {},
+) {
   const account = await findSystemAccount()
   const isOldest = existsSync(join(OLDEST, 'initdb'))
   if (!isOldest)
@@ -28,6 +31,12 @@ export async function bootDatabase(directory: string) {
   const flags = ['-U', 'groundstate', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
   execFileSync(program('initdb'), ['-D', data, ...flags], { ...options, stdio: 'pipe' })
 
+  for (const [name, text] of Object.entries(more.files ?? {})) {
+    const file = join(data, name)
+    await writeFile(file, text, { mode: 0o600 })
+    if (account.switch) await chown(file, account.uid, account.gid)
+  }
+
   const port = await freePort()
   // The machine does not crash, so that nothing needs to be synced.
   const settings = {
@@ -36,6 +45,7 @@ export async function bootDatabase(directory: string) {
     unix_socket_directories: '',
     fsync: 'off',
     max_connections: 60,
+    ...more.settings,
   }
   const server = await bootProgram({
     name: 'PostgreSQL',

@@ -141,6 +141,17 @@ describe('settings', () => {
       expect(readConfig({ GROUNDSTATE_DATABASE_URL: url }).databaseUrl).toBe(url)
   })
 
+  test.each([
+    ['sslmode=prefer', 'its sslmode must be disable, require, verify-ca or verify-full, not "prefer"'],
+    ['sslmode=verify-ca', 'sslmode=verify-ca needs sslrootcert=<PEM file>'],
+    ['sslmode=verify-full&sslrootcert=/nope', 'sslrootcert=/nope: there is no such file'],
+  ])('a database address with %s is refused', (parameters, problem) => {
+    const read = () => readConfig({ GROUNDSTATE_DATABASE_URL: `postgresql://u:s3cret@h/d?${parameters}` })
+
+    expect(read).toThrow(`GROUNDSTATE_DATABASE_URL: ${problem}`)
+    expect(read).not.toThrow('s3cret')
+  })
+
   test('a problem names the source of the value', () => {
     expect(() => readConfig({ GROUNDSTATE_PORT: '80' }, { port: 'abc' })).toThrow(/^--port "abc"/)
   })

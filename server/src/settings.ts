@@ -5,6 +5,7 @@ import type { Settings } from '@groundstate/agent/settings/setting'
 import { CONCURRENCY, SHARED_SETTINGS } from '@groundstate/agent/settings/shared-settings'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
+import { databaseAddressProblem } from './database-address.ts'
 import { oneSecret, secretList } from './secrets/secret-file.ts'
 import { addressProblem, issuerProblem } from './server-address.ts'
 
@@ -59,16 +60,14 @@ function isProxy(name: string) {
 
 const databaseAddress = z
   .string()
-  .refine(isDatabaseUrl, 'it must be an address such as postgresql://user:password@host:5432/name')
+  .superRefine((text, context) => {
+    const problem = databaseAddressProblem(text)
+    if (problem !== undefined) context.addIssue(problem)
+  })
   .optional()
 
 const MAIL_SERVER = 'it must be an address such as smtp://user:password@mail.example.com:587'
 const SENDER = /^(?:[^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/
-
-function isDatabaseUrl(text: string) {
-  // The host after `@` may be missing: the socket's directory is then a parameter.
-  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text.replace('@/', '@socket/'))
-}
 
 /** For root, `/var/lib`: the unprivileged user that PostgreSQL runs as cannot enter root's home. */
 function defaultDataDir() {
@@ -101,7 +100,7 @@ export const SETTINGS = {
   },
   databaseUrl: {
     schema: databaseAddress,
-    doc: 'PostgreSQL 15 or later to use in place of the embedded one',
+    doc: 'PostgreSQL 15 or later to use in place of the embedded one; for TLS with `?sslmode=verify-full&sslrootcert=<PEM file>`',
     secret: true,
   },
   databaseDirectUrl: {

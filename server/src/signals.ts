@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
+import { connectionOptions } from './database-address.ts'
 import { DATABASE_TIMEOUT_MS, type Db, afterCommit, isUnavailable } from './db/db.ts'
 import { LIVE_SERVERS, SIGNALS_SESSION } from './db/sessions.ts'
 import { type Log, loggedError } from './log.ts'
@@ -126,7 +127,11 @@ export async function createSignals(url: string, { id, polls, log, secretId, adm
   let closed = false
 
   async function connect() {
-    const next = new pg.Client({ connectionString: url, application_name: `${SIGNALS_SESSION} ${id}`, keepAlive: true })
+    const next = new pg.Client({
+      ...connectionOptions(url),
+      application_name: `${SIGNALS_SESSION} ${id}`,
+      keepAlive: true,
+    })
     next.on('notification', ({ payload = '' }) => receive(payload))
     next.on('error', () => void next.end().catch(() => {}))
     next.on('end', () => {

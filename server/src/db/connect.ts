@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { connectionOptions } from '../database-address.ts'
 import { StartError } from '../start-error.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
@@ -12,10 +13,20 @@ const NETWORK_REASONS: Record<string, string> = {
   EHOSTUNREACH: 'there is no route to it',
 }
 
+/** Codes of certificates that no trusted authority has issued. */
+const UNTRUSTED = new Set([
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_SIGNATURE_FAILURE',
+])
+
 /** Connects to the database at `url`. Throws a `StartError`, whose message never contains the password. */
 export async function connectDatabase(url: string, applicationName: string): Promise<pg.Client> {
   const client = new pg.Client({
-    connectionString: url,
+    ...connectionOptions(url),
     application_name: applicationName,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   })
@@ -28,7 +39,7 @@ export async function connectDatabase(url: string, applicationName: string): Pro
     await client.end().catch(() => undefined)
     throw new StartError(`can't use the database ${databaseName(client)}: ${reasonOf(cause)}`, {
       cause,
-      advice: 'check GROUNDSTATE_DATABASE_URL',
+      advice: adviceOn(cause),
     })
   }
 }
@@ -38,8 +49,18 @@ export function databaseName(client: pg.Client) {
   return `${client.host}:${client.port}/${client.database ?? ''}`
 }
 
+function adviceOn(error: unknown) {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (UNTRUSTED.has(code))
+    return 'set sslrootcert in GROUNDSTATE_DATABASE_URL to the PEM file of the authority that issued its certificate'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return 'connect to a name that its certificate has, or set sslmode=verify-ca in GROUNDSTATE_DATABASE_URL'
+  return 'check GROUNDSTATE_DATABASE_URL'
+}
+
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error ? String(error.code) : ''
+  if (UNTRUSTED.has(code)) return `no trusted authority has issued its certificate (${error.message})`
   return NETWORK_REASONS[code] ?? (error.message.split('\n', 1)[0] || code)
 }

@@ -1,5 +1,6 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely'
 import pg from 'pg'
+import { connectionOptions } from '../database-address.ts'
 import { databaseErrors, measurePool } from '../metrics.ts'
 import { type SilentConnections, watchConnections } from './silent-connections.ts'
 import { createStatementCache, Pipeline, Statement, type StatementResult, UNPREPARED } from './statement.ts'
@@ -205,7 +206,7 @@ export class PoolDriver implements Driver {
 
 export function createConnectionPool(url: string, options: PoolOptions): ConnectionPool {
   const pool = new pg.Pool({
-    connectionString: url,
+    ...connectionOptions(url),
     max: options.max,
     idleTimeoutMillis: IDLE_MS,
     maxLifetimeSeconds: LIFETIME_S,

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { connectionOptions } from '../database-address.ts'
 
 /** Time without a response after which a connection is checked, in ms. */
 const SILENT_MS = 10_000
@@ -67,7 +68,7 @@ export function watchConnections({
 /** The sessions among those of the statements that execute something. */
 async function activeSessions(url: string, statements: readonly Pending[]): Promise<ReadonlySet<unknown>> {
   const client = new pg.Client({
-    connectionString: url,
+    ...connectionOptions(url),
     connectionTimeoutMillis: CHECK_TIMEOUT_MS,
     query_timeout: CHECK_TIMEOUT_MS,
     application_name: 'groundstate check',

@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { beforeAll, expect, test } from 'vitest'
+import { atEnd } from '../server/src/testing/cleanup.ts'
+import { localCertificate } from '../server/src/tls/authority.ts'
+import { bootDatabase } from './replicas/database.ts'
+import { type BootedServer, bootServer } from './server.ts'
+
+const PROGRAM = join(import.meta.dirname, '../server/bin/groundstate')
+
+let directory: string
+let port: number
+/** PEM files of the authority that issued the certificate for localhost and 127.0.0.1, and of another one. */
+let authority: string
+let otherAuthority: string
+let server: BootedServer
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'gs-database-tls-'))
+  atEnd(() => rm(directory, { recursive: true, force: true }))
+  await chmod(directory, 0o755)
+  const { cert, key, caFile = '' } = await localCertificate(join(directory, 'tls'), [])
+  authority = caFile
+  otherAuthority = (await localCertificate(join(directory, 'other'), [])).caFile ?? ''
+  const settings = { ssl: 'on', listen_addresses: '127.0.0.1,127.0.0.2' }
+  ;({ port } = await bootDatabase(directory, { settings, files: { 'server.crt': cert, 'server.key': key } }))
+  server = await bootServer({
+    GROUNDSTATE_DATABASE_URL: address({ sslmode: 'verify-full', sslrootcert: authority }),
+    GROUNDSTATE_DATABASE_DIRECT_URL: address({ sslmode: 'verify-ca', sslrootcert: authority }, '127.0.0.2'),
+    GROUNDSTATE_DATA_DIR: join(directory, 'data'),
+    GROUNDSTATE_AGENTS: '0',
+  })
+}, 60_000)
+
+function address(parameters: Record<string, string>, host = '127.0.0.1') {
+  return `postgresql://groundstate@${host}:${port}/groundstate?${new URLSearchParams(parameters).toString()}`
+}
+
+async function doctor(url: string) {
+  const env = {
+    PATH: process.env['PATH'],
+    GROUNDSTATE_DATABASE_URL: url,
+    GROUNDSTATE_DATA_DIR: join(directory, 'data'),
+  }
+  return new Promise<string>((resolve) => {
+    execFile(PROGRAM, ['doctor'], { env }, (_, out, err) => resolve(`${out}${err}`))
+  })
+}
+
+test('with the right authority, every connection of a server is encrypted', async () => {
+  await server.api('GET', '/organizations')
+
+  const client = new pg.Client({ host: '127.0.0.1', port, user: 'groundstate', database: 'groundstate' })
+  await client.connect()
+  const { rows } = await client.query<{ ssl: boolean; client: string }>(
+    `select distinct ssl, split_part(application_name, ' ', 1) as client
+       from pg_stat_ssl join pg_stat_activity using (pid)
+       where datname = 'groundstate' and pid <> pg_backend_pid() and backend_type = 'client backend'`,
+  )
+  await client.end()
+  expect(rows.length).toBeGreaterThan(1)
+  expect(rows.every(({ ssl }) => ssl)).toBe(true)
+  expect(server.output()).not.toMatch(/warning/i)
+}, 60_000)
+
+test.each([
+  ['require', '127.0.0.1', () => ({ sslmode: 'require' })],
+  ['verify-ca, whatever the host', '127.0.0.2', () => ({ sslmode: 'verify-ca', sslrootcert: authority })],
+  ['verify-full by name', 'localhost', () => ({ sslmode: 'verify-full', sslrootcert: authority })],
+])('doctor reaches the database with %s', async (_, host, parameters) => {
+  const out = await doctor(address(parameters(), host))
+
+  expect(out).toMatch(/✓ database +PostgreSQL/)
+  expect(out).not.toMatch(/warning/i)
+})
+
+test.each([
+  ['another authority', '127.0.0.1', () => otherAuthority, /no trusted authority[^\n]*\n +→ set sslrootcert in/],
+  ['another host', '127.0.0.2', () => authority, /127\.0\.0\.2 is not in the cert's list[^\n]*\n +→ connect to a name/],
+  ['only public authorities', '127.0.0.1', () => 'system', /no trusted authority[^\n]*\n +→ set sslrootcert in/],
+])('doctor names the problem of a certificate with %s', async (_, host, file, problem) => {
+  const out = await doctor(address({ sslmode: 'verify-full', sslrootcert: file() }, host))
+
+  expect(out).toMatch(/✗ database +can't use the database/)
+  expect(out).toMatch(problem)
+})
