@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { runAgent } from '@groundstate/agent/agent/agent'
+import { requireHooks, requireMirrors } from '@groundstate/agent/isolation/confinement'
 import { createAgentLog } from '@groundstate/agent/log'
 import { sharedOptions } from '@groundstate/agent/settings/shared-settings'
 import { TracingError } from '@groundstate/agent/tracing/settings'
@@ -12,6 +13,7 @@ import { requireNoRestore } from './backup/restore.ts'
 import type { Config } from './config.ts'
 import { migrate } from './db/migrate.ts'
 import { startDeliveries } from './deliveries/loop.ts'
+import { messageOf } from './error-code.ts'
 import { createBuiltInAgentToken } from './features/agents/agent-pools/service.ts'
 import { JOBS, LOADERS, REACTIONS, ROUTES } from './features/list.ts'
 import { startNotificationDeliveries } from './features/notifications/notifications/delivery-loop.ts'
@@ -40,6 +42,8 @@ export type Started = {
   caFile: string | undefined
   /** Path of the embedded database if it is outside of the data directory. */
   movedDatabase: string | undefined
+  /** The reason why the built-in agent does not run although it should. */
+  agentProblem: string | undefined
 }
 
 /**
@@ -100,8 +104,11 @@ export async function serve(
   }
 
   const agentStops = new AbortController()
+  // Without its agent, the server continues: runs wait and report that no agent is online.
+  const agentProblem = agentWorkDir === undefined ? undefined : await findAgentProblem(config)
+  if (agentProblem !== undefined) log.error(`the built-in agent does not run: ${agentProblem}`)
   const agent =
-    agentWorkDir !== undefined
+    agentWorkDir !== undefined && agentProblem === undefined
       ? runAgent({
           serverUrl: origin,
           token: await createBuiltInAgentToken(ctx),
@@ -116,12 +123,11 @@ export async function serve(
           signal: agentStops.signal,
           drainTimeoutMs: config.drainTimeout,
           ...(tls?.caFile !== undefined && { caFile: tls.caFile }),
-          // Without its agent, the server continues: runs wait and report that no agent is online.
         }).catch((error: unknown) => log.error({ err: error }, 'the built-in agent has stopped'))
       : Promise.resolve()
 
   const movedDatabase = config.databaseUrl === undefined ? await readPointer(config.dataDir) : undefined
-  options.onReady({ baseUrl: app.baseUrl, admin, caFile: tls?.caFile, movedDatabase })
+  options.onReady({ baseUrl: app.baseUrl, admin, caFile: tls?.caFile, movedDatabase, agentProblem })
   log.info({ baseUrl: app.baseUrl, role: config.role }, 'ready')
   stack.use(giveBackIdleMemory())
 
@@ -138,6 +144,18 @@ export async function serve(
   // Statements may wait for an unreachable database for minutes. Other servers continue their work, as after a kill.
   const isInTime = await Promise.race([end().then(() => true), delay(STOP_TIMEOUT_MS, false, { ref: false })])
   if (!isInTime) log.warn('stopped before all work had ended')
+}
+
+/** The reason why the agent could not use the directories of its settings. */
+async function findAgentProblem({ hooks, providerMirror }: Config) {
+  try {
+    await requireHooks({ hooks })
+    // Whether runs have users is known only to the agent, which checks that itself.
+    await requireMirrors({ providerMirrors: providerMirror }, { hasRunUsers: false })
+    return undefined
+  } catch (error) {
+    return messageOf(error)
+  }
 }
 
 async function traceServer(log: Log) {

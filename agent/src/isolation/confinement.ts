@@ -4,7 +4,7 @@ import { access, chmod, constants, readFile, realpath, stat, writeFile } from 'n
 import { basename, delimiter, dirname, isAbsolute, join, sep } from 'node:path'
 import { promisify } from 'node:util'
 import type { AgentLog } from '../log.ts'
-import { messageOf } from '../process/errors.ts'
+import { messageOf, reasonOf } from '../process/errors.ts'
 import type { Exit } from '../process/launcher-process.ts'
 import { createLauncher } from '../process/launcher.ts'
 import type { ProcessSpec } from '../process/process.ts'
@@ -53,10 +53,10 @@ export async function openConfinement(options: ConfinementOptions, site: Site) {
   const { workDir, enginePath, certificates } = site
   const mirrors = providerMirrors.filter((source) => isAbsolute(source))
   using stack = new DisposableStack()
-  if (hooks !== undefined) await requireDirectory('--hooks', hooks)
+  await requireHooks(options)
   const block = await claimUsers(options, site)
   if (block !== undefined) stack.use(block)
-  for (const mirror of mirrors) await requireMirror(mirror, { hasRunUsers: block !== undefined })
+  await requireMirrors(options, { hasRunUsers: block !== undefined })
   await chmod(workDir, block === undefined ? 0o700 : 0o711)
   // A limit of processes alone needs no cgroup: it applies to all processes of the user.
   const needsCgroup = limits.memory !== undefined || limits.cpu !== undefined || (limits.pids !== undefined && !block)
@@ -191,19 +191,31 @@ async function engineProblem(enginePath: string | undefined): Promise<string | u
   return first !== undefined && !closed.includes(undefined) ? `other users cannot execute ${first}` : undefined
 }
 
-async function requireDirectory(flag: string, path: string) {
+async function requireDirectory(variable: string, path: string) {
   // The slash rejects a file.
   await access(`${path}/`, constants.R_OK | constants.X_OK).catch((cause: unknown) => {
-    throw new Error(`${flag} ${path}: this user cannot use the directory: ${messageOf(cause)}`, { cause })
+    throw new Error(`${variable} ${path}: ${reasonOf(cause)}`, { cause })
   })
 }
 
-/** Throws unless the agent, and dedicated users of runs, can enter a directory of providers. */
-export async function requireMirror(mirror: string, { hasRunUsers }: { hasRunUsers: boolean }) {
-  await requireDirectory('--provider-mirror', mirror)
-  const closed = hasRunUsers ? await closedDirectory(mirror) : undefined
-  if (closed !== undefined)
-    throw new Error(`--provider-mirror ${mirror}: the users of runs cannot enter ${closed}: run chmod o+x on it`)
+/** Throws unless the agent can use the directory of hooks, if there is one. */
+export async function requireHooks({ hooks }: Pick<ConfinementOptions, 'hooks'>) {
+  if (hooks !== undefined) await requireDirectory('GROUNDSTATE_HOOKS', hooks)
+}
+
+/** Throws unless the agent, and dedicated users of runs, can enter the directories of providers. */
+export async function requireMirrors(
+  { providerMirrors = [] }: Pick<ConfinementOptions, 'providerMirrors'>,
+  { hasRunUsers }: { hasRunUsers: boolean },
+) {
+  for (const mirror of providerMirrors.filter((source) => isAbsolute(source))) {
+    await requireDirectory('GROUNDSTATE_PROVIDER_MIRROR', mirror)
+    const closed = hasRunUsers ? await closedDirectory(mirror) : undefined
+    if (closed !== undefined) {
+      const problem = `the users of runs cannot enter ${closed}: run chmod o+x on it`
+      throw new Error(`GROUNDSTATE_PROVIDER_MIRROR ${mirror}: ${problem}`)
+    }
+  }
 }
 
 function inUnits(bytes = 0): string {

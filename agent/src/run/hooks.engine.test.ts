@@ -92,6 +92,6 @@ describeWithTerraform('hooks', () => {
 
     const { ended } = await startAgent(server, { hooks: '/nowhere/hooks' })
 
-    await expect(ended).rejects.toThrow('--hooks /nowhere/hooks: this user cannot use the directory: ENOENT')
+    await expect(ended).rejects.toThrow('GROUNDSTATE_HOOKS /nowhere/hooks: there is no such file')
   })
 })

@@ -112,7 +112,7 @@ describeWithTerraform('a provider mirror', () => {
   })
 
   test.each([
-    ['does not exist', async () => '/nowhere/providers', 'this user cannot use the directory'],
+    ['does not exist', async () => '/nowhere/providers', 'there is no such file or directory'],
     [
       'is closed to the users of runs',
       async () => {
@@ -128,6 +128,6 @@ describeWithTerraform('a provider mirror', () => {
     const { ended } = await startAgent(await startServer(), { providerMirrors: [mirror], isolation: 'user' })
 
     await expect(ended).rejects.toThrow(reason)
-    await expect(ended).rejects.toThrow(`--provider-mirror ${mirror}: `)
+    await expect(ended).rejects.toThrow(`GROUNDSTATE_PROVIDER_MIRROR ${mirror}: `)
   })
 })

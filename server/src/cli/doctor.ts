@@ -3,9 +3,14 @@ import { access, constants, readFile, stat, statfs } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
-import { isAbsolute, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { engineName, listEngines } from '@groundstate/agent/engine/engine'
-import { isolationProblem, requireMirror, sandboxProblem } from '@groundstate/agent/isolation/confinement'
+import {
+  isolationProblem,
+  requireHooks,
+  requireMirrors,
+  sandboxProblem,
+} from '@groundstate/agent/isolation/confinement'
 import type pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
 import { agentDirectory } from '../agent-directory.ts'
@@ -36,6 +41,7 @@ const CHECKS: readonly Check[] = [
   { name: 'node', run: async () => checkNode() },
   { name: 'engine', run: checkEngine },
   { name: 'providers', run: checkProviders },
+  { name: 'hooks', run: checkHooks },
   { name: 'isolation', run: checkIsolation },
   { name: 'sandbox', run: checkSandbox },
   { name: 'data directory', run: checkDataDirectory },
@@ -122,8 +128,22 @@ const NO_AGENT = 'not needed without the built-in agent'
 async function checkProviders({ agents, isolation, providerMirror = ['direct'] }: Config): Promise<Result> {
   if (agents === 0) return success(NO_AGENT)
   const hasRunUsers = isolation !== 'off' && process.geteuid?.() === 0
-  for (const source of providerMirror) if (isAbsolute(source)) await requireMirror(source, { hasRunUsers })
+  try {
+    await requireMirrors({ providerMirrors: providerMirror }, { hasRunUsers })
+  } catch (error) {
+    return failure(messageOf(error), 'see "Provider mirrors" in docs/RUN-AN-AGENT.md')
+  }
   return success(providerMirror.map((source) => (source === 'direct' ? 'their registries' : source)).join(', '))
+}
+
+async function checkHooks({ agents, hooks }: Config): Promise<Result> {
+  if (agents === 0) return success(NO_AGENT)
+  try {
+    await requireHooks({ hooks })
+  } catch (error) {
+    return failure(messageOf(error), 'create the directory, or unset it: without it the built-in agent does not start')
+  }
+  return success(hooks ?? 'none')
 }
 
 async function checkIsolation(config: Config): Promise<Result> {

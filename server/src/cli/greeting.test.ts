@@ -8,6 +8,7 @@ const STARTED = {
   admin: { created: false },
   caFile: undefined,
   movedDatabase: undefined,
+  agentProblem: undefined,
 }
 
 test('the printed commands trust the local authority', () => {

@@ -284,7 +284,22 @@ test('doctor names the sources of providers, and a mirror that cannot be used', 
   expect(some.out).toContain(`✓ providers      https://mirror.example.com/providers/, ${directory}, their registries\n`)
   expect(missing.code).toBe(1)
   expect(missing.out).toContain(
-    '✗ providers      --provider-mirror /nowhere/providers: this user cannot use the directory',
+    '✗ providers      GROUNDSTATE_PROVIDER_MIRROR /nowhere/providers: there is no such file or directory\n' +
+      '                 → see "Provider mirrors" in docs/RUN-AN-AGENT.md\n',
+  )
+})
+
+test('doctor checks the directory of hooks', async () => {
+  const where = ['--data-dir', directory, '--port', '0', '--database-url', empty.url]
+
+  const usable = await groundstate('doctor', ...where, '--hooks', directory)
+  const missing = await groundstate('doctor', ...where, '--hooks', '/nowhere/hooks')
+
+  expect(usable.out).toContain(`✓ hooks          ${directory}\n`)
+  expect(missing.code).toBe(1)
+  expect(missing.out).toContain(
+    '✗ hooks          GROUNDSTATE_HOOKS /nowhere/hooks: there is no such file or directory\n' +
+      '                 → create the directory, or unset it: without it the built-in agent does not start\n',
   )
 })
 

@@ -45,6 +45,28 @@ test.each(['SIGTERM', 'SIGHUP'] as const)('%s drains a server whose terminal was
   expect(await ended).toEqual([0, null])
 })
 
+test.each([
+  ['hooks', 'GROUNDSTATE_HOOKS'],
+  ['provider-mirror', 'GROUNDSTATE_PROVIDER_MIRROR'],
+])('a server whose agent cannot use the directory of --%s says so in one line', async (flag, variable) => {
+  await using database = await createTestDatabase()
+  const { server, ended } = await spawnServer(database.url, [`--${flag}`, '/nope'])
+  const output = text(server.stdout)
+  const logged = text(server.stderr)
+  await once(server.stdout, 'data')
+
+  server.kill('SIGTERM')
+
+  expect(await ended).toEqual([0, null])
+  const problem = `${variable} /nope: there is no such file or directory`
+  expect(await output).toContain(`\nThe built-in agent does not run: ${problem}\n`)
+  const errors = (await logged).split('\n').filter((line) => line.includes('"level":50'))
+  expect(errors.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ msg: `the built-in agent does not run: ${problem}` }),
+  ])
+  expect(errors[0]).not.toContain('stack')
+})
+
 test('SIGQUIT ends a server without a drain', async () => {
   await using database = await createTestDatabase()
   const { server, ended } = await startServer(database.url)

@@ -37,8 +37,9 @@ export async function serveCommand(config: Config): Promise<number> {
 }
 
 /** The start message: the server's address, the login (shown only once), and commands for a first run. */
-export function greeting(config: Config, { baseUrl, admin, caFile, movedDatabase }: Started) {
+export function greeting(config: Config, { baseUrl, admin, caFile, movedDatabase, agentProblem }: Started) {
   const lines = [`Groundstate is ready at ${baseUrl}`, '']
+  if (agentProblem !== undefined) lines.push(`The built-in agent does not run: ${agentProblem}`, '')
   if (caFile !== undefined)
     lines.push(`Its certificate was issued by a local authority: trust ${caFile} (see docs/OPERATIONS.md)`, '')
   if (movedDatabase !== undefined)
