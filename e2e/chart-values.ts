@@ -68,7 +68,13 @@ const EXTRAS: Record<string, Values> = {
   plain: {},
   full: {
     image: { digest: `sha256:${'0'.repeat(64)}`, pullSecrets: [{ name: 'registry' }] },
-    settings: { GROUNDSTATE_PLAN_TIMEOUT: 7_200_000, GROUNDSTATE_OIDC_NAME: 'true', HTTPS_PROXY: 'http://proxy:3128' },
+    settings: {
+      GROUNDSTATE_PLAN_TIMEOUT: 7_200_000,
+      GROUNDSTATE_OIDC_ISSUER: 'https://id.example.com',
+      GROUNDSTATE_OIDC_CLIENT_ID: 'groundstate',
+      GROUNDSTATE_OIDC_NAME: 'true',
+      HTTPS_PROXY: 'http://proxy:3128',
+    },
     server: { annotations: { 'example.com/a': 'b' }, trustProxy: '10.0.0.0/8', ...placement },
     agentDefaults: {
       ...placement,
@@ -101,6 +107,8 @@ export function combinations(): Map<string, Values> {
   const found = new Map<string, Values>()
   for (const [server, serverValues] of Object.entries(SERVERS)) {
     for (const [agents, agentValues] of Object.entries(AGENTS)) {
+      // Nothing to install.
+      if (server === 'none' && agents === 'without') continue
       for (const [route, routeValues] of Object.entries(ROUTES)) {
         for (const [extra, extraValues] of Object.entries(EXTRAS)) {
           const base = { baseUrl: 'https://groundstate.example.com', secrets: { existingSecret: 'groundstate' } }

@@ -4,6 +4,7 @@ import { AGENT_SETTINGS, readAgentSettings } from '@groundstate/agent/settings/a
 import { type Setting, variablesOf } from '@groundstate/agent/settings/setting'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { settingNames } from '../scripts/write-settings.ts'
 import { readConfig } from '../server/src/config.ts'
 import { SETTINGS } from '../server/src/settings.ts'
 import { CANARY, combinations } from './chart-values.ts'
@@ -61,7 +62,7 @@ describe.skipIf(helm === '')('the chart', async () => {
 
   test('settings that are secrets are refused in plain values, and no others', async () => {
     const template = await readFile(join(CHART, 'templates/_checks.tpl'), 'utf8')
-    const pattern = new RegExp(/regexMatch "(.+?)"/.exec(template)?.[1] ?? '')
+    const pattern = new RegExp(/regexMatch "(.+?)" \$name/.exec(template)?.[1] ?? '')
     const settings = Object.entries<Setting>({ ...SETTINGS, ...AGENT_SETTINGS })
     const variables = (isSecret: boolean) =>
       settings
@@ -177,6 +178,12 @@ describe.skipIf(helm === '')('the chart', async () => {
     expect(kinds[1]).toContain('ScaledJob')
   })
 
+  test('it knows the names of all settings, and no others', async () => {
+    const names = JSON.parse(await readFile(join(CHART, 'files/settings.json'), 'utf8'))
+
+    expect(names, 'run npm run docs:settings').toEqual(settingNames())
+  })
+
   test('it passes lint', async () => {
     expect(await lintChart(helm, REPLICATED)).toMatchObject({ code: 0 })
   })
@@ -206,6 +213,30 @@ describe.skipIf(helm === '')('the chart', async () => {
     ],
     ['httpRoute.parentRefs is empty', { ...SERVER, httpRoute: { enabled: true } }],
     ['settings.GROUNDSTATE_SMTP_URL is a secret', { ...SERVER, settings: { GROUNDSTATE_SMTP_URL: 'smtp://a' } }],
+    ['settings.GROUNDSTATE_PROT: there is no such setting', { ...SERVER, settings: { GROUNDSTATE_PROT: 1 } }],
+    ['settings.GROUNDSTATE_PORT: the chart sets it', { ...SERVER, settings: { GROUNDSTATE_PORT: 8080 } }],
+    [
+      'agents.rack.settings.GROUNDSTATE_PORT: there is no such setting of agents',
+      { ...SERVER, agents: { rack: { ...agent, settings: { GROUNDSTATE_PORT: 1 } } } },
+    ],
+    [
+      'agents.rack.settings.GROUNDSTATE_AGENT_ACCEPT: the chart sets it',
+      { ...SERVER, agents: { rack: { ...agent, settings: { GROUNDSTATE_AGENT_ACCEPT: 'plan' } } } },
+    ],
+    [
+      'agentDefaults.settings.GROUNDSTATE_HOOK: there is no such setting of agents',
+      { ...SERVER, agentDefaults: { settings: { GROUNDSTATE_HOOK: '/hooks' } } },
+    ],
+    [
+      'secrets.values.GROUNDSTATE_SECRETS: there is no such setting',
+      { ...SERVER, secrets: { values: { GROUNDSTATE_SECRET: 'ab'.repeat(32), GROUNDSTATE_SECRETS: 'a' } } },
+    ],
+    [
+      'secrets.values.GROUNDSTATE_SECRET must be 32 bytes',
+      { ...SERVER, secrets: { values: { GROUNDSTATE_SECRET: 'abc' } } },
+    ],
+    ['s3.endpoint has no effect without s3.bucket', { ...SERVER, s3: { endpoint: 'https://s3.example.com' } }],
+    ['there is nothing to install', { server: { enabled: false } }],
     ["additional properties 'replica' not allowed", { ...SERVER, server: { replica: 2 } }],
     ['agents.rack.tokenSecret.name is missing', { ...SERVER, agents: { rack: {} } }],
     ['agents.rack.url is missing', { server: { enabled: false }, agents: { rack: agent } }],

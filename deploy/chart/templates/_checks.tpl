@@ -1,14 +1,16 @@
 {{/* Fails for values that contradict each other. The schema has checked their names and types. */}}
 {{- define "groundstate.checks" -}}
 {{- if .Values.server.enabled -}}{{- include "groundstate.serverChecks" . -}}{{- end -}}
-{{- $taken := dict -}}
+{{- $installed := .Values.server.enabled -}}
 {{- range $name, $_ := .Values.agents -}}
 {{- $agent := include "groundstate.agent" (dict "root" $ "name" $name) | fromJson -}}
-{{- if $agent.enabled -}}{{- include "groundstate.agentChecks" (dict "root" $ "name" $name "agent" $agent) -}}{{- end -}}
+{{- if $agent.enabled -}}{{- $installed = true -}}{{- include "groundstate.agentChecks" (dict "root" $ "name" $name "agent" $agent) -}}{{- end -}}
 {{- end -}}
-{{- range $where, $values := dict "settings" .Values.settings "agentDefaults.settings" .Values.agentDefaults.settings -}}
-{{- include "groundstate.plainSettings" (dict "where" $where "settings" $values) -}}
+{{- if not $installed -}}
+{{- fail "there is nothing to install: server.enabled is false, and agents has no group that is enabled" -}}
 {{- end -}}
+{{- include "groundstate.plainSettings" (dict "root" . "where" "settings" "settings" .Values.settings "of" "server") -}}
+{{- include "groundstate.plainSettings" (dict "root" . "where" "agentDefaults.settings" "settings" .Values.agentDefaults.settings "of" "agent") -}}
 {{- end -}}
 
 {{- define "groundstate.serverChecks" -}}
@@ -46,6 +48,16 @@
 {{- if and $values.server.autoscaling.enabled (gt (int $values.server.autoscaling.minReplicas) (int $values.server.autoscaling.maxReplicas)) -}}
 {{- fail "server.autoscaling.minReplicas is greater than maxReplicas" -}}
 {{- end -}}
+{{- range $name := list "endpoint" "region" "prefix" -}}
+{{- if and (index $values.s3 $name) (not $values.s3.bucket) (not (hasKey $values.settings "GROUNDSTATE_S3_BUCKET")) -}}
+{{- fail (printf "s3.%s has no effect without s3.bucket" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- include "groundstate.knownSettings" (dict "root" . "where" "secrets.values" "settings" $created "of" "server") -}}
+{{- $secret := get (default dict $created) "GROUNDSTATE_SECRET" | toString -}}
+{{- if and $secret (not (regexMatch "^\\s*([0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)\\s*$" $secret)) -}}
+{{- fail "secrets.values.GROUNDSTATE_SECRET must be 32 bytes, as 64 hex digits or as base64, such as `openssl rand -hex 32`" -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "groundstate.agentChecks" -}}
@@ -56,7 +68,7 @@
 {{- if not (or .agent.url .root.Values.baseUrl) -}}
 {{- fail (printf "%s.url is missing: without a server in this release agents need its address" $where) -}}
 {{- end -}}
-{{- include "groundstate.plainSettings" (dict "where" (printf "%s.settings" $where) "settings" .agent.settings) -}}
+{{- include "groundstate.plainSettings" (dict "root" .root "where" (printf "%s.settings" $where) "settings" .agent.settings "of" "agent") -}}
 {{- $scaling := .agent.autoscaling -}}
 {{- if and (eq .agent.kind "ScaledJob") (not $scaling.enabled) -}}
 {{- fail (printf "%s.autoscaling.enabled is false: kind ScaledJob starts one agent per waiting job" $where) -}}
@@ -74,8 +86,19 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Arguments: where, settings. */}}
+{{/* Fails for variables of Groundstate that are no setting. Arguments: root, where, settings, of (server, agent). */}}
+{{- define "groundstate.knownSettings" -}}
+{{- $known := index (.root.Files.Get "files/settings.json" | fromJson) .of -}}
+{{- range $name, $_ := .settings -}}
+{{- if and (hasPrefix "GROUNDSTATE_" $name) (not (has $name $known)) -}}
+{{- fail (printf "%s.%s: there is no such setting of %s" $.where $name (ternary "agents" "the server" (eq $.of "agent"))) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Arguments: root, where, settings, of (server, agent). */}}
 {{- define "groundstate.plainSettings" -}}
+{{- include "groundstate.knownSettings" . -}}
 {{- range $name, $_ := .settings -}}
 {{- if regexMatch "(SECRETS?|TOKEN|PASSWORD|PRIVATE_KEY|ACCESS_KEY(_ID)?|(DATABASE|DIRECT|SMTP)_URL|HEADERS)$" $name -}}
 {{- fail (printf "%s.%s is a secret: put it into the Secret of secrets.existingSecret" $.where $name) -}}

@@ -39,8 +39,13 @@ securityContext: {{- toYaml (merge (dict "readOnlyRootFilesystem" true) .root.Va
 resources: {{- toYaml .values.resources | nindent 2 }}
 {{- end -}}
 
-{{/* Arguments: settings, a map of environment variables; own, variables that the chart sets and that take precedence. */}}
+{{/* Arguments: where; settings, a map of environment variables; own, variables that the chart sets, which cannot be among them. */}}
 {{- define "groundstate.settings" -}}
+{{- range $name, $_ := .settings -}}
+{{- if hasKey $.own $name -}}
+{{- fail (printf "%s.%s: the chart sets it from its other values, see values.yaml" $.where $name) -}}
+{{- end -}}
+{{- end -}}
 {{- range $name, $value := merge .own .settings }}
 {{- /* Helm reads whole numbers as floats, which it would write as 7.2e+06. */ -}}
 {{- $text := ternary (int64 $value | toString) (toString $value) (and (kindIs "float64" $value) (eq (toString (floor $value)) (toString $value))) }}
@@ -86,7 +91,7 @@ spec:
         {{- with index $values.s3 $name }}{{ $_ := set $own (printf "GROUNDSTATE_S3_%s" (upper $name)) . }}{{ end -}}
         {{- end -}}
         {{- $defaults := ternary (dict "GROUNDSTATE_ENGINE_DOWNLOADS" "on") dict $values.server.builtInAgent -}}
-        {{- include "groundstate.settings" (dict "own" $own "settings" (merge (deepCopy $values.settings) $defaults)) | nindent 8 }}
+        {{- include "groundstate.settings" (dict "where" "settings" "own" $own "settings" (merge (deepCopy $values.settings) $defaults)) | nindent 8 }}
         # Required keys: without one the container is not started.
         - name: GROUNDSTATE_SECRET
           valueFrom: { secretKeyRef: { name: {{ include "groundstate.secret" $root }}, key: GROUNDSTATE_SECRET } }
@@ -174,7 +179,7 @@ spec:
         {{- if $agent.caSecret.name }}{{ $_ := set $own "GROUNDSTATE_AGENT_CA_FILE" "/run/groundstate/ca/ca.crt" }}{{ end -}}
         {{- /* Another agent may have claimed the job. */ -}}
         {{- if .single }}{{ $_ := merge $own (dict "GROUNDSTATE_AGENT_SINGLE" "on" "GROUNDSTATE_AGENT_IDLE_TIMEOUT" 60) }}{{ end -}}
-        {{- include "groundstate.settings" (dict "own" $own "settings" (deepCopy $agent.settings)) | nindent 8 }}
+        {{- include "groundstate.settings" (dict "where" (printf "agents.%s.settings" .name) "own" $own "settings" (deepCopy $agent.settings)) | nindent 8 }}
         {{- with $agent.extraEnv }}{{ toYaml . | nindent 8 }}{{ end }}
       ports:
         - { name: metrics, containerPort: 7778 }
