@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { connectionOptions } from '../database-address.ts'
+import { connectionString } from '../postgres/owner.ts'
 import { StartError } from '../start-error.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
@@ -39,7 +40,7 @@ export async function connectDatabase(url: string, applicationName: string): Pro
     await client.end().catch(() => undefined)
     throw new StartError(`can't use the database ${databaseName(client)}: ${reasonOf(cause)}`, {
       cause,
-      advice: adviceOn(cause),
+      advice: adviceOn(cause, { isEmbedded: url === connectionString(client.host) }),
     })
   }
 }
@@ -49,13 +50,15 @@ export function databaseName(client: pg.Client) {
   return `${client.host}:${client.port}/${client.database ?? ''}`
 }
 
-function adviceOn(error: unknown) {
+function adviceOn(error: unknown, { isEmbedded }: { isEmbedded: boolean }) {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (UNTRUSTED.has(code))
     return 'set sslrootcert in GROUNDSTATE_DATABASE_URL to the PEM file of the authority that issued its certificate'
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return 'connect to a name that its certificate has, or set sslmode=verify-ca in GROUNDSTATE_DATABASE_URL'
-  return 'check GROUNDSTATE_DATABASE_URL'
+  // PostgreSQL's code for a full disk.
+  if (code === '53100') return 'free some space on the disk of the database'
+  return isEmbedded ? 'the file postgres.log in GROUNDSTATE_DATA_DIR has the reason' : 'check GROUNDSTATE_DATABASE_URL'
 }
 
 function reasonOf(error: unknown): string {

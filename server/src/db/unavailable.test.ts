@@ -1,11 +1,15 @@
+import { mkdtemp } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
+import { connectionString } from '../postgres/owner.ts'
 import { createTestApp } from '../testing/app.ts'
 import { atEnd } from '../testing/cleanup.ts'
 import { createTestDatabase } from '../testing/database.ts'
 import { createOrganization, createUser } from '../testing/factories.ts'
 import { listen } from '../testing/ports.ts'
+import { connectDatabase } from './connect.ts'
 import { createDb, isUnavailable } from './db.ts'
 
 const app = await createTestApp()
@@ -92,3 +96,22 @@ async function failingPooler() {
   atEnd(() => server.close())
   return `postgres://127.0.0.1:${await listen(server)}/app`
 }
+
+test.each([
+  ['53100', 'could not extend file: No space left on device', 'free some space on the disk of the database'],
+  ['XX000', 'a file is damaged', 'the file postgres.log in GROUNDSTATE_DATA_DIR has the reason'],
+])('the advice on error %s of the embedded database is about that database', async (code, message, advice) => {
+  const directory = await mkdtemp(join(inject('directory'), 'failing-'))
+  const fields = `SFATAL\0VFATAL\0C${code}\0M${message}\0\0`
+  const response = Buffer.alloc(5 + fields.length)
+  response.write('E')
+  response.writeInt32BE(4 + fields.length, 1)
+  response.write(fields, 5)
+  const failing = createServer((socket) => socket.on('error', () => {}).once('data', () => socket.end(response)))
+  await new Promise<void>((resolve) => void failing.listen(join(directory, '.s.PGSQL.5432'), resolve))
+  atEnd(() => void failing.close())
+
+  const connecting = connectDatabase(connectionString(directory), 'test')
+
+  await expect(connecting).rejects.toMatchObject({ advice })
+})
