@@ -69,6 +69,17 @@ describe('settings', () => {
     expect(readConfig(env).s3Region).toBe('eu-central-1')
   })
 
+  test.each([
+    ['1', 1],
+    ['on', 1],
+    ['true', 1],
+    ['0', 0],
+    ['off', 0],
+    ['no', 0],
+  ])('the built-in agent is switched by %s, as by other switches', (text, agents) => {
+    expect(readConfig({ GROUNDSTATE_AGENTS: text }).agents).toBe(agents)
+  })
+
   test('an empty variable counts as one that is not set', () => {
     expect(readConfig({ GROUNDSTATE_PORT: '', GROUNDSTATE_DATABASE_URL: '' })).toMatchObject({ port: 7777 })
   })

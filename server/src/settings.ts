@@ -122,8 +122,8 @@ export const SETTINGS = {
     doc: 'what this process does: serve requests, run background jobs, or both',
   },
   agents: {
-    schema: oneOf(['0', '1']).transform(Number).default(1),
-    doc: 'whether this process runs the built-in agent',
+    schema: onOff.transform(Number).default(1),
+    doc: 'whether this process runs the built-in agent; 0 or 1, on or off',
   },
   concurrency: { ...CONCURRENCY, schema: CONCURRENCY.schema.default(10) },
   engine: {
