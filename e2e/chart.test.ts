@@ -178,6 +178,21 @@ describe.skipIf(helm === '')('the chart', async () => {
     expect(kinds[1]).toContain('ScaledJob')
   })
 
+  const agent = { tokenSecret: { name: 'pool' } }
+  test('nothing but Prometheus reaches a worker', async () => {
+    const networkPolicy = { enabled: true, ingressFrom: [{ namespaceSelector: {} }] }
+    const values = { ...REPLICATED, worker: { enabled: true }, networkPolicy, agents: { rack: agent } }
+    const ofWorker = ({ kind, metadata }: Resource) => kind === 'NetworkPolicy' && metadata.name.endsWith('-worker')
+
+    const closed = (await renderedResources(values)).find(ofWorker)
+    const scraped = (await renderedResources(values, { metrics: { serviceMonitor: { enabled: true } } })).find(ofWorker)
+
+    expect(closed?.spec.ingress).toEqual([])
+    expect(scraped?.spec.ingress).toEqual([
+      { ports: [{ protocol: 'TCP', port: 'http' }], from: networkPolicy.ingressFrom },
+    ])
+  })
+
   test('it knows the names of all settings, and no others', async () => {
     const names = JSON.parse(await readFile(join(CHART, 'files/settings.json'), 'utf8'))
 
@@ -195,7 +210,6 @@ describe.skipIf(helm === '')('the chart', async () => {
     expect(namesOf(values, schema, schema)).toEqual(namesOf(schema.properties, schema, schema))
   })
 
-  const agent = { tokenSecret: { name: 'pool' } }
   const scaled = { enabled: true, pool: 'rack', organization: 'acme' }
   test.each<[string, Values]>([
     ['baseUrl is missing', { secrets: { existingSecret: 'groundstate' } }],

@@ -119,7 +119,7 @@ export const SETTINGS = {
   },
   role: {
     schema: oneOf(['all', 'api', 'worker']).default('all'),
-    doc: 'what this process does: serve requests, run background jobs, or both',
+    doc: 'what this process does: `all` and `worker` serve requests and run background jobs and the built-in agent, `api` serves requests only; send no clients to a `worker`',
   },
   agents: {
     schema: onOff.transform(Number).default(1),
