@@ -58,7 +58,9 @@ test('the image copies files that are in its build context', async () => {
   const included = (await read('image/Dockerfile.dockerignore'))
     .split('\n')
     .flatMap((line) => line.match(/^!(.*)$/)?.slice(1) ?? [])
-  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(\S+) /gm)].map(([, source = '']) => source)
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(\S+) /gm)].map(([, source = '']) =>
+    source.replace('${PACKAGE}', /^ARG PACKAGE=(.+)$/m.exec(dockerfile)?.[1] ?? ''),
+  )
 
   expect(copied.length).toBeGreaterThan(2)
   // The package is built before the image.

@@ -189,6 +189,19 @@ const INSTALL: Cases = {
     expect(output).not.toContain('password')
   },
 
+  async 'Files to deploy'({ text }, skip) {
+    if (!hasNpm) skip(NO_NPM)
+    const cwd = inside('anywhere')
+    await mkdir(cwd)
+
+    await onNewHost(text, { hasRegistry: true, cwd })
+
+    const page = await readFile(join(ROOT, 'docs/INSTALL.md'), 'utf8')
+    const linked = [...page.matchAll(/\]\(\.\.\/(deploy\/[^)#]+)\)/g)].map(([, path = '']) => path)
+    expect(linked.length).toBeGreaterThan(5)
+    expect(linked.filter((path) => !existsSync(join(cwd, path)))).toEqual([])
+  },
+
   async Container({ text }) {
     const { calls } = await withStandIns(text, { prints: { docker: '', npm: '' }, cwd: ROOT })
     const [build = []] = callsOf(calls, 'docker')
@@ -207,7 +220,27 @@ const INSTALL: Cases = {
     for (const [name] of named) expect(dockerfile).toContain(`ARG ${name}=`)
   },
 
-  async 'Container (2)'({ text }) {
+  async 'Container (2)'({ text }, skip) {
+    if (!hasNpm) skip(NO_NPM)
+    const cwd = inside('image')
+    await mkdir(cwd)
+    const archive = join(inside('packages'), 'groundstate.tgz')
+
+    const { calls } = await withStandIns(text, { prints: { docker: '', npm: archive }, cwd })
+
+    const [build = []] = callsOf(calls, 'docker')
+    expect(await unknownOptions(build)).toEqual([])
+    const dockerfile = await readFile(join(cwd, valuesOf(build, '-f')[0] ?? ''), 'utf8')
+    const named = Object.fromEntries(valuesOf(build, '--build-arg').map((arg) => arg.split('=')))
+    for (const name of Object.keys(named)) expect(dockerfile).toContain(`ARG ${name}=`)
+    const sources = [...dockerfile.matchAll(/^COPY (?!--from)(\S+) /gm)].map(([, path = '']) =>
+      path.replace('${PACKAGE}', named['PACKAGE']),
+    )
+    expect(sources.length).toBeGreaterThan(3)
+    expect(sources.filter((path) => !existsSync(join(cwd, build.at(-1) ?? '', path)))).toEqual([])
+  },
+
+  async 'Container (3)'({ text }) {
     const dockerfile = await readFile(join(ROOT, 'deploy/image/Dockerfile'), 'utf8')
 
     const { calls } = await withStandIns(text, { prints: { docker: '' } })
@@ -250,6 +283,18 @@ const INSTALL: Cases = {
       [...(await readFile(path, 'utf8')).matchAll(/^(\w+)=/gm)].map(([, variable = '']) => variable),
     )
     expect([required.size > 3, [...required].filter((name) => !offered.has(name))]).toEqual([true, []])
+  },
+
+  async 'Compose (2)'({ text }) {
+    const { calls } = await withStandIns(text, { prints: { docker: '' } })
+
+    const { services } = parse(await readFile(join(ROOT, 'deploy/compose/compose.yaml'), 'utf8'), { merge: true })
+    const [[, , from = '', to] = []] = callsOf(calls, 'docker')
+    const [service = '', path = ''] = from.split(':')
+    // The volume has the authority, in the directory in which Caddy keeps its data.
+    expect(services[service].volumes).toContain('caddy:/data')
+    expect(path).toMatch(/^\/data\/caddy\/pki\//)
+    expect(await readFile(join(ROOT, 'docs/INSTALL.md'), 'utf8')).toContain(`AGENT_CA=./${to}`)
   },
 
   async 'Try it'({ text }) {
@@ -320,13 +365,14 @@ const INSTALL: Cases = {
 
   async systemd({ text }, skip) {
     if (!isRoot) skip('only root can install the unit')
+    if (!hasNpm) skip(NO_NPM)
     await cp('/etc', inside('etc'), { recursive: true, verbatimSymlinks: true })
     const at = { '/etc': inside('etc'), '/var/lib': inside('lib') }
     const user = /^groundstate:.*\n/gm
     await writeFile(inside('etc/passwd'), (await readFile('/etc/passwd', 'utf8')).replaceAll(user, ''))
 
     const { calls } = await withStandIns(text, {
-      prints: { 'apt-get': '', systemctl: '', journalctl: '' },
+      prints: { 'apt-get': '', systemctl: '', journalctl: '', npm: inside('build') },
       cwd: ROOT,
       at,
     })

@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdtemp, readFile, readdir, rm } from 'node:fs/promises'
+import { cp, lstat, mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -100,6 +100,25 @@ describe.skipIf(!hasTerraform || SYSTEM_NODE === undefined)('the package', () =>
       await readFile(join(packages, `groundstate-agent-${VERSION}.tgz`)),
     )
     expect(sample.data.attributes['is-complete']).toBe(true)
+  })
+
+  test('has the files to deploy it, without those of tests', async () => {
+    const deploy = join(directory, 'node_modules/groundstate/deploy')
+    const source = join(import.meta.dirname, '../deploy')
+
+    const names = async (root: string) => (await readdir(root, { recursive: true })).toSorted()
+    const expected = (await names(source)).filter(
+      (name) => !name.startsWith('chart/testing') && name !== 'image/Dockerfile.dockerignore',
+    )
+    expect(await names(deploy)).toEqual(expected)
+    // npm archives no links.
+    for (const name of ['alerts.yaml', 'grafana-dashboard.json']) {
+      expect((await lstat(join(deploy, 'chart/files', name))).isFile()).toBe(true)
+      expect(await readFile(join(deploy, 'chart/files', name))).toEqual(
+        await readFile(join(source, 'monitoring', name)),
+      )
+    }
+    expect((await stat(join(deploy, 'image/groundstate-agent'))).mode & 0o777).toBe(0o755)
   })
 
   test('another build has the same bytes', async () => {

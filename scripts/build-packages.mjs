@@ -58,6 +58,7 @@ async function writeServerPackage(directory, agentArchive) {
   await copy(directory, 'server/src/features/site/samples/configurations')
   await copy(directory, 'web/dist')
   await copy(directory, 'examples')
+  await copyDeploymentFiles(directory)
   await copy(directory, 'LICENSE')
   await cp(join(ROOT, 'scripts/package-readme.md'), join(directory, 'README.md'))
   await mkdir(join(directory, 'agent/dist'), { recursive: true })
@@ -73,11 +74,22 @@ async function writeServerPackage(directory, agentArchive) {
   const packages = shippedPackages('server', 'agent', 'web')
   await writeFile(join(directory, 'THIRD-PARTY.txt'), await thirdPartyNotices(packages))
   await writeFile(join(directory, 'package.json'), `${JSON.stringify(serverManifest(), undefined, 2)}\n`)
-  await setModes(directory, ['server/bin/groundstate'])
+  await setModes(directory, ['server/bin/groundstate', 'deploy/image/groundstate-agent'])
 }
 
 async function copy(directory, path) {
   await cp(join(ROOT, path), join(directory, path), { recursive: true })
+}
+
+/** What units, the chart, Compose and the image need. The files of the chart are links in the repository, which archives of npm leave out. */
+async function copyDeploymentFiles(directory) {
+  // Of tests, and of a build in a clone: with the package as the context, nothing is ignored.
+  const leftOut = new Set(['chart/testing', 'image/Dockerfile.dockerignore'])
+  await cp(join(ROOT, 'deploy'), join(directory, 'deploy'), {
+    recursive: true,
+    dereference: true,
+    filter: (source) => !leftOut.has(relative(join(ROOT, 'deploy'), source)),
+  })
 }
 
 function serverManifest() {
@@ -90,7 +102,7 @@ function serverManifest() {
     ...METADATA,
     type: 'module',
     bin: { groundstate: './server/bin/groundstate' },
-    files: ['server', 'web', 'agent', 'examples', 'THIRD-PARTY.txt', 'sbom.cdx.json'],
+    files: ['server', 'web', 'agent', 'examples', 'deploy', 'THIRD-PARTY.txt', 'sbom.cdx.json'],
     dependencies: Object.fromEntries(bundled.map(({ name, version }) => [name, version])),
     bundleDependencies: UNBUNDLED,
     optionalDependencies: PLATFORM_PACKAGES,
