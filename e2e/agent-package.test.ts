@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -46,6 +46,15 @@ describe.skipIf(!hasTerraform || SYSTEM_NODE === undefined)('the installed agent
     poolId = (await server.api('POST', '/organizations/main/agent-pools', pool)).data.id
     const body = { data: { type: 'authentication-tokens', attributes: { description: 'the rack' } } }
     token = (await server.api('POST', `/agent-pools/${poolId}/authentication-tokens`, body)).data.attributes.token
+  })
+
+  test('has the health check of its image', async () => {
+    const dockerfile = await readFile(join(import.meta.dirname, '../deploy/image/agent.Dockerfile'), 'utf8')
+    const [, path = ''] = /^HEALTHCHECK .*"\/usr\/local\/(lib\/.+?)"/m.exec(dockerfile) ?? []
+
+    // The image installs the package below /usr/local.
+    expect(existsSync(join(program, '../..', path))).toBe(true)
+    expect(path).toContain('health')
   })
 
   async function startAgent(...args: string[]) {

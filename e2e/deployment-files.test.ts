@@ -1,11 +1,16 @@
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { readFile, readdir } from 'node:fs/promises'
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { AGENT_SETTINGS } from '../agent/src/settings/agent-settings.ts'
 import { SETTINGS } from '../server/src/settings.ts'
+import { atEnd } from '../server/src/testing/cleanup.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const DEPLOY = join(ROOT, 'deploy')
@@ -103,12 +108,53 @@ test('every variable of Groundstate in the files is a setting', async () => {
   expect([...named].filter((name) => !settings.includes(`\`${name}\``))).toEqual([])
 })
 
-test.each([
-  { GROUNDSTATE_PORT: '1', GROUNDSTATE_TLS: 'auto' },
-  { GROUNDSTATE_AGENT_METRICS_ADDRESS: '0.0.0.0:1', GROUNDSTATE_PORT: '2' },
-])('the health check of the image fails where nothing listens, with a line: %j', (env) => {
-  const health = spawnSync(process.execPath, [join(DEPLOY, 'image/health.mjs')], { env, encoding: 'utf8' })
+describe('the health check of the images', () => {
+  const SERVER = ['tini', '--', 'groundstate', 'serve']
+  const AGENT = ['tini', '--', 'groundstate-agent']
+  const INSTALLED_AGENT = ['node', '/usr/local/lib/node_modules/groundstate-agent/groundstate-agent.js']
+  const ADDRESS = 'GROUNDSTATE_AGENT_METRICS_ADDRESS'
 
-  expect(health.stderr).toMatch(/^\/healthz: connect ECONNREFUSED 127\.0\.0\.1:1\n$/)
-  expect(health.status).toBe(1)
+  /** Runs it in a container with a command. */
+  async function check(command: readonly string[], env: Record<string, string>) {
+    const directory = await mkdtemp(join(tmpdir(), 'groundstate-health-'))
+    atEnd(() => rm(directory, { recursive: true, force: true }))
+    await writeFile(join(directory, 'cmdline'), command.map((word) => `${word}\0`).join(''))
+    const { promise, resolve } = Promise.withResolvers<{ code: number; stderr: string }>()
+    // Not synchronously: the server that it requests may be in this process.
+    const args = [join(DEPLOY, 'image/health.mjs'), join(directory, 'cmdline')]
+    execFile(process.execPath, args, { env }, (error, _, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stderr })
+    })
+    return promise
+  }
+
+  test.each<[string[], Record<string, string>, string]>([
+    [SERVER, { GROUNDSTATE_PORT: '1', GROUNDSTATE_TLS: 'auto' }, '127.0.0.1:1'],
+    [SERVER, { GROUNDSTATE_PORT: '1', GROUNDSTATE_HOST: '0.0.0.0' }, '127.0.0.1:1'],
+    [SERVER, { GROUNDSTATE_PORT: '1', GROUNDSTATE_HOST: '127.0.0.3' }, '127.0.0.3:1'],
+    // The settings of agents in a file that both get.
+    [SERVER, { [ADDRESS]: '2', GROUNDSTATE_PORT: '1' }, '127.0.0.1:1'],
+    [[...SERVER, '--port=1'], { GROUNDSTATE_PORT: '2' }, '127.0.0.1:1'],
+    [AGENT, { [ADDRESS]: '0.0.0.0:1', GROUNDSTATE_PORT: '2', GROUNDSTATE_TLS: 'auto' }, '127.0.0.1:1'],
+    [AGENT, { [ADDRESS]: '127.0.0.2:1' }, '127.0.0.2:1'],
+    [['tini', '--', 'groundstate', 'agent'], { [ADDRESS]: '1' }, '127.0.0.1:1'],
+    [[...INSTALLED_AGENT, '--metrics-address', '1'], { [ADDRESS]: '2' }, '127.0.0.1:1'],
+    // The processes of the host.
+    [['/sbin/init'], { [ADDRESS]: '1' }, '127.0.0.1:1'],
+  ])('fails where nothing listens, with a line: %j %j', async (command, env, address) => {
+    expect(await check(command, env)).toEqual({ code: 1, stderr: `/healthz: connect ECONNREFUSED ${address}\n` })
+  })
+
+  test('succeeds while the address responds', async () => {
+    const http = createServer((_, response) => response.end()).listen(0, '127.0.0.2')
+    atEnd(() => http.close())
+    await once(http, 'listening')
+    const { port } = http.address() as AddressInfo
+
+    expect(await check(AGENT, { [ADDRESS]: `127.0.0.2:${port}` })).toEqual({ code: 0, stderr: '' })
+  })
+
+  test('succeeds for an agent that listens nowhere', async () => {
+    expect(await check(INSTALLED_AGENT, { GROUNDSTATE_PORT: '1' })).toEqual({ code: 0, stderr: '' })
+  })
 })

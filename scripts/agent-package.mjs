@@ -8,6 +8,8 @@ import { shippedPackages, thirdPartyNotices } from './shipped-packages.mjs'
 export async function writeAgentPackage(directory, build) {
   await mkdir(directory, { recursive: true })
   await bundleAgent(directory, build)
+  // Its image is made from nothing but this package.
+  await cp(join(ROOT, 'deploy/image/health.mjs'), join(directory, 'health.mjs'))
   await writeFile(join(directory, 'THIRD-PARTY.txt'), await thirdPartyNotices(shippedPackages('agent')))
   await cp(join(ROOT, 'LICENSE'), join(directory, 'LICENSE'))
   await cp(join(ROOT, 'agent/README.md'), join(directory, 'README.md'))
@@ -19,7 +21,7 @@ export async function writeAgentPackage(directory, build) {
     ...METADATA,
     type: 'module',
     bin: { 'groundstate-agent': './groundstate-agent.js' },
-    files: ['*.js', 'THIRD-PARTY.txt', 'sbom.cdx.json'],
+    files: ['*.js', 'health.mjs', 'THIRD-PARTY.txt', 'sbom.cdx.json'],
     os: ['linux', 'darwin'],
     engines: { node: '>=20' },
   }

@@ -59,8 +59,10 @@ function buildWeb() {
 function buildAgent() {
   const agent = join(ROOT, 'agent')
   const target = join(agent, 'dist/groundstate-agent.tgz')
-  build("the agent's package", { sources: [agent, join(ROOT, 'contract'), join(ROOT, 'scripts')], target }, () =>
-    spawnSync(node, [join(ROOT, 'scripts/build-agent.mjs')], { cwd: ROOT, encoding: 'utf8' }),
+  build(
+    "the agent's package",
+    { sources: [agent, join(ROOT, 'contract'), join(ROOT, 'scripts'), join(ROOT, 'deploy/image')], target },
+    () => spawnSync(node, [join(ROOT, 'scripts/build-agent.mjs')], { cwd: ROOT, encoding: 'utf8' }),
   )
 }
 
