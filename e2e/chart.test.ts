@@ -199,6 +199,17 @@ describe.skipIf(helm === '')('the chart', async () => {
     expect(names, 'run npm run docs:settings').toEqual(settingNames())
   })
 
+  test('alerts link to the documentation of the server', async () => {
+    const values = { baseUrl: 'https://tools.example.com/path/', metrics: { prometheusRule: { enabled: true } } }
+
+    const rendered = await renderedResources(SERVER, values)
+
+    const rule = rendered.find(({ kind }) => kind === 'PrometheusRule')
+    const runbooks: string[] = rule?.spec.groups[0].rules.map(({ annotations }: Resource) => annotations.runbook_url)
+    expect(runbooks.length).toBeGreaterThan(10)
+    expect(runbooks.filter((url) => !url.startsWith('https://tools.example.com/path/docs/monitoring#'))).toEqual([])
+  })
+
   test('it passes lint', async () => {
     expect(await lintChart(helm, REPLICATED)).toMatchObject({ code: 0 })
   })
@@ -214,6 +225,7 @@ describe.skipIf(helm === '')('the chart', async () => {
   test.each<[string, Values]>([
     ['baseUrl is missing', { secrets: { existingSecret: 'groundstate' } }],
     ["at '/baseUrl'", { ...SERVER, baseUrl: 'groundstate.example.com' }],
+    ['baseUrl is missing', { server: { enabled: false }, agents: {}, metrics: { prometheusRule: { enabled: true } } }],
     ['the secret is missing', { baseUrl: SERVER.baseUrl }],
     ['are both set', { ...SERVER, secrets: { existingSecret: 'a', values: { GROUNDSTATE_SECRET: 'b' } } }],
     ['s3.bucket is missing', { ...SERVER, mode: 'replicated' }],

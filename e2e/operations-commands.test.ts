@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { appendFile, chmod, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { appendFile, chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -19,6 +19,7 @@ import { hasTerraform } from './terraform.ts'
 
 const NO_AGENTS = { GROUNDSTATE_AGENTS: '0' }
 
+const ROOT = join(import.meta.dirname, '..')
 /** Parent of the installations, and of what appears at documented paths. */
 let directory: string
 /** An installation with the embedded database and blobs on disk. */
@@ -314,6 +315,18 @@ const MONITORING: Cases = {
     expect(collector.requests.map(({ url }) => url)).toContain('/v1/traces')
     const sent = Buffer.concat(collector.requests.map(({ body }) => body)).toString()
     expect(sent).toContain('deployment.environment.name')
+  },
+
+  async Alerts({ text }) {
+    const { url } = await boot(data)
+    await symlink(join(ROOT, 'deploy'), join(work(), 'deploy'))
+
+    await runShell(text, { env: { GROUNDSTATE_BASE_URL: url }, cwd: work() })
+
+    const runbooks = [...(await readFile(join(work(), 'alerts.yaml'), 'utf8')).matchAll(/runbook_url: (\S+)/g)]
+    expect(runbooks.length).toBeGreaterThan(10)
+    for (const [, runbook = ''] of runbooks) expect(runbook).toContain(`${url}/docs/monitoring#`)
+    expect((await fetch(runbooks[0]?.[1] ?? '')).status).toBe(200)
   },
 
   async 'Support bundle'({ text }) {
