@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { trackActivity } from '@groundstate/agent/activity'
+import { startMonitor } from '@groundstate/agent/agent/monitor'
 import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 
@@ -28,7 +30,16 @@ type Panel = { title: string; targets?: { expr: string }[] }
 test('each query of the dashboard and the alerts names metrics that exist', async () => {
   const app = await createTestApp()
   const { text } = await app.request({ url: '/metrics' })
-  const existing = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))
+  const activity = trackActivity({
+    concurrency: 1,
+    kinds: ['plan'],
+    isRegistered: () => true,
+    isStopping: () => false,
+    contactedAt: () => performance.now(),
+  })
+  using monitor = await startMonitor(activity, { host: '127.0.0.1', port: 0 })
+  const ofAgent = await (await fetch(`http://127.0.0.1:${monitor.port}/metrics`)).text()
+  const existing = new Set([...`${text}\n${ofAgent}`.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))
   const { panels } = JSON.parse(read('deploy/monitoring/grafana-dashboard.json')) as { panels: Panel[] }
   const queries = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
   const rules = read('deploy/monitoring/alerts.yaml')
@@ -68,7 +79,8 @@ test('each alert has a test', () => {
 describe.skipIf(promtool === undefined)('promtool', () => {
   const run = (...args: string[]) => execFileSync(promtool ?? '', args, { cwd: DIRECTORY, encoding: 'utf8' })
 
-  test('accepts the alert rules', () => {
+  test('accepts the configuration and the alert rules', () => {
+    expect(run('check', 'config', '--syntax-only', 'prometheus.yaml')).toContain('SUCCESS')
     expect(run('check', 'rules', 'alerts.yaml')).toContain('SUCCESS')
   })
 
