@@ -79,6 +79,7 @@ const EXTRAS: Record<string, Values> = {
     agentDefaults: {
       ...placement,
       url: 'https://groundstate.example.com',
+      livenessProbe: true,
       caSecret: { name: 'ca' },
       settings: { GROUNDSTATE_ENGINE_PATH: '/engines', GROUNDSTATE_STRICT_ENGINE: true },
       serviceAccount: {

@@ -116,12 +116,13 @@ describe.skipIf(helm === '')('the chart', async () => {
   })
 
   test('agents accept their environment and have time to drain', () => {
+    let probed = 0
     for (const { spec } of podsOf('agent')) {
       const { GROUNDSTATE_AGENT_TOKEN_FILE: file, ...env } = environmentOf(spec.containers[0])
       const others = { ...env, GROUNDSTATE_AGENT_CA_FILE: undefined, GROUNDSTATE_AGENT_TOKEN: 'token' }
 
       expect(file).toBe('/run/groundstate/token/token')
-      const [{ ports, livenessProbe }] = spec.containers
+      const [{ ports, livenessProbe, readinessProbe }] = spec.containers
       expect(readAgentSettings([], others)).toMatchObject({
         notes: [],
         settings: {
@@ -129,8 +130,19 @@ describe.skipIf(helm === '')('the chart', async () => {
           metricsAddress: { port: ports[0].containerPort },
         },
       })
-      expect(livenessProbe.httpGet.port).toBe(ports[0].name)
+      const probes = [livenessProbe, readinessProbe].filter((probe) => probe !== undefined)
+      expect(probes.filter(({ httpGet }) => httpGet.port !== ports[0].name)).toEqual([])
+      probed += probes.length
     }
+    expect(probed).toBeGreaterThan(0)
+  })
+
+  test('by default no probe restarts an agent, which would interrupt its applies', async () => {
+    const rendered = await renderedResources(SERVER, { agents: { rack: { tokenSecret: { name: 'pool' } } } })
+
+    const containers = rendered.flatMap((resource) => podOf(resource)?.spec.containers[0] ?? [])
+    const probes = containers.map(({ name, livenessProbe }) => [name, livenessProbe !== undefined])
+    expect(Object.fromEntries(probes)).toEqual({ server: true, agent: false })
   })
 
   test('resources name others that exist, once', () => {

@@ -183,12 +183,14 @@ spec:
         {{- with $agent.extraEnv }}{{ toYaml . | nindent 8 }}{{ end }}
       ports:
         - { name: metrics, containerPort: 7778 }
+      {{- if $agent.livenessProbe }}
       livenessProbe:
         httpGet: { path: /healthz, port: metrics }
         initialDelaySeconds: 10
         periodSeconds: 10
         timeoutSeconds: 5
         failureThreshold: 6
+      {{- end }}
       {{- if not .single }}
       # A rollout waits until the new agents are registered.
       readinessProbe:
