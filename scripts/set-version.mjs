@@ -19,7 +19,7 @@ await edit(join(ROOT, 'package-lock.json'), (lock) => {
 })
 const chart = await readFile(CHART, 'utf8')
 await writeFile(CHART, chart.replaceAll(/^(version|appVersion):.*$/gm, `$1: ${version}`))
-console.log(`version ${version}: now date its section in CHANGELOG.md`)
+console.log(`version ${version}: now give its changes in CHANGELOG.md a section with the date`)
 
 /** Workspaces depend on each other by exact versions. */
 function setVersion(manifest) {
