@@ -237,7 +237,14 @@ describe.skipIf(helm === '')('the chart', async () => {
   test.each<[string, Values]>([
     ['baseUrl is missing', { secrets: { existingSecret: 'groundstate' } }],
     ["at '/baseUrl'", { ...SERVER, baseUrl: 'groundstate.example.com' }],
-    ['baseUrl is missing', { server: { enabled: false }, agents: {}, metrics: { prometheusRule: { enabled: true } } }],
+    [
+      'baseUrl is missing',
+      {
+        server: { enabled: false },
+        agents: { rack: { ...agent, url: SERVER.baseUrl } },
+        metrics: { prometheusRule: { enabled: true } },
+      },
+    ],
     ['the secret is missing', { baseUrl: SERVER.baseUrl }],
     ['are both set', { ...SERVER, secrets: { existingSecret: 'a', values: { GROUNDSTATE_SECRET: 'b' } } }],
     ['s3.bucket is missing', { ...SERVER, mode: 'replicated' }],
