@@ -60,9 +60,9 @@ test.each([
   expect(await ended).toEqual([0, null])
   const problem = `${variable} /nope: there is no such file or directory`
   expect(await output).toContain(`\nThe built-in agent does not run: ${problem}\n`)
-  const errors = (await logged).split('\n').filter((line) => line.includes('"level":50'))
+  const errors = (await logged).split('\n').filter((line) => line.includes('"level":"error"'))
   expect(errors.map((line) => JSON.parse(line))).toEqual([
-    expect.objectContaining({ msg: `the built-in agent does not run: ${problem}` }),
+    expect.objectContaining({ message: `the built-in agent does not run: ${problem}` }),
   ])
   expect(errors[0]).not.toContain('stack')
 })
