@@ -42,6 +42,7 @@ export async function seedSoak(target: Target): Promise<{ million: Million; ids:
          from registry_providers p, generate_series(1, 200) n where p.name = 'cloud'`,
     )
     await client.query('vacuum analyze')
+    await client.query('checkpoint')
     return { million, ids }
   } finally {
     await client.end()

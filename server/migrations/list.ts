@@ -46,6 +46,7 @@ import * as servers from './0045-servers.ts'
 import * as runTraces from './0046-run-traces.ts'
 import * as otherProviders from './0047-other-providers.ts'
 import * as blobMoves from './0048-blob-moves.ts'
+import * as workspaceProviders from './0049-workspace-providers.ts'
 
 /**
  * A batched migration is one statement that changes some rows and is repeated until it changes none, so that running
@@ -106,4 +107,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: '0046-run-traces', up: runTraces.up },
   { name: '0047-other-providers', up: otherProviders.up },
   { name: '0048-blob-moves', up: blobMoves.up },
+  { name: '0049-workspace-providers', up: workspaceProviders.up },
 ]

@@ -1475,6 +1475,7 @@ export type Schema = {
     source_url: string | null
     speculative_enabled: Generated<boolean>
     ssh_key_id: string | null
+    state_providers: Generated<string[]>
     state_revision: Generated<number>
     state_version_count: Generated<number>
     structured_run_output_enabled: Generated<boolean>

@@ -245,9 +245,9 @@ export async function listTeamsOfMemberships(db: Db, membershipIds: readonly str
     select m.id as membership_id, t.id, t.is_owners, t.visibility, t.allow_member_token_management,
            exists (select from team_members me where me.team_id = t.id and me.user_id = ${actorUserId}) as is_member
       from organization_memberships m
-      join teams t on t.organization_id = m.organization_id and (
-        exists (select from team_members tm where tm.team_id = t.id and tm.user_id = m.user_id)
-        or exists (select from invited_team_members i where i.team_id = t.id and i.membership_id = m.id))
+     cross join lateral (select tm.team_id from team_members tm where tm.user_id = m.user_id
+                   union select i.team_id from invited_team_members i where i.membership_id = m.id) mine
+      join teams t on t.id = mine.team_id and t.organization_id = m.organization_id
      where m.id = any(${membershipIds})
      order by t.name, t.id`.execute(db)
   return rows

@@ -26,7 +26,8 @@ export async function listProviderUses(
   const recorded = sql`from registry_provider_uses u where u.registry_provider_id = ${provider.id}`
   const uses = sql`select u.workspace_id, u.version, u.used_at ${recorded}
     union all
-    select s.workspace_id, null, max(s.used_at) from (${stateUses(provider.organization_id, hosts)}) s
+    select s.workspace_id, null, max(v.created_at) from (${stateUses(provider.organization_id, hosts)}) s
+      join state_versions v on v.id = s.current_state_version_id
      where s.name = lower(${provider.name}) and not exists (select ${recorded} and u.workspace_id = s.workspace_id)
      group by s.workspace_id`
   return listUses(db, actor, uses)
@@ -39,24 +40,13 @@ async function listUses(db: Db, actor: Actor, uses: RawBuilder<unknown>): Promis
   return rows
 }
 
-/** The condition of the index `state_versions_other_providers_idx`: most states have providers of public registries only. */
-const HAS_OTHER_PROVIDERS = sql.raw(
-  String.raw`s.providers::text ~ 'provider\[\\"(?!(?:terraform\.io|registry\.terraform\.io|registry\.opentofu\.org)/)'`,
-)
-
-/**
- * The names of providers of an organization's registry in current states: runs on users' machines report nothing else. The index has
- * all versions, most of which are not current, so it is asked for one at a time.
- */
+/** The names of providers of an organization's registry in current states: runs on users' machines report nothing else. */
 function stateUses(organizationId: string, hosts: readonly string[]) {
-  return sql`select w.id as workspace_id, lower(split_part(address, '/', 3)) as name, s.created_at as used_at
-    from organizations o join workspaces w on w.organization_id = o.id
-    cross join lateral (select s.providers, s.created_at from state_versions s
-                         where s.id = w.current_state_version_id and ${HAS_OTHER_PROVIDERS} limit 1) s
-    cross join lateral jsonb_object_keys(case jsonb_typeof(s.providers) when 'object' then s.providers else '{}' end) key
-    cross join lateral split_part(split_part(key, 'provider["', -1), '"]', 1) address
+  return sql`select w.id as workspace_id, split_part(address, '/', 3) as name, w.current_state_version_id
+    from organizations o join workspaces w on w.organization_id = o.id and w.state_providers <> '{}'
+    cross join lateral unnest(w.state_providers) address
    where o.id = ${organizationId}
-     and lower(split_part(address, '/', 1)) = any(${hosts}) and lower(split_part(address, '/', 2)) = lower(o.name)`
+     and split_part(address, '/', 1) = any(${hosts}) and split_part(address, '/', 2) = lower(o.name)`
 }
 
 /** The number of workspaces that use each provider of an organization; none for those that nobody uses. */

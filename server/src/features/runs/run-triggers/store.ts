@@ -51,11 +51,11 @@ type OrganizationTriggers = {
 export async function listOrganizationTriggers(db: Db, actor: Actor, list: OrganizationTriggers) {
   const { organizationId, seesAll, q, projectId, sort, page } = list
   const name = q === undefined ? '' : containing(q)
+  // A source triggers runs of its own organization only. The join of the destination is left out by the database if nothing reads it.
   const all = db
     .selectFrom('run_triggers as t')
-    .innerJoin('workspaces as w', 'w.id', 't.workspace_id')
     .innerJoin('workspaces as s', 's.id', 't.source_id')
-    .where('w.organization_id', '=', organizationId)
+    .leftJoin('workspaces as w', 'w.id', 't.workspace_id')
     .where('s.organization_id', '=', organizationId)
     .$if(!seesAll, (query) =>
       query
@@ -64,10 +64,9 @@ export async function listOrganizationTriggers(db: Db, actor: Actor, list: Organ
     )
     .$if(q !== undefined, (query) => query.where(sql<boolean>`(s.name ilike ${name} or w.name ilike ${name})`))
     .$if(projectId !== undefined, (query) => query.where(sql<boolean>`${projectId} in (s.project_id, w.project_id)`))
-  const column = sql.ref(SORT_COLUMN[sort.name])
   const sorted = all
     .select('t.id')
-    .orderBy(sort.descending ? sql`${column} desc nulls last` : sql`${column} nulls first`)
+    .orderBy(ORDERS[sort.name][sort.descending ? 'desc' : 'asc'])
     .orderBy('t.seq')
   const { rows: listed, total } = await readPaged(page, sorted, all)
   // Read for the page only: the access of a user in many teams is slow to compute.
@@ -79,7 +78,12 @@ export async function listOrganizationTriggers(db: Db, actor: Actor, list: Organ
   return { rows: listed.flatMap(({ id }) => byId.get(id) ?? []), total }
 }
 
-const SORT_COLUMN = { source: 's.name', destination: 'w.name', 'last-fired-at': 't.last_fired_at' } as const
+/** The indexes of names have no order of nulls. */
+const ORDERS = {
+  source: { asc: sql`s.name`, desc: sql`s.name desc` },
+  destination: { asc: sql`w.name`, desc: sql`w.name desc` },
+  'last-fired-at': { asc: sql`t.last_fired_at nulls first`, desc: sql`t.last_fired_at desc nulls last` },
+}
 
 /** Locks the inbound triggers of a workspace and returns its source ids; undefined if deleted. Workspaces that trigger each other do not deadlock. */
 export async function lockSources(tx: Tx, workspaceId: string): Promise<ReadonlySet<string> | undefined> {

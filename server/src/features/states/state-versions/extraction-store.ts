@@ -51,14 +51,26 @@ export function extractionSql<Values>(slot: Slots<Values>, read: (values: Values
   }
 }
 
+/** SQL for `workspaces.state_providers`: the addresses of other registries than the public ones, which most states do not have. */
+export function otherProviders(providers: RawBuilder<unknown>) {
+  return sql`array(select distinct lower(address)
+    from (select ${providers} as value) p
+    cross join lateral jsonb_object_keys(case jsonb_typeof(p.value) when 'object' then p.value else '{}' end) key
+    cross join lateral split_part(split_part(key, 'provider["', -1), '"]', 1) address
+   where key like '%provider["%'
+     and split_part(address, '/', 1) not in ('terraform.io', 'registry.terraform.io', 'registry.opentofu.org')
+   order by 1)`
+}
+
 const extraction = template<Extracted, never>(
   (_, slot) => sql<never>`
     with sv as (
       update state_versions set ${extractionSql(slot, (values) => values).assignments}
       where id = ${slot(({ id }) => id)} and not resources_processed
-      returning id, workspace_id
+      returning id, workspace_id, providers
     ), w as (
-      update workspaces w set resource_count = ${slot(({ extracted }) => extracted.resourceCount)}::integer
+      update workspaces w set resource_count = ${slot(({ extracted }) => extracted.resourceCount)}::integer,
+        state_providers = ${otherProviders(sql`sv.providers`)}
         from sv where w.id = sv.workspace_id and w.current_state_version_id = sv.id
     )
     ${insertOutputs(slot, (values) => values, sql`sv`)}`,

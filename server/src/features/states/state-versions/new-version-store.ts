@@ -3,7 +3,7 @@ import { type AuditRow, eventInsert, eventSlots } from '../../../audit/store.ts'
 import type { Db } from '../../../db/db.ts'
 import { type Slots, rowsOf, templateOf } from '../../../db/template.ts'
 import type { WorkspaceRow } from '../../workspaces/workspaces/store.ts'
-import { type ExtractionColumns, extractionSql, insertOutputs } from './extraction-store.ts'
+import { type ExtractionColumns, extractionSql, insertOutputs, otherProviders } from './extraction-store.ts'
 import { COLUMNS, type PresentedRow } from './store.ts'
 
 /** A workspace's states and lock at the time of the check. */
@@ -152,6 +152,7 @@ function becomesLatest<Values extends Versioned>(slot: Slots<Values>, { intermed
   const id = version('id')
   const becomesCurrent = sql`current_state_version_id = ${id},
     resource_count = ${slot(({ version }) => version.extracted.resourceCount)}::integer,
+    state_providers = ${otherProviders(sql`${slot(({ version }) => version.extracted.providers)}::jsonb`)},
     latest_change_at = ${version('createdAt')}::timestamptz,`
   return sql`,
     ${intermediate ? sql`` : becomesCurrent}

@@ -7,6 +7,7 @@ import { lookup } from '../../../db/lookup.ts'
 import { deferWrite } from '../../../db/pipeline.ts'
 import type { Schema } from '../../../db/schema.gen.ts'
 import { type WorkspaceRow, countRows } from '../../workspaces/workspaces/store.ts'
+import { otherProviders } from './extraction-store.ts'
 
 /** Without instances and long lists of resources (`findResourceLists`). Extracted data is the JSON of responses. */
 export type StateVersionRow = Omit<
@@ -137,6 +138,7 @@ export async function promoteLatest(tx: Tx, workspaceId: string) {
         state_revision = state_revision + 1,
         current_state_version_id = latest_state_version_id,
         resource_count = sv.resource_count,
+        state_providers = ${otherProviders(sql`sv.providers`)},
         latest_change_at = sv.created_at
       from state_versions sv
       where w.id = ${workspaceId} and sv.id = w.latest_state_version_id

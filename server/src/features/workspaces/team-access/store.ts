@@ -59,10 +59,10 @@ export async function listGrantsOfTeams(db: Db, kind: GrantKind, { of, visibleTo
   const teams =
     'teamId' in of
       ? sql`(${of.teamId})`
-      : sql`(select t.id from organization_memberships m join teams t on t.organization_id = m.organization_id
-          where m.id = ${of.membershipId} and (
-            exists (select from team_members tm where tm.team_id = t.id and tm.user_id = m.user_id)
-            or exists (select from invited_team_members i where i.team_id = t.id and i.membership_id = m.id)))`
+      : sql`(select t.id from organization_memberships m
+          cross join lateral (select tm.team_id from team_members tm where tm.user_id = m.user_id
+                        union select i.team_id from invited_team_members i where i.membership_id = m.id) mine
+          join teams t on t.id = mine.team_id and t.organization_id = m.organization_id where m.id = ${of.membershipId})`
   const isVisible = sql`and (
       exists (select from team_members mine where mine.team_id = g.team_id and mine.user_id = ${visibleTo})
       or exists (select from team_members mine join ${sql.table(kind.table)} my_grant on my_grant.team_id = mine.team_id

@@ -149,7 +149,7 @@ export async function listSetWorkspaces(
   if (set.project_id !== null) conditions.push(sql`w.project_id = ${set.project_id}`)
   if (!set.is_global)
     conditions.push(sql`w.id = any(array(${workspaces} union
-      select id from workspaces where project_id = any(array(${projects}))))`)
+      select x.id from variable_set_projects p join workspaces x on x.project_id = p.project_id where p.variable_set_id = ${set.id}))`)
   if (q !== undefined) conditions.push(sql`lower(w.name) like lower(${containing(q)})`)
   if (scope !== undefined) conditions.push(sql`${scopeOf} = ${scope}`)
   const where = sql<boolean>`(${sql.join(conditions, sql` and `)})`
