@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
@@ -25,6 +25,16 @@ test('a lease is exclusive until its process releases it, also within one proces
   expect([await isLeased(path), await first.isHeld()]).toEqual([true, true])
   await first[Symbol.asyncDispose]()
   expect([await isLeased(path), await readdir(directory)]).toEqual([false, []])
+})
+
+test('checks of a lease that overlap keep it', async () => {
+  await using lease = await takeLease(path, busy)
+  const text = await readFile(path, 'utf8')
+
+  const held = await Promise.all(Array.from({ length: 50 }, async () => lease.isHeld()))
+
+  expect(new Set(held)).toEqual(new Set([true]))
+  expect([await readFile(path, 'utf8'), await isLeased(path)]).toEqual([text, true])
 })
 
 test.each([-3_600_000, 3_600_000])(

@@ -56,6 +56,7 @@ export const GROUPS: readonly Group[] = [
         'With npm, containers, Kubernetes or systemd, and behind a proxy',
       ),
       document('docs/OPERATIONS.md', 'Operations', 'Install, back up, upgrade, scale and monitor a server'),
+      document('docs/SOAK.md', 'Soak test', 'Memory and the time of every list in a large installation under load'),
       document('docs/MONITORING.md', 'Monitoring', 'Metrics, traces, logs, alerts and support bundles'),
       document('docs/SETTINGS.md', 'Settings', 'Every environment variable and flag'),
       document('docs/SIGN-IN.md', 'Sign-in', 'Passwords, two-factor authentication and single sign-on'),
