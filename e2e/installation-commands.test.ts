@@ -373,7 +373,6 @@ const INSTALL: Cases = {
 
     const { calls } = await withStandIns(text, {
       prints: { 'apt-get': '', systemctl: '', journalctl: '', npm: inside('build') },
-      cwd: ROOT,
       at,
     })
 
@@ -404,10 +403,11 @@ const INSTALL: Cases = {
 
   async 'systemd (3)'({ text }, skip) {
     if (!isRoot) skip('only root can install the unit')
+    if (!hasNpm) skip(NO_NPM)
     await mkdir(inside('backups'))
     const at = { '/etc': inside('etc'), '/var/backups': inside('backups') }
 
-    const { calls } = await withStandIns(text, { prints: { systemctl: '' }, cwd: ROOT, at })
+    const { calls } = await withStandIns(text, { prints: { systemctl: '', npm: inside('build') }, at })
 
     const unit = await readFile(inside('etc/systemd/system/groundstate-backup.service'), 'utf8')
     const server = await readFile(inside('etc/systemd/system/groundstate.service'), 'utf8')

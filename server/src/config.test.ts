@@ -137,6 +137,7 @@ describe('settings', () => {
     ['ISSUER_URL', 'https://u:p@x.example', 'it must not have a user or password'],
     ['ISSUER_URL', 'https://X.example:443/a', 'it must be written as https://x.example/a'],
     ['TLS', 'on', 'GROUNDSTATE_TLS "on": it must be one of off, auto, files'],
+    ['DATABASE_URL', 'postgres://a:b@%zz/d', 'GROUNDSTATE_DATABASE_URL: it must be an address such as postgresql://'],
     ['DATABASE_URL', 'mysql://a:b@c/d', 'GROUNDSTATE_DATABASE_URL: it must be an address such as postgresql://'],
     ['SECRET', 'abc', 'GROUNDSTATE_SECRET: it must be 32 bytes, as 64 hex digits or as base64'],
     ['ADMIN_TOKEN', 'abc', 'GROUNDSTATE_ADMIN_TOKEN: it must have at least 16 characters'],
@@ -148,13 +149,19 @@ describe('settings', () => {
   })
 
   test('a database may be named by host, or by the directory of its socket', () => {
-    for (const url of ['postgres://h/d', 'postgresql://u:p@h:5432/d?sslmode=require', 'postgresql://u@/d?host=/run/pg'])
+    for (const url of [
+      'postgres://h/d',
+      'postgresql://u:p@h:5432/d?sslmode=require',
+      'postgresql://u@/d?host=/run/pg',
+      'postgres://u@/d?host=/run/%25x',
+    ])
       expect(readConfig({ GROUNDSTATE_DATABASE_URL: url }).databaseUrl).toBe(url)
   })
 
   test.each([
     ['sslmode=prefer', 'its sslmode must be disable, require, verify-ca or verify-full, not "prefer"'],
     ['sslmode=verify-ca', 'sslmode=verify-ca needs sslrootcert=<PEM file>'],
+    ['sslmode=require&sslrootcert=system', 'sslrootcert=system needs sslmode=verify-full, not require'],
     ['sslmode=verify-full&sslrootcert=/nope', 'sslrootcert=/nope: there is no such file'],
   ])('a database address with %s is refused', (parameters, problem) => {
     const read = () => readConfig({ GROUNDSTATE_DATABASE_URL: `postgresql://u:s3cret@h/d?${parameters}` })

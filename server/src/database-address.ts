@@ -11,21 +11,22 @@ function splitAddress(url: string) {
   const start = url.indexOf('?')
   const address = start === -1 ? url : url.slice(0, start)
   const parameters = new URLSearchParams(start === -1 ? '' : url.slice(start + 1))
-  const host = parameters.get('host') ?? new URL(address.replace('@/', '@socket/')).hostname.replace(/^\[(.+)\]$/, '$1')
-  return { address, parameters, host: decodeURIComponent(host) }
+  const { hostname } = new URL(address.replace('@/', '@socket/'))
+  const host = parameters.get('host') ?? decodeURIComponent(hostname).replace(/^\[(.+)\]$/, '$1')
+  return { address, parameters, host }
 }
 
 /** The reason why a text is no address of a database, or its parameters for TLS are invalid. */
 export function databaseAddressProblem(url: string): string | undefined {
-  // The host after `@` may be missing: the socket's directory is then a parameter.
-  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url.replace('@/', '@socket/')))
-    return 'it must be an address such as postgresql://user:password@host:5432/name'
-  const { parameters } = splitAddress(url)
+  const parameters = parametersOf(url)
+  if (parameters === undefined) return 'it must be an address such as postgresql://user:password@host:5432/name'
   const mode = parameters.get('sslmode')
   if (mode !== null && !SSL_MODES.has(mode))
     return `its sslmode must be disable, require, verify-ca or verify-full, not ${JSON.stringify(mode)}`
-  if (mode === 'verify-ca' && (parameters.get('sslrootcert') ?? 'system') === 'system')
+  if (mode === 'verify-ca' && parameters.get('sslrootcert') === null)
     return 'sslmode=verify-ca needs sslrootcert=<PEM file>, as everyone can get a certificate of a public authority'
+  if (mode !== null && mode !== 'verify-full' && parameters.get('sslrootcert') === 'system')
+    return `sslrootcert=system needs sslmode=verify-full, not ${mode}: everyone can get a certificate of a public authority`
   for (const name of SSL_FILES) {
     const path = parameters.get(name)
     if (path === null || (name === 'sslrootcert' && path === 'system')) continue
@@ -36,6 +37,15 @@ export function databaseAddressProblem(url: string): string | undefined {
     }
   }
   return undefined
+}
+
+/** The parameters of an address of a database; undefined if it is none. */
+function parametersOf(url: string) {
+  try {
+    return /^postgres(ql)?:\/\//.test(url) ? splitAddress(url).parameters : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /**

@@ -68,8 +68,8 @@ metadata:
 spec:
   serviceAccountName: {{ include "groundstate.serviceAccount" $root }}
   automountServiceAccountToken: false
-  # Load balancers stop sending requests (10 s), then jobs drain, then connections close.
-  terminationGracePeriodSeconds: {{ add 40 $values.server.drainSeconds }}
+  # Load balancers stop sending requests (10 s), then jobs drain, then connections close (31 s).
+  terminationGracePeriodSeconds: {{ add 45 $values.server.drainSeconds }}
   {{- include "groundstate.podBase" . | nindent 2 }}
   containers:
     - name: server

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { groundstate } from '../testing/command-line.ts'
 
@@ -10,6 +12,16 @@ test('an unknown command is named', async () => {
   expect(code).toBe(2)
   expect(err).toContain(`unknown command 'bogus'`)
   expect(err).toContain('--help')
+})
+
+test('output is complete although its reader pauses for longer than a process without work may take', async () => {
+  const preload = `data:text/javascript,process.stdout.write('x'.repeat(1_000_000))`
+  const main = join(import.meta.dirname, '../main.ts')
+  const command = '"$0" --import "$1" "$2" --version | (sleep 2; wc -c)'
+
+  const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, preload, main])
+
+  expect(Number(stdout)).toBeGreaterThan(1_000_000)
 })
 
 test('a setting without a command starts no server', async () => {

@@ -136,3 +136,15 @@ test('a stranger neither continues a trace, nor decides whether a request is rec
   expect(suppressed).toHaveLength(requests.length)
   expect(new Set(suppressed.map(([, kind]) => kind))).toEqual(new Set(['new']))
 })
+
+test('nor do so the tokens that nobody could check in an outage of the database', async () => {
+  const app = await createTestApp()
+  const url = '/api/v2/account/details'
+  await app.db.destroy()
+  const send = (flags: '00' | '01') => async () => {
+    expect((await app.request({ url, token: 'guessed', headers: parentOf(flags) })).status).toBeGreaterThanOrEqual(500)
+  }
+
+  expect(await spansOf('parentbased_always_off', send('01'))).toEqual([])
+  expect(await spansOf('parentbased_always_on', send('00'))).toEqual([[`GET ${url}`, 'new']])
+})

@@ -93,8 +93,8 @@ export function logRequest(log: Log, request: FastifyRequest, end: { status: num
   const record = requests.get(request)
   const { startedAt = performance.now(), actor = ANONYMOUS, fields = {} } = record ?? {}
   // A stranger must not decide whether requests are recorded: the span that continues its trace is dropped. The tokens of jobs have no actor,
-  // and only requests with a right one succeed, conflict or fail.
-  const isRefused = end.status >= 400 && end.status < 500 && end.status !== 409
+  // and only requests with a right one succeed or conflict.
+  const isRefused = end.status >= 400 && end.status !== 409
   const isStranger = record?.isContinued === true && actor.kind === 'anonymous' && isRefused
   const startTime = Date.now() - (performance.now() - startedAt)
   const span = isStranger ? requestSpan(request, fields, { parent: null, startTime }) : record?.span
