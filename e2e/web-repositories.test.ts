@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Page } from 'playwright-core'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { USER } from '../agent/src/testing/git-server.ts'
 import { SHA, push, repository } from '../server/src/vcs-hosts/gitea/testing/bodies.ts'
 import { startFakeHost } from '../server/src/vcs-hosts/testing/fake-host.ts'
@@ -24,7 +24,7 @@ import { button, openTab, region } from './workspace-page.ts'
 
 let server: BootedServer
 let page: Page
-let faults: string[]
+let faults: string[] | undefined
 
 beforeAll(async () => {
   if (!hasBrowser) return
@@ -32,6 +32,8 @@ beforeAll(async () => {
   page = await openAdminPage(server, '/app/main/connections')
   faults = watchFaults(page, ['422 ', /^503 .*authorized-repos/])
 })
+
+beforeEach(() => void faults?.splice(0))
 
 async function open(path: string, title: string) {
   await page.goto(`${server.url}/app/main${path}`)
@@ -329,14 +331,17 @@ describe.skipIf(!hasBrowser)('repositories', () => {
 
   test.skipIf(!hasTerraform)(
     'a new workspace follows a repository, and a run says that its plan is the reviewed one',
-    async () => {
+    async ({ task }) => {
+      // Where the test is repeated, the first attempt has left its connection and workspace.
+      const attempt = task.result?.retryCount ?? 0
+      const [connection, name] = [`Team Gitea ${attempt}`, `reviewed-${attempt}`]
       const gitea = await startGitea()
       const first = gitea.repository.commit(
         { 'main.tf': 'resource "terraform_data" "network" {}\n', 'modules/README.md': '' },
         'Add the network',
       )
       await createConnection({
-        name: 'Team Gitea',
+        name: connection,
         'service-provider': 'gitea',
         'http-url': gitea.url,
         'oauth-token-username': USER.username,
@@ -344,7 +349,7 @@ describe.skipIf(!hasBrowser)('repositories', () => {
       })
 
       const dialog = await openNewWorkspace()
-      await dialog.getByLabel('Connection').selectOption({ label: 'Team Gitea' })
+      await dialog.getByLabel('Connection').selectOption({ label: connection })
       await dialog.getByRole('button', { name: 'Select repository' }).click()
       await page.getByPlaceholder('acme/network').fill(IDENTIFIER)
       await page.getByRole('option', { name: IDENTIFIER }).click()
@@ -353,10 +358,10 @@ describe.skipIf(!hasBrowser)('repositories', () => {
       await page.keyboard.press('Escape')
       await dialog.getByText(IDENTIFIER, { exact: true }).waitFor()
       const form = await layoutFaults(page)
-      await dialog.getByLabel('Name', { exact: true }).fill('reviewed')
+      await dialog.getByLabel('Name', { exact: true }).fill(name)
       await dialog.getByRole('button', { name: 'Create workspace' }).click()
       await dialog.getByText(`It follows ${IDENTIFIER}. Its first run was started`).waitFor()
-      const id = await idOf('reviewed')
+      const id = await idOf(name)
       /** The only plan of a pull request, or the latest other run, once it has the status. */
       const runOf = async (kind: 'plan' | 'run', status: string) =>
         until(async () => {
@@ -380,16 +385,16 @@ describe.skipIf(!hasBrowser)('repositories', () => {
       await gitea.push(first)
       const run = await runOf('run', 'planned')
 
-      await page.goto(`${server.url}/app/main/workspaces/reviewed/runs/${plan.id}`)
+      await page.goto(`${server.url}/app/main/workspaces/${name}/runs/${plan.id}`)
       await page.getByRole('heading', { name: 'Add a subnet for the database', level: 1 }).waitFor()
       await page.getByText('via pull request #7').waitFor()
       await page.getByRole('link', { name: '#7 Add a subnet for the database' }).waitFor()
       const planned = await layoutFaults(page)
-      await page.goto(`${server.url}/app/main/workspaces/reviewed/runs/${run.id}`)
+      await page.goto(`${server.url}/app/main/workspaces/${name}/runs/${run.id}`)
       await page.getByText('As reviewed').waitFor()
       await page.getByRole('link', { name: 'Reviewed run' }).waitFor()
       const reviewed = await layoutFaults(page)
-      await openTab(page, server, 'reviewed', '/runs')
+      await openTab(page, server, name, '/runs')
       await page.getByText('push to main').first().waitFor()
       const listed = await layoutFaults(page)
 

@@ -1,4 +1,4 @@
-/** Finds the workspaces whose current state has providers of other registries than the public ones, instead of such states. */
+/** Finds the workspaces whose current state has providers of other registries than the public ones. */
 export const up = String.raw`
 -- lower-case addresses of the providers in the current state, as host/namespace/name
 alter table workspaces add column state_providers text[] not null default '{}';
@@ -16,7 +16,7 @@ update workspaces w
    and s.providers::text ~ 'provider\[\\"(?!(?:terraform\.io|registry\.terraform\.io|registry\.opentofu\.org)/)';
 
 create index workspaces_state_providers_idx on workspaces (organization_id) where state_providers <> '{}';
-drop index state_versions_other_providers_idx;
+drop index if exists state_versions_other_providers_idx;
 
 -- sensitive variables are removed from logs and outputs; most variables are not sensitive
 create index variables_sensitive_set_idx on variables (variable_set_id) where sensitive and variable_set_id is not null;
