@@ -14,6 +14,7 @@ import {
 import type pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
 import { agentDirectory } from '../agent-directory.ts'
+import { requireNoRestore } from '../backup/restore.ts'
 import { checkStore, findMove, findRecordedStore, findStoreId, placeOf, configuredStore } from '../blobs/blob-store.ts'
 import { type Config, isLoopbackHost } from '../config.ts'
 import { connectDatabase } from '../db/connect.ts'
@@ -189,6 +190,7 @@ function lazyDatabase(config: Config): Database {
   const stack = new AsyncDisposableStack()
   let client: Promise<pg.Client | undefined> | undefined
   const open = async () => {
+    await requireNoRestore(config.dataDir)
     if (config.databaseUrl === undefined && !(await hasDatabase(config.dataDir))) return undefined
     const { url } = stack.use(await openDatabase(config))
     return stack.adopt(await connectDatabase(url, 'groundstate-doctor'), (opened) => opened.end())

@@ -125,5 +125,5 @@ function finished(from: BlobStore) {
     from.kind === 's3'
       ? 'the bucket, and its settings with GROUNDSTATE_BLOB_STORE at the next restart'
       : 'that directory after the next restart of the servers'
-  return `All blobs are moved. ${placeOf(from)} is not used any more; when you have a backup of the new store, remove ${rest}.\n`
+  return `All blobs are moved, and ${placeOf(from)} is not used any more. When you have a backup of the new store, remove ${rest}.\n`
 }

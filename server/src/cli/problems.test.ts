@@ -217,6 +217,17 @@ test('a data directory for blobs alone is created for this user only', async () 
   expect((await stat(where)).mode & 0o777).toBe(0o700)
 })
 
+test('doctor knows an interrupted restore', async () => {
+  const interrupted = join(directory, 'interrupted')
+  await mkdir(join(interrupted, 'restore.partial'), { recursive: true })
+
+  const { code, out } = await groundstate('doctor', '--data-dir', interrupted, '--port', '0')
+
+  expect(code).toBe(1)
+  expect(out).toMatch(/✗ database +the restore into .* was interrupted\n +→ run `groundstate restore` again/)
+  expect(out).toContain('not compared with the database')
+})
+
 test('doctor advises on a data directory that cannot be created', async () => {
   const { code, out } = await groundstate('doctor', '--data-dir', '/proc/groundstate', '--port', '0')
 
