@@ -207,6 +207,27 @@ test('unfinished files of dead processes are removed, not by opening the directo
   expect((await second.read('first')).toString()).toBe('1')
 })
 
+test('a quiet server of the previous release keeps its directory of unfinished files, which it creates only once', async () => {
+  const root = await newRoot()
+  onTestFinished(() => rm(root, { recursive: true }))
+  const place = async (name: string, hours: number) => {
+    const path = join(root, 'tmp', name)
+    await mkdir(path, { recursive: true })
+    const seconds = Date.now() / 1000 - hours * 3600
+    await utimes(path, seconds, seconds)
+  }
+  // A release that names directories after the host; in a container its name looks like a short scope.
+  for (const name of ['host-1.7.0123456789ab', 'f0123456789a.7.0123456789ab']) await place(name, 6 * 24)
+  for (const name of ['gone-1.7.0123456789ab', 'e0123456789a.7.0123456789ab']) await place(name, 8 * 24)
+  await place(`${'f'.repeat(16)}.7.0123456789ab`, 2)
+  await using blobs = await createBlobs({ secret, store: { kind: 'disk', root } })
+
+  await blobs.settle(new Date(0), new AbortController().signal)
+
+  const kept = (await readdir(join(root, 'tmp'))).filter((name) => name.includes('.7.'))
+  expect(kept.sort()).toEqual(['f0123456789a.7.0123456789ab', 'host-1.7.0123456789ab'])
+})
+
 test('a put succeeds although another host has removed the directory of unfinished files', async () => {
   const root = await newRoot()
   onTestFinished(() => rm(root, { recursive: true }))

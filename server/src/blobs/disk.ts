@@ -189,6 +189,8 @@ async function openDirectorySync(path: string) {
 
 /** Age from which a directory counts as abandoned, in ms. */
 const STALE_MS = 3_600_000
+/** That of a server of an earlier release, which creates its directory once, renews it only with blobs and cannot write without it. */
+const EARLIER_STALE_MS = 7 * 24 * 3_600_000
 /** Interval at which the time of the directory is renewed, in ms. */
 const RENEWAL_MS = 300_000
 
@@ -215,7 +217,7 @@ const own = new Set<string>()
 
 /**
  * Removes the directories of dead processes: of those whose ids are valid here, and of others after an hour without changes. A live one that was paused
- * creates its directory again.
+ * creates its directory again. Earlier releases name theirs after the host.
  */
 async function removeAbandoned(parent: string) {
   const names = (await ignoring('ENOENT', readdir(parent))) ?? []
@@ -223,9 +225,9 @@ async function removeAbandoned(parent: string) {
   const now = await fileSystemTime(parent).catch(() => Date.now())
   for (const name of names) {
     if (own.has(name)) continue
-    const [, scope, pid] = /^([0-9a-f]+)\.(\d+)\.[0-9a-f]+$/.exec(name) ?? []
+    const [, scope, pid] = /^([0-9a-f]{16})\.(\d+)\.[0-9a-f]+$/.exec(name) ?? []
     const entry = await statIfExists(join(parent, name))
-    const isStale = entry !== undefined && now - entry.mtimeMs > STALE_MS
+    const isStale = entry !== undefined && now - entry.mtimeMs > (scope === undefined ? EARLIER_STALE_MS : STALE_MS)
     if (!isStale && !(scope !== undefined && (await hasEnded(scope, Number(pid))))) continue
     await rm(join(parent, name), { recursive: true, force: true })
   }
