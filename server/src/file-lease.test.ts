@@ -63,6 +63,21 @@ test('a lease of a dead process is taken over at once only where its process id 
   expect(await lease.isHeld()).toBe(true)
 })
 
+test('one process at a time takes over a stale lease, and a claim of a killed one does not prevent it', async () => {
+  const stale = 'other-host 5 other-scope x\n'
+  await writeFile(path, stale)
+  await utimes(path, 0, 0)
+  const claim = `${path}.claim`
+  await writeFile(claim, 'third-host 7 third-scope y\n')
+
+  await expect(takeLease(path, busy)).rejects.toThrow('busy: process 7 of third-host')
+  expect(await readFile(path, 'utf8')).toBe(stale)
+  await utimes(claim, 0, 0)
+  await using lease = await takeLease(path, busy)
+
+  expect([await lease.isHeld(), await readdir(directory)]).toEqual([true, ['lease']])
+})
+
 test('a process whose lease was taken over meanwhile has lost it', async () => {
   const first = await takeLease(path, busy)
   await utimes(path, 0, 0)

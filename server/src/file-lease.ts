@@ -62,7 +62,9 @@ export async function takeLease(path: string, busy: (owner: string) => StartErro
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      if ((await ignoring('ENOENT', readFile(path, 'utf8'))) === text) await rm(path, { force: true })
+      await refreshOrLose()
+      // A lost one may be about to be taken over, so that another one would be removed.
+      if (!isLost) await rm(path, { force: true })
       own.delete(text)
     },
   }
@@ -83,20 +85,35 @@ async function isRecent(path: string, { mtimeMs }: Stats) {
 async function create(path: string, text: string, busy: (owner: string) => StartError) {
   for (;;) {
     await createFileOnce(path, text)
-    // Another user's lease may be unreadable; then its age decides.
-    const present = await readFile(path, 'utf8').catch((error: unknown) => {
-      if (codeOf(error) === 'ENOENT') return undefined
-      if (codeOf(error) === 'EACCES') return 'unknown 0'
-      throw error
-    })
-    if (present === text) return
+    const present = await find(path)
+    if (present?.text === text) return
     if (present === undefined) continue
-    const [host, pid, scope = ''] = present.trim().split(' ')
-    const file = await ignoring('ENOENT', stat(path))
-    const isDead = !own.has(present) && (await hasEnded(scope, Number(pid)))
-    if (!isDead && file !== undefined && (await isRecent(path, file))) throw busy(`process ${pid} of ${host}`)
-    await rm(path, { force: true })
+    if (!present.isStale) throw busy(present.owner)
+    // Only the process with the claim removes a lease that is not its own, and only if it is still stale then: others may have taken it over since.
+    // The claim of a killed process is taken over in the same way. Only one that is paused here for longer than the TTL could remove a new
+    // lease, whose process then finds it lost.
+    const claim = `${path}.claim`
+    await create(claim, text, busy)
+    try {
+      if ((await find(path))?.isStale === true) await rm(path, { force: true })
+    } finally {
+      await rm(claim, { force: true })
+    }
   }
+}
+
+/** The lease that exists, and whether its process has died or been paused for too long. */
+async function find(path: string) {
+  const text = await ignoring('ENOENT', readFile(path, 'utf8')).catch((error: unknown) => {
+    // Another user's lease; then its age decides.
+    if (codeOf(error) === 'EACCES') return 'unknown 0'
+    throw error
+  })
+  const file = await ignoring('ENOENT', stat(path))
+  if (text === undefined || file === undefined) return undefined
+  const [host, pid, scope = ''] = text.trim().split(' ')
+  const isDead = !own.has(text) && (await hasEnded(scope, Number(pid)))
+  return { text, owner: `process ${pid} of ${host}`, isStale: isDead || !(await isRecent(path, file)) }
 }
 
 /** Prefix of the names of files that exist for a moment. */
