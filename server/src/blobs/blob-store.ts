@@ -166,7 +166,7 @@ export async function beginMove(to: BlobStore, secrets: Secrets, from: string): 
 export async function requireNoMove(store: BlobStore, secrets: Secrets) {
   if ((await findMove(store, secrets)) === undefined) return
   throw new StartError(`blobs are being moved to ${placeOf(store)}`, {
-    advice: 'finish it first: `groundstate migrate-storage`',
+    advice: `finish it first: \`groundstate migrate-storage --to ${store.kind}\``,
   })
 }
 
@@ -179,9 +179,12 @@ export async function endMove({ from, to }: { from: BlobStore; to: BlobStore }, 
   else await rm(join(to.root, MOVE_NAME), { force: true })
 }
 
-/** Records in the database that blobs are being moved. Throws a `StartError` while the secret is being replaced. Requires the migration lock. */
-export async function recordMove(client: pg.Client, to: BlobStore) {
-  await requireNoChange(client)
+/**
+ * Records in the database that blobs are being moved. Throws a `StartError` while the secret is being replaced, unless servers use the target (`isSwitched`):
+ * such a move ends first, and copies what is sealed with either secret. Requires the migration lock.
+ */
+export async function recordMove(client: pg.Client, to: BlobStore, isSwitched: boolean) {
+  if (!isSwitched) await requireNoChange(client)
   await client.query('update installation set blob_move_place = $1', [placeOf(to)])
 }
 
@@ -228,10 +231,11 @@ export async function requireSameStore(client: pg.Client, config: Config, { isNe
   const move = await findMove(store, secrets)
   checkStore(recorded, actual, { store, isNew, move })
   await findMovedStore(config, secrets)
-  if (recorded !== undefined && recorded.id === move?.from) {
-    await requireNoServer(client)
+  if (move !== undefined) {
+    const isSwitched = recorded?.id !== move.from
+    if (!isSwitched) await requireNoServer(client)
     // Again: the move may have been given up in between.
-    await recordMove(client, store)
+    await recordMove(client, store, isSwitched)
   }
   const place = placeOf(store)
   if (actual === undefined) {
@@ -302,7 +306,9 @@ const ADOPT = 'if these are the right blobs, stop all servers and run `groundsta
 /** Records the configured store as that of the database, and returns it. Throws a `StartError` for a store with another secret. */
 export async function adoptStore(client: pg.Client, config: Config): Promise<{ id: string; place: string }> {
   const { store, secrets } = await openStore(config)
-  const { id, isOurs } = (await findStoreId(store, secrets)) ?? (await createStoreId(store, secrets, randomUUID()))
+  const move = await findMove(store, secrets)
+  const { id, isOurs } =
+    (await findStoreId(store, secrets)) ?? (await createStoreId(store, secrets, move?.to ?? randomUUID()))
   if (!isOurs) {
     throw new StartError(`the blobs in ${placeOf(store)} were encrypted with another secret`, {
       advice: 'set GROUNDSTATE_SECRET to that secret',
@@ -310,7 +316,8 @@ export async function adoptStore(client: pg.Client, config: Config): Promise<{ i
   }
   const adopted = { id, place: placeOf(store) }
   await recordStore(client, adopted)
-  if ((await findMove(store, secrets)) === undefined) await forgetMove(client)
+  if (move === undefined) await forgetMove(client)
+  else await recordMove(client, store, true)
   return adopted
 }
 

@@ -10,6 +10,7 @@ import {
   forgetMove,
   placeOf,
   recordMove,
+  requireNoMove,
   storeOfKind,
 } from '../blobs/blob-store.ts'
 import { blobSecrets } from '../blobs/frames.ts'
@@ -86,7 +87,9 @@ async function begin(config: Config, kind: BlobStore['kind']): Promise<Begun | u
         advice: 'run this with the settings of the server, GROUNDSTATE_DATA_DIR and GROUNDSTATE_S3_…',
       })
     }
-    await recordMove(client, to)
+    // The store in use may lack blobs that are still being moved to it.
+    if (!isSwitched) await requireNoMove(from, secrets)
+    await recordMove(client, to, isSwitched)
     if (!isSwitched) await beginMove(to, secrets, fromId)
     begun = { from, set, isSwitched }
   })

@@ -99,8 +99,9 @@ async function begin(url: string, db: Db, config: Config): Promise<SecretSet> {
         throw new StartError('no server has used the database yet', { advice: 'start one first' })
       secrets = await checkSecrets(marks, config)
       await requireNoBlobMove(client)
-      await requireSameStore(client, config, { isNew: false })
+      // Before the next check, which would switch to the target of a move.
       await requireNoMove(configuredStore(config), createSecrets(secrets))
+      await requireSameStore(client, config, { isNew: false })
       await requireOneSecret({ db }, secrets)
       if (!isInUse(marks, secrets.current)) await startChange(client, marks, secrets)
       await retireOthers(client, (await findMarks(client)) ?? marks, secrets)

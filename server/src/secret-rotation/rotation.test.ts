@@ -9,7 +9,7 @@ import { LOADERS, REACTIONS, ROUTES } from '../features/list.ts'
 import { ensureIdentityKey } from '../features/runs/identity-keys/service.ts'
 import { SEALED_COLUMNS } from '../features/sealed.ts'
 import { createServer } from '../http/server.ts'
-import { adoptInstallation } from '../installation.ts'
+import { adoptInstallation, requireSameInstallation } from '../installation.ts'
 import { enqueueMail } from '../mail/mail.ts'
 import { shownKeyId } from '../secrets/key-id.ts'
 import { shortLivedContext } from '../secrets/sealed.ts'
@@ -202,14 +202,10 @@ test('content that cannot be decrypted is named, and the change does not finish 
 
 test('while blobs are being moved, no secret is replaced, and the other way round', async () => {
   const site = await seeded()
-  const { app, rotate, url } = site
+  const { rotate, url } = site
   await using s3 = await createS3Server()
-  const { endpoint, bucket, accessKeyId, secretAccessKey } = s3.config
-  const bucketFlags = ['--s3-endpoint', endpoint, '--s3-bucket', bucket, '--s3-access-key-id', accessKeyId]
-  const flags = ['--database-url', url, '--data-dir', app.config.dataDir, ...bucketFlags]
-  const migrate = async (to: string, ...secrets: string[]) =>
-    groundstate('migrate-storage', '--to', to, ...flags, '--s3-secret-access-key', secretAccessKey, ...secrets)
-  await stop(app)
+  const { endpoint, bucket } = s3.config
+  const { flags, migrate } = await withBucket(site, s3)
   const key = await connectDatabase(url, 'test')
   onTestFinished(async () => key.end())
   await key.query('update ssh_keys set value = substring(value for length(value) - 1)')
@@ -232,6 +228,98 @@ test('while blobs are being moved, no secret is replaced, and the other way roun
   expect(whileReplaced).toMatchObject({
     code: 1,
     err: expect.stringContaining(`the secret is being replaced by the one with the id ${idOf(B)}`),
+  })
+  expect(replaced).toMatchObject({ code: 0, err: '' })
+  expect(again).toMatchObject({ code: 0, out: expect.stringContaining('Now stop all servers') })
+})
+
+/** Stops the server; from then on commands get the settings of the bucket too. */
+async function withBucket({ app, url }: Seeded, { config }: Awaited<ReturnType<typeof createS3Server>>) {
+  await stop(app)
+  const bucket = ['--s3-endpoint', config.endpoint, '--s3-bucket', config.bucket]
+  const keys = ['--s3-access-key-id', config.accessKeyId, '--s3-secret-access-key', config.secretAccessKey]
+  const flags = ['--database-url', url, '--data-dir', app.config.dataDir, ...bucket, ...keys]
+  const migrate = async (to: string, ...secrets: string[]) =>
+    groundstate('migrate-storage', '--to', to, ...flags, ...secrets)
+  return { flags, migrate }
+}
+
+test('a store that is adopted during a move to it, after the move was given up, excludes a new secret again', async () => {
+  const site = await seeded()
+  await using s3 = await createS3Server()
+  const { flags, migrate } = await withBucket(site, s3)
+  await migrate('s3', '--secret', A)
+  await migrate('disk', '--secret', A)
+  await groundstate('blobs', 'adopt', ...flags, '--secret', A)
+
+  const restarted = await groundstate('serve', ...flags, '--secret', B, '--previous-secrets', A)
+  const back = await migrate('disk', '--secret', A)
+  const finished = await migrate('s3', '--secret', A)
+  const replaced = await groundstate('rotate-secret', ...flags, '--secret', B, '--previous-secrets', A)
+
+  const moving = `blobs are being moved to the bucket ${s3.config.bucket}`
+  expect(restarted).toMatchObject({ code: 1, err: expect.stringContaining(`cannot be replaced while ${moving}`) })
+  expect(back).toMatchObject({ code: 1, err: expect.stringMatching(`${moving}.*migrate-storage --to s3`) })
+  expect(finished).toMatchObject({ code: 0, out: expect.stringContaining('All blobs are moved') })
+  expect(replaced).toMatchObject({ code: 0, err: '' })
+})
+
+test('a move that servers have switched to without recording it ends although the secret is being replaced', async () => {
+  const site = await seeded()
+  const { app, url } = site
+  await using s3 = await createS3Server()
+  const { flags, migrate } = await withBucket(site, s3)
+  await migrate('s3', '--secret', A)
+  await groundstate('blobs', 'adopt', ...flags, '--secret', A)
+  const client = await connectDatabase(url, 'test')
+  onTestFinished(async () => client.end())
+  const record = async () =>
+    (await client.query('select blob_move_place is null as none, next_secret_id as next from installation')).rows[0]
+  // As a release that did not record moves leaves the row.
+  await client.query('update installation set blob_move_place = null')
+  const { endpoint, bucket, accessKeyId, secretAccessKey } = s3.config
+  const next = ['--secret', B, '--previous-secrets', A]
+  const settings = { dataDir: app.config.dataDir, databaseUrl: url, s3Endpoint: endpoint, s3Bucket: bucket }
+  const config = readConfig(
+    {},
+    { ...settings, s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey, secret: B, previousSecrets: A },
+  )
+
+  await requireSameInstallation(client, config)
+  const recorded = await record()
+  const refused = await groundstate('rotate-secret', ...flags, ...next)
+  const finished = await migrate('s3', ...next)
+  const replaced = await groundstate('rotate-secret', ...flags, ...next)
+
+  expect(recorded).toEqual({ none: false, next: idOf(B) })
+  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('run `groundstate migrate-storage` again') })
+  expect(finished).toMatchObject({ code: 0, out: expect.stringContaining('All blobs are moved') })
+  expect([replaced.code, replaced.err, await record()]).toEqual([0, '', { none: true, next: null }])
+})
+
+test('after a move was given up, a command with the settings of its target names the store in use', async () => {
+  const site = await seeded()
+  await using s3 = await createS3Server()
+  const { flags, migrate } = await withBucket(site, s3)
+  await migrate('s3', '--secret', A)
+  await migrate('disk', '--secret', A)
+  const next = ['--secret', B, '--previous-secrets', A]
+  const key = await connectDatabase(site.url, 'test')
+  onTestFinished(async () => key.end())
+  await key.query('update ssh_keys set value = substring(value for length(value) - 1)')
+  const unfinished = await site.rotate(B, A)
+
+  const rotated = await groundstate('rotate-secret', ...flags, ...next)
+  const moved = await migrate('s3', ...next)
+  const replaced = await groundstate('rotate-secret', ...flags, ...next, '--blob-store', 'disk', '--skip-unreadable')
+  const again = await migrate('s3', ...next)
+
+  const moving = `blobs are being moved to the bucket ${s3.config.bucket}`
+  expect([unfinished.code, unfinished.err]).toEqual([1, expect.stringContaining('not finished')])
+  expect(rotated).toMatchObject({ code: 1, err: expect.stringMatching(`${moving}.*migrate-storage --to s3`) })
+  expect(moved).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/with the blobs in the directory .*rotate-secret/),
   })
   expect(replaced).toMatchObject({ code: 0, err: '' })
   expect(again).toMatchObject({ code: 0, out: expect.stringContaining('Now stop all servers') })

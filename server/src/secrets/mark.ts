@@ -132,8 +132,8 @@ export const ROTATION_LOCK = 7_077_003
 
 /** Throws a `StartError` while the secret is being replaced. Requires the migration lock. */
 export async function requireNoChange(client: pg.Client) {
-  const { rows } = await client.query<{ id: string | null; locked: boolean }>(
-    `select next_secret_id as id,
+  const { rows } = await client.query<{ id: string | null; place: string | null; locked: boolean }>(
+    `select next_secret_id as id, blob_store_place as place,
        exists (select from pg_locks where locktype = 'advisory' and objid = ${ROTATION_LOCK} and classid = 0
          and database = (select oid from pg_database where datname = current_database())) as locked
      from installation`,
@@ -142,7 +142,7 @@ export async function requireNoChange(client: pg.Client) {
   if (row === undefined || (row.id === null && !row.locked)) return
   const next = row.id === null ? '' : ` by the one with the id ${row.id}`
   throw new StartError(`the secret is being replaced${next}`, {
-    advice: 'finish it first: restart all servers with the new secret, and run `groundstate rotate-secret`',
+    advice: `finish it first, with the blobs in ${row.place ?? 'the store in use'}: restart all servers with the new secret, and run \`groundstate rotate-secret\``,
   })
 }
 
