@@ -1,4 +1,18 @@
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { cpSync } from 'node:fs'
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  statfs,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
@@ -11,10 +25,11 @@ import { atEnd } from '../testing/cleanup.ts'
 import { execute } from '../testing/database.ts'
 import { createBackup } from './backup.ts'
 import { checkSpace } from './copy.ts'
-import { restoreBackup, verifyBackup } from './restore.ts'
+import { requireNoRestore, restoreBackup, verifyBackup } from './restore.ts'
 
 const SECRET = '11'.repeat(32)
 const KEYS = ['logs/plan-aaaaaaaaaaaaaaaa/0', 'state-versions/sv-aaaaaaaaaaaaaaaa/raw']
+const TLS = ['ca-key.pem', 'ca.pem', 'server-key.pem', 'server.pem']
 
 let directory: string
 let config: Config
@@ -40,6 +55,8 @@ beforeAll(async () => {
   const store = { kind: 'disk' as const, root: join(config.dataDir, 'blobs') }
   await using blobs = await createBlobs({ secret: Buffer.from(SECRET, 'hex'), store })
   for (const key of KEYS) await blobs.put(key, Buffer.from(key))
+  await mkdir(join(config.dataDir, 'tls'))
+  for (const name of TLS) await writeFile(join(config.dataDir, 'tls', name), name)
   parent = join(directory, 'whole')
   whole = (await backUp({ blobsOnly: false })).path
 })
@@ -58,8 +75,8 @@ function watchOf(onFirst: () => void = () => {}) {
   return { add, total() {}, signal: new AbortController().signal }
 }
 
-async function backUp({ watch = watchOf(), blobsOnly = true } = {}) {
-  const options = { parent, full: false, blobsOnly, includeSecret: false, watch }
+async function backUp({ watch = watchOf(), blobsOnly = true, includeSecret = false } = {}) {
+  const options = { parent, full: false, blobsOnly, includeSecret, watch }
   return createBackup(config, { url, close: async () => {} }, options)
 }
 
@@ -153,6 +170,109 @@ test('two restores into one directory do not disturb each other', async () => {
   expect(await second).toContain(`another restore into ${configOf('restored').dataDir} is running`)
   expect(await readdir(configOf('restored').dataDir)).toEqual(['blobs', 'postgres'])
   await expect(restore(whole, 'restored')).rejects.toThrow('is not empty: it has blobs, postgres')
+})
+
+/** A backup with keys, and a data directory without a secret to restore it into. */
+async function backUpKeys() {
+  const { path } = await backUp({ includeSecret: true })
+  const dataDir = join(parent, 'restored')
+  return { path, dataDir, empty: readConfig({ GROUNDSTATE_DATA_DIR: dataDir }) }
+}
+
+/** Makes a backup one from before there were checksums of keys. */
+async function removeKeySums(path: string) {
+  const manifest = join(path, 'backup.json')
+  const { keys: _, ...earlier } = JSON.parse(await readFile(manifest, 'utf8'))
+  await writeFile(manifest, JSON.stringify(earlier))
+  await rm(join(path, 'keys.sha256'))
+}
+
+async function keysIn(dataDir: string) {
+  const tls = await readdir(join(dataDir, 'tls'))
+  const contents = tls.map(async (name) => readFile(join(dataDir, 'tls', name), 'utf8'))
+  return [await readFile(join(dataDir, 'secret'), 'utf8'), ...(await Promise.all(contents))]
+}
+
+test.each([
+  ['missing', 'keys', 'keys/secret is missing', undefined],
+  ['damaged', 'keys/secret', 'keys/secret is damaged', '22'.repeat(32)],
+  ['damaged', 'keys/tls/ca-key.pem', 'keys/tls/ca-key.pem is damaged', 'ca-key'],
+  ['missing', 'keys/tls/server.pem', 'keys/tls/server.pem is missing', undefined],
+  ['damaged', 'keys.sha256', 'keys.sha256 is damaged', ''],
+  ['missing', 'keys.sha256', 'keys.sha256 is missing', undefined],
+])('a %s %s is named by the check and by the restore, which keeps nothing', async (_, name, message, content) => {
+  const { path, dataDir, empty } = await backUpKeys()
+  if (content === undefined) await rm(join(path, name), { recursive: true })
+  else await writeFile(join(path, name), content)
+
+  await expect(verifyBackup({ source: path, watch: watchOf() })).rejects.toThrow(join(path, message))
+  await expect(restoreBackup(empty, { source: path, watch: watchOf() })).rejects.toThrow(join(path, message))
+  expect(await readdir(dataDir)).toEqual([])
+})
+
+test('a file added to the keys is named by the check', async () => {
+  const { path } = await backUpKeys()
+  const extra = join(path, 'keys/tls/extra')
+  await writeFile(extra, '')
+
+  await expect(verifyBackup({ source: path, watch: watchOf() })).rejects.toThrow(`${extra} is not part of the backup`)
+})
+
+test('keys without checksums are restored if the secret is that of the backup', async () => {
+  const { path, dataDir, empty } = await backUpKeys()
+  await removeKeySums(path)
+
+  await verifyBackup({ source: path, watch: watchOf() })
+  await restoreBackup(empty, { source: path, watch: watchOf() })
+  expect(await keysIn(dataDir)).toEqual([`${SECRET}\n`, ...TLS])
+
+  await writeFile(join(path, 'keys/secret'), '22'.repeat(32))
+  await expect(verifyBackup({ source: path, watch: watchOf() })).rejects.toThrow('keys/secret is damaged')
+  await rm(join(path, 'keys/secret'))
+  await expect(verifyBackup({ source: path, watch: watchOf() })).rejects.toThrow('keys/secret is missing')
+})
+
+test('keys that the data directory has replace damaged ones of the backup', async () => {
+  const { path, dataDir, empty } = await backUpKeys()
+  await rm(join(path, 'keys'), { recursive: true })
+  await mkdir(join(dataDir, 'tls'), { recursive: true })
+  await writeFile(join(dataDir, 'secret'), SECRET)
+  for (const name of TLS) await writeFile(join(dataDir, 'tls', name), `own ${name}`)
+
+  await restoreBackup(empty, { source: path, watch: watchOf() })
+
+  expect(await keysIn(dataDir)).toEqual([SECRET, ...TLS.map((name) => `own ${name}`)])
+})
+
+test('a restore is refused if the data directory has some of the TLS keys', async () => {
+  const { path, dataDir, empty } = await backUpKeys()
+  await mkdir(join(dataDir, 'tls'), { recursive: true })
+  await writeFile(join(dataDir, 'tls/ca-key.pem'), 'ca-key.pem')
+
+  const outcome = restoreBackup(empty, { source: path, watch: watchOf() })
+
+  await expect(outcome).rejects.toThrow(`${join(dataDir, 'tls')} lacks ca.pem, which the backup has`)
+  expect(await readdir(dataDir)).toEqual(['tls'])
+})
+
+test('a restore that was killed at any file keeps the server from starting, and can be repeated with all keys', async () => {
+  const { path, dataDir, empty } = await backUpKeys()
+  const states: string[] = []
+  const add = () => {
+    const state = join(parent, `killed-${states.length}`)
+    cpSync(dataDir, state, { recursive: true })
+    states.push(state)
+  }
+  await restoreBackup(empty, { source: path, watch: { ...watchOf(), add } })
+
+  for (const state of states) {
+    await expect(requireNoRestore(state)).rejects.toThrow('was interrupted')
+    await rm(join(state, 'restore.lock'))
+    await restoreBackup(readConfig({ GROUNDSTATE_DATA_DIR: state }), { source: path, watch: watchOf() })
+    expect(await keysIn(state)).toEqual([`${SECRET}\n`, ...TLS])
+    expect((await readdir(state)).toSorted()).toEqual(['blobs', 'secret', 'tls'])
+  }
+  expect(states.length).toBeGreaterThan(TLS.length + KEYS.length)
 })
 
 test.each([

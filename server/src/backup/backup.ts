@@ -20,7 +20,8 @@ import { loadSecrets } from '../secrets/secret-file.ts'
 import { createSecrets } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
 import { copyBlobs, measureBlobs } from './blobs.ts'
-import { checkSpace, copyFile, type Watch } from './copy.ts'
+import { SumsWriter } from './checksums.ts'
+import { checkSpace, type Copied, copyFile, type Watch } from './copy.ts'
 import { copyDatabase, describeDatabase, listCluster } from './database.ts'
 import {
   DamagedManifest,
@@ -103,7 +104,7 @@ export async function createBackup(config: Config, database: OpenDatabase, optio
     await database.close()
     const blobs = source && (await copyBlobs(source, partial, watch))
     if (hold && !(await hold.isHeld())) throw pausedError()
-    if (options.includeSecret) await copyKeys(config, partial, watch)
+    const keys = options.includeSecret ? await copyKeys(config, partial, watch) : undefined
     const manifest: Manifest = {
       format: 1,
       createdAt: createdAt.toISOString(),
@@ -111,6 +112,7 @@ export async function createBackup(config: Config, database: OpenDatabase, optio
       ...(copied && { database: copied }),
       ...(blobs && { blobs: blobs.digest }),
       hasKeys: options.includeSecret,
+      ...(keys && { keys }),
     }
     if (!(await lease.isHeld())) throw pausedError()
     await writeManifest(partial, manifest)
@@ -203,13 +205,20 @@ async function copyKeys(config: Config, target: string, watch: Watch) {
   const { dataDir } = config
   const directory = join(target, KEYS)
   await mkdir(directory, { mode: 0o700 })
+  await using sums = await SumsWriter.create(join(target, SUMS.keys))
+  const add = async (name: string, { sha256, bytes }: Copied) => sums.add({ sha256, path: `${KEYS}/${name}` }, bytes)
   const { current, previous } = await loadSecrets(config)
-  const lines = (secrets: readonly Buffer[]) => secrets.map((secret) => `${secret.toString('hex')}\n`).join('')
-  await createFileOnce(join(directory, 'secret'), lines([current]))
-  if (previous.length > 0) await createFileOnce(join(directory, 'previous-secrets'), lines(previous))
+  for (const [name, secrets] of Object.entries({ secret: [current], 'previous-secrets': previous })) {
+    if (secrets.length === 0) continue
+    const path = join(directory, name)
+    await createFileOnce(path, secrets.map((secret) => `${secret.toString('hex')}\n`).join(''))
+    await add(name, await copyFile(path, undefined, watch))
+  }
   const names = (await ignoring('ENOENT', readdir(join(dataDir, 'tls')))) ?? []
   if (names.length > 0) await mkdir(join(directory, 'tls'), { mode: 0o700 })
-  for (const name of names) await copyFile(join(dataDir, 'tls', name), join(directory, 'tls', name), watch)
+  for (const name of names.toSorted())
+    await add(`tls/${name}`, await copyFile(join(dataDir, 'tls', name), join(directory, 'tls', name), watch))
   if (names.length > 0) await syncDirectory(join(directory, 'tls'))
   await syncDirectory(directory)
+  return await sums.end()
 }

@@ -10,9 +10,10 @@ import { StartError } from '../start-error.ts'
 export const MANIFEST = 'backup.json'
 export const DATABASE = 'database'
 export const BLOBS = 'blobs'
-export const SUMS = { database: 'database.sha256', blobs: 'blobs.sha256' } as const
 /** The secret and the TLS keys, if they were asked for. */
 export const KEYS = 'keys'
+/** Lists of checksums of the parts, by directory. */
+export const SUMS = { [DATABASE]: 'database.sha256', [BLOBS]: 'blobs.sha256', [KEYS]: 'keys.sha256' } as const
 
 /** Suffix of the directory of a backup that is being written. */
 export const PARTIAL_SUFFIX = '.partial'
@@ -43,6 +44,8 @@ const schema = z.object({
     .optional(),
   blobs: digest.optional(),
   hasKeys: z.boolean(),
+  /** Earlier versions wrote no checksums of the keys. */
+  keys: digest.optional(),
 })
 export type Manifest = z.infer<typeof schema>
 

@@ -1,10 +1,10 @@
-import { chown, mkdir, opendir, readdir, readFile, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { chown, link, mkdir, opendir, readdir, rename, rm } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
 import { configuredStore } from '../blobs/blob-store.ts'
 import type { Config } from '../config.ts'
 import { checkMigrations } from '../db/migrate.ts'
 import { exists, makeDataDirectory, requireOwner } from '../directory.ts'
-import { createFileOnce, syncDirectory } from '../durable-file.ts'
+import { syncDirectory } from '../durable-file.ts'
 import { codeOf, ignoring } from '../error-code.ts'
 import { LEASE_ADVICE, takeLease, TIME_PREFIX } from '../file-lease.ts'
 import { findSystemAccount, type SystemAccount } from '../postgres/account.ts'
@@ -12,9 +12,9 @@ import { bundledMajor } from '../postgres/binaries.ts'
 import { type Directories, openDirectories, POINTER, readPointer } from '../postgres/directories.ts'
 import { checkMark } from '../secrets/mark.ts'
 import { StartError } from '../start-error.ts'
-import { readSums, type SumsDigest } from './checksums.ts'
+import { type FileSum, readSums, type SumsDigest } from './checksums.ts'
 import { checkSpace, copyFile, forEachFile, type Watch } from './copy.ts'
-import { BLOBS, DATABASE, KEYS, type Manifest, readManifest, SUMS } from './manifest.ts'
+import { BLOBS, KEYS, type Manifest, readManifest, SUMS } from './manifest.ts'
 
 /** Directory in the data directory while a restore runs. With it, no server starts. */
 const UNFINISHED = 'restore.partial'
@@ -29,8 +29,9 @@ type Options = { source: string; watch: Watch & { total: (bytes: number) => void
 /** Checks that a backup is complete and undamaged. Throws a `StartError` that names damaged, missing or additional files. */
 export async function verifyBackup({ source, watch }: Options): Promise<Manifest> {
   const manifest = await readManifest(source)
-  watch.total((manifest.database?.bytes ?? 0) + (manifest.blobs?.bytes ?? 0))
-  for (const part of ['database', 'blobs'] as const) {
+  watch.total(bytesOf(manifest))
+  if (manifest.hasKeys) await requireSecret(source, manifest)
+  for (const part of ['keys', 'database', 'blobs'] as const) {
     const digest = manifest[part]
     if (!digest) continue
     await copyPart({ source, part, digest, watch })
@@ -39,10 +40,24 @@ export async function verifyBackup({ source, watch }: Options): Promise<Manifest
   return manifest
 }
 
+function bytesOf({ database, blobs, keys }: Manifest) {
+  return (database?.bytes ?? 0) + (blobs?.bytes ?? 0) + (keys?.bytes ?? 0)
+}
+
+/** Throws a `StartError` unless the included secret is that of the backup. Earlier versions wrote no checksum of it. */
+async function requireSecret(source: string, { secretMark }: Manifest) {
+  const path = join(source, KEYS, 'secret')
+  if (!(await exists(path))) throw missing(path)
+  await checkMark(secretMark, { dataDir: join(source, KEYS) }).catch((cause: unknown) => {
+    // An unreadable file is named already.
+    if (!(cause instanceof StartError) || cause.cause !== undefined) throw cause
+    throw new StartError(`${path} is damaged: it is not the secret of the backup`, { cause, advice: OTHER_ADVICE })
+  })
+}
+
 /** Throws a `StartError` for files that the list of a part does not have. All that it has must exist. */
 async function requireNoOther(source: string, part: Part['part'], { files }: SumsDigest) {
-  const root = part === 'database' ? DATABASE : BLOBS
-  const list = async () => opendir(join(source, root), { recursive: true })
+  const list = async () => opendir(join(source, part), { recursive: true })
   let present = 0
   for await (const entry of await list()) if (!entry.isDirectory()) present += 1
   if (present === files) return
@@ -60,8 +75,8 @@ async function requireNoOther(source: string, part: Part['part'], { files }: Sum
 }
 
 /**
- * Restores a backup into the data directory, which must be empty but for the secret and TLS keys. Each file is verified while it is
- * copied. Throws a `StartError`. An interrupted restore can be repeated, and no server starts before it is complete.
+ * Restores a backup into the data directory, which must be empty but for the secret and TLS keys: those there are kept, and the backup's are not read.
+ * Each file is verified while it is copied. Throws a `StartError`. An interrupted restore can be repeated, and no server starts before it is complete.
  */
 export async function restoreBackup(config: Config, { source, watch }: Options): Promise<Manifest> {
   const manifest = await readManifest(source)
@@ -76,16 +91,17 @@ export async function restoreBackup(config: Config, { source, watch }: Options):
   await requireEmpty(dataDir)
   const account = await findSystemAccount()
   await requireMajor(manifest)
-  if (manifest.hasKeys) await restoreKeys(source, dataDir, watch)
-  await checkMark(manifest.secretMark, config)
 
   const partial = join(dataDir, UNFINISHED)
   await rm(partial, { recursive: true, force: true })
   await mkdir(partial, { mode: 0o700 })
   await syncDirectory(dataDir)
+  const keys: string[] = []
   try {
     const { database, blobs } = manifest
-    watch.total((database?.bytes ?? 0) + (blobs?.bytes ?? 0))
+    watch.total(bytesOf(manifest))
+    if (manifest.hasKeys) await restoreKeys(source, { manifest, dataDir, partial, restored: keys }, watch)
+    await checkMark(manifest.secretMark, config)
     const place = database && (await openDirectories(dataDir, account, { info() {}, warn() {} }))
     await checkSpace([
       { directory: dataDir, bytes: blobs?.bytes ?? 0 },
@@ -97,7 +113,7 @@ export async function restoreBackup(config: Config, { source, watch }: Options):
     if (!(await lease.isHeld())) throw new StartError('the restore was paused for too long', { advice: 'run it again' })
   } catch (error) {
     // Without the lease, it may be another restore's.
-    if (await lease.isHeld()) await removeRestored(dataDir)
+    if (await lease.isHeld()) await removeRestored(dataDir, keys)
     throw error
   }
   await rm(partial, { recursive: true })
@@ -140,11 +156,12 @@ async function requireEmpty(dataDir: string) {
     })
 }
 
-/** Removes an interrupted restore, which began in an empty directory. */
-async function removeRestored(dataDir: string) {
+/** Removes an interrupted restore, which began in an empty directory, and the keys that it is known to have restored. */
+async function removeRestored(dataDir: string, keys: readonly string[] = []) {
   const moved = await readPointer(dataDir)
-  const restored = [moved, join(dataDir, POINTER), join(dataDir, 'postgres'), join(dataDir, BLOBS)]
-  for (const path of restored) if (path !== undefined) await rm(path, { recursive: true, force: true })
+  const names = [POINTER, 'postgres', BLOBS, ...keys]
+  for (const path of [moved, ...names.map((name) => join(dataDir, name))])
+    if (path !== undefined) await rm(path, { recursive: true, force: true })
   await rm(join(dataDir, UNFINISHED), { recursive: true, force: true })
 }
 
@@ -158,17 +175,39 @@ async function requireMajor({ database }: Manifest) {
   )
 }
 
-async function restoreKeys(source: string, dataDir: string, watch: Watch) {
-  const keys = join(source, KEYS)
-  const path = join(dataDir, 'secret')
-  await createFileOnce(path, await readFile(join(keys, 'secret'), 'utf8'))
-  const previous = await ignoring('ENOENT', readFile(join(keys, 'previous-secrets'), 'utf8'))
-  if (previous !== undefined) await createFileOnce(join(dataDir, 'previous-secrets'), previous)
-  const names = (await ignoring('ENOENT', readdir(join(keys, 'tls')))) ?? []
-  if (names.length === 0 || (await exists(join(dataDir, 'tls')))) return
-  await makeDataDirectory(dataDir, 'tls')
-  for (const name of names) await copyFile(join(keys, 'tls', name), join(dataDir, 'tls', name), watch)
-  await syncDirectory(join(dataDir, 'tls'))
+type KeysTarget = {
+  manifest: Manifest
+  dataDir: string
+  partial: string
+  /** Gets the names in the data directory. */
+  restored: string[]
+}
+
+/** Restores the keys that the data directory lacks: first to `partial`, so that an interrupted restore leaves none or all files of `tls/`. */
+async function restoreKeys(source: string, { manifest, dataDir, partial, restored }: KeysTarget, watch: Watch) {
+  const present = new Set(await readdir(dataDir))
+  // An empty one is replaced.
+  const ownTls = (await ignoring('ENOENT', readdir(join(dataDir, 'tls')))) ?? []
+  if (ownTls.length === 0) present.delete('tls')
+  if (!present.has('secret')) await requireSecret(source, manifest)
+  const target = join(partial, KEYS)
+  await mkdir(target, { mode: 0o700 })
+  const isWanted = (path: string) => {
+    const [name = '', file = ''] = path.split('/')
+    if (!present.has(name)) return true
+    if (name !== 'tls' || ownTls.includes(file)) return false
+    throw new StartError(`${join(dataDir, 'tls')} lacks ${file}, which the backup has`, {
+      advice: 'add it, or move the directory away to restore that of the backup',
+    })
+  }
+  await copyPart({ source, part: 'keys', digest: manifest.keys, target, isWanted, watch })
+  for (const name of await readdir(target)) {
+    // Neither replaces what another process has put there.
+    const move = name === 'tls' ? rename : link
+    await move(join(target, name), join(dataDir, name))
+    restored.push(name)
+  }
+  await syncDirectory(dataDir)
 }
 
 async function restoreBlobs(
@@ -209,43 +248,64 @@ async function restoreDatabase(
 
 type Part = {
   source: string
-  part: 'database' | 'blobs'
-  digest: SumsDigest
+  /** Its directory. */
+  part: keyof typeof SUMS
+  /** Undefined for keys in a backup of an earlier version, which cannot be verified. */
+  digest: SumsDigest | undefined
   /** Directory of the copy; without it, the part is only verified. */
   target?: string
+  isWanted?: (path: string) => boolean
   own?: (path: string) => Promise<void>
   watch: Watch
 }
 
 /** Copies a part of a backup and verifies it. Its list of checksums comes first, since the manifest vouches for that. */
-async function copyPart({ source, part, digest, target, own, watch }: Part) {
+async function copyPart({ source, part, digest, target, isWanted, own, watch }: Part) {
   const list = join(source, SUMS[part])
-  const { sha256 } = await readFileOf(list, undefined, { ...watch, add() {} })
-  if (sha256 !== digest.sha256) throw damaged(list)
-  const root = part === 'database' ? DATABASE : BLOBS
+  if (digest) {
+    const { sha256 } = await readFileOf(list, undefined, { ...watch, add() {} })
+    if (sha256 !== digest.sha256) throw damaged(list)
+  }
   const made = new Set<string>([target ?? ''])
-  await forEachFile(readSums(list), async (file) => {
-    if (!file.path.startsWith(`${root}/`)) throw damaged(list)
+  await forEachFile(digest ? readSums(list) : listUnverified(source, part), async (file) => {
+    if (!file.path.startsWith(`${part}/`)) throw damaged(list)
+    const inner = file.path.slice(part.length + 1)
+    if (isWanted?.(inner) === false) return
     const path = join(source, file.path)
-    const copy = target === undefined ? undefined : join(target, file.path.slice(root.length + 1))
+    const copy = target === undefined ? undefined : join(target, inner)
     if (copy !== undefined && !made.has(dirname(copy))) {
       await mkdir(dirname(copy), { recursive: true, mode: 0o700 })
       for (let directory = dirname(copy); !made.has(directory); directory = dirname(directory)) made.add(directory)
     }
     const copied = await readFileOf(path, copy, watch)
-    if (copied.sha256 !== file.sha256) throw damaged(path)
+    if (file.sha256 !== undefined && copied.sha256 !== file.sha256) throw damaged(path)
     if (copy !== undefined) await own?.(copy)
   })
   if (target !== undefined) for (const directory of made) await syncDirectory(directory)
 }
 
+async function* listUnverified(
+  source: string,
+  part: Part['part'],
+): AsyncGenerator<Partial<FileSum> & { path: string }> {
+  const entries = await ignoring('ENOENT', opendir(join(source, part), { recursive: true }))
+  for await (const entry of entries ?? [])
+    if (entry.isFile()) yield { path: relative(source, join(entry.parentPath, entry.name)) }
+}
+
 async function readFileOf(path: string, copy: string | undefined, watch: Watch) {
   return copyFile(path, copy, watch).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') throw new StartError(`${path} is missing from the backup`, { cause: error })
+    if (codeOf(error) === 'ENOENT') throw missing(path, error)
     throw error
   })
 }
 
+const OTHER_ADVICE = 'use another backup'
+
+function missing(path: string, cause?: unknown) {
+  return new StartError(`${path} is missing from the backup`, { cause })
+}
+
 function damaged(path: string) {
-  return new StartError(`${path} is damaged: its checksum is not that of the backup`, { advice: 'use another backup' })
+  return new StartError(`${path} is damaged: its checksum is not that of the backup`, { advice: OTHER_ADVICE })
 }

@@ -52,10 +52,12 @@ function summary({ path, manifest, added, damaged }: Backup, ms: number) {
   return `${lines.join('\n')}\n`
 }
 
-function parts({ database, blobs }: Manifest) {
+function parts({ database, blobs, keys, hasKeys }: Manifest) {
   return [
     ...(database ? [`  database  ${database.files} files, ${formatBytes(database.bytes)}`] : []),
     ...(blobs ? [`  blobs     ${blobs.files - 1} files, ${formatBytes(blobs.bytes)}`] : []),
+    ...(keys ? [`  keys      ${keys.files} files, ${formatBytes(keys.bytes)}`] : []),
+    ...(hasKeys && !keys ? ['  keys      without checksums: only the secret is verified'] : []),
   ]
 }
 
