@@ -419,12 +419,13 @@ const INSTALL: Cases = {
     // As systemd does, without a shell.
     const [, pruning = ''] = /^ExecStartPost=(.+)$/m.exec(unit) ?? []
     const backups = inside('backups/groundstate')
-    for (const name of ['2026-01-01T00-00-00-000Z', '2026-03-01T00-00-00-000Z', 'other'])
+    const others = ['20-A-Z', 'archive-Z', 'other']
+    for (const name of ['2026-01-01T00-00-00-000Z', '2026-03-01T00-00-00-000Z', ...others])
       await mkdir(join(backups, name))
-    for (const name of ['2026-01-01T00-00-00-000Z', 'other']) await utimes(join(backups, name), 0, 0)
+    for (const name of ['2026-01-01T00-00-00-000Z', ...others]) await utimes(join(backups, name), 0, 0)
     const [program = '', ...args] = pruning.replace('/var/backups/groundstate', backups).split(' ')
     expect(spawnSync(program, args).status).toBe(0)
-    expect((await readdir(backups)).toSorted()).toEqual(['2026-03-01T00-00-00-000Z', 'other'])
+    expect((await readdir(backups)).toSorted()).toEqual(['2026-03-01T00-00-00-000Z', ...others].toSorted())
     expect((await stat(backups)).mode & 0o777).toBe(0o700)
   },
 }

@@ -81,7 +81,6 @@ export function poolSessionName(serverId: string) {
 
 export type Signals = Awaited<ReturnType<typeof createSignals>>
 
-/** `id` is unique among all servers of the database. `secretId` is the id of the secret with which this server seals, as a signed integer. */
 /** Keeps a server from a database whose secret, blob store or base URL was replaced while it had no connection. */
 export type Fence = {
   /** Called with each new connection. Throws a `StartError` if this server may not use the database any more. */
@@ -90,7 +89,14 @@ export type Fence = {
   onRefused: (error: StartError) => void
 }
 
-type SignalOptions = Partial<Fence> & { id: string; polls: Polls; log?: Log; secretId?: number }
+type SignalOptions = Partial<Fence> & {
+  /** Unique among all servers of the database. */
+  id: string
+  polls: Polls
+  log?: Log
+  /** Id of the secret with which this server seals, as a signed integer. */
+  secretId?: number
+}
 
 type WaitOptions = { timeoutMs: number; signal?: AbortSignal | undefined }
 

@@ -10,8 +10,6 @@ import { SortedSums, SumsWriter } from './checksums.ts'
 import { copyFile, copyOpenFile, forEachFile, type Watch } from './copy.ts'
 import { BLOBS, SUMS } from './manifest.ts'
 
-/** File with the id of the store, next to its blobs. */
-
 /** Blobs collected before they are copied, so that small shards are copied concurrently. */
 const BATCH = 512
 
