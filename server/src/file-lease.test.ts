@@ -27,6 +27,15 @@ test('a lease is exclusive until its process releases it, also within one proces
   expect([await isLeased(path), await readdir(directory)]).toEqual([false, []])
 })
 
+test('files by which killed processes asked for the time are removed after a day, and others are kept', async () => {
+  for (const name of ['.time-old', '.time-recent', 'other']) await writeFile(join(directory, name), '')
+  for (const name of ['.time-old', 'other']) await utimes(join(directory, name), 0, 0)
+
+  await using _ = await takeLease(path, busy)
+
+  expect((await readdir(directory)).toSorted()).toEqual(['.time-recent', 'lease', 'other'])
+})
+
 test('checks of a lease that overlap keep it', async () => {
   await using lease = await takeLease(path, busy)
   const text = await readFile(path, 'utf8')

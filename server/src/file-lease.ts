@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
-import { open, readFile, rm, stat } from 'node:fs/promises'
+import { open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createFileOnce } from './durable-file.ts'
@@ -34,6 +34,7 @@ export async function takeLease(path: string, busy: (owner: string) => StartErro
   try {
     await create(path, text, busy)
     writtenMs = (await stat(path)).mtimeMs
+    await removeTimes(dirname(path), writtenMs)
   } catch (error) {
     own.delete(text)
     throw error
@@ -118,6 +119,18 @@ async function find(path: string) {
 
 /** Prefix of the names of files that exist for a moment. */
 export const TIME_PREFIX = '.time-'
+/** Age from which such a file was left by a killed process, in ms. */
+const TIME_AGE_MS = 86_400_000
+
+/** Never throws: what other users own may have to stay. */
+async function removeTimes(directory: string, now: number) {
+  for (const name of await readdir(directory).catch(() => [])) {
+    if (!name.startsWith(TIME_PREFIX)) continue
+    const path = join(directory, name)
+    const file = await stat(path).catch(() => undefined)
+    if (file && now - file.mtimeMs > TIME_AGE_MS) await rm(path).catch(() => {})
+  }
+}
 
 /** The time of the file system that has the directory, in ms: clocks of hosts and containers may differ. Changes the time of the directory, too. */
 export async function fileSystemTime(directory: string): Promise<number> {
