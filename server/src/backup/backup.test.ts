@@ -222,6 +222,8 @@ test('a file added to the keys is named by the check', async () => {
 test('keys without checksums are restored if the secret is that of the backup', async () => {
   const { path, dataDir, empty } = await backUpKeys()
   await removeKeySums(path)
+  // An empty directory is no key.
+  await mkdir(join(dataDir, 'tls'), { recursive: true })
 
   await verifyBackup({ source: path, watch: watchOf() })
   await restoreBackup(empty, { source: path, watch: watchOf() })
