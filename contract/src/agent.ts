@@ -85,6 +85,8 @@ export const registerAgentBody = z.object({
   agentId: z.string().max(100).optional(),
   /** The id was just read from a directory, maybe a copy: replaced if an agent of another name or address used it within the last minute. */
   starts: z.boolean().default(false),
+  /** `tokenId` of the registration in that directory: shows that no other built-in agent has used the id since. Earlier versions send none. */
+  formerTokenId: z.string().max(100).optional(),
   engines: z
     .array(z.object({ product: z.enum(['terraform', 'tofu']), version: z.string().min(1).max(100) }))
     .max(200)
@@ -103,6 +105,8 @@ export const registeredAgent = z.object({
   poolId: z.string(),
   poolName: z.string().optional(),
   serverVersion: z.string().optional(),
+  /** Id of the token of this request; absent from earlier versions. */
+  tokenId: z.string().optional(),
 })
 export type RegisteredAgent = z.infer<typeof registeredAgent>
 

@@ -25,7 +25,7 @@ import type { AgentOptions } from '../settings/agent-options.ts'
 import { PLAN_DIRECTORY_LIMIT } from '../settings/shared-settings.ts'
 import { serveGitRequests } from './git-requests.ts'
 import { servePolicyRequests } from './policy-requests.ts'
-import { createRegistration, readAgentId } from './registration.ts'
+import { createRegistration, readRegistration } from './registration.ts'
 import { serveTaskRequests } from './task-requests.ts'
 
 const CLAIM_MS = 25_000
@@ -112,11 +112,11 @@ export async function runAgent(options: AgentOptions): Promise<void> {
   if (shutdown.aborted) onShutdown()
   try {
     for (const journal of journals) recover(journal)
-    const formerId = await readAgentId(workDir, connection.serverUrl)
+    const former = await readRegistration(workDir, connection.serverUrl)
     const registration = stack.use(
       createRegistration(connection, options, {
         workDir,
-        formerId,
+        former,
         search,
         waitsForEngine,
         signal: stopping,

@@ -157,7 +157,8 @@ test('a restarted agent sends its former id to the same server', async () => {
   expect(mode & 0o777).toBe(0o600)
   expect(server.registered[0]).toMatchObject({ starts: true })
   expect(server.registered[0]).not.toHaveProperty('agentId')
-  expect(server.registered[1]).toMatchObject({ agentId: 'agent-1', starts: true })
+  expect(server.registered[0]).not.toHaveProperty('formerTokenId')
+  expect(server.registered[1]).toMatchObject({ agentId: 'agent-1', formerTokenId: 'at-1', starts: true })
   expect(other.registered[0]).not.toHaveProperty('agentId')
 })
 

@@ -19,7 +19,8 @@ const RETRY_DELAY_MS = 10_000
 
 type Input = {
   workDir: string
-  formerId: string | undefined
+  /** The last registration in the directory. */
+  former: StoredRegistration | undefined
   search: EngineSearch
   /** Whether the agent accepts no runs without an engine. */
   waitsForEngine: boolean
@@ -34,7 +35,7 @@ type Engines = Awaited<ReturnType<typeof listEngines>>
 export function createRegistration(
   connection: Connection,
   options: AgentOptions,
-  { workDir, formerId, search, waitsForEngine, isClaiming, signal }: Input,
+  { workDir, former, search, waitsForEngine, isClaiming, signal }: Input,
 ) {
   const { token, log, retryDelayMs = RETRY_DELAY_MS, accepts = WORK_KINDS, name, concurrency } = options
   const { serverUrl } = connection
@@ -42,18 +43,18 @@ export function createRegistration(
   let pending = 0
   /** The message of the current rejection, which is logged once. */
   let rejection: string | undefined
-  let current = start(formerId)
+  let current = start(former)
   const scanning = setInterval(() => void rescanEngines(), options.engineScanIntervalMs ?? ENGINE_SCAN_INTERVAL_MS)
 
-  function start(agentId?: string) {
+  function start(former?: StoredRegistration) {
     pending += 1
-    const response = registerAgent(agentId).finally(() => (pending -= 1))
+    const response = registerAgent(former).finally(() => (pending -= 1))
     // Awaited by claiming loops, which may all be busy.
     response.catch(() => {})
     return response
   }
 
-  async function registerAgent(agentId: string | undefined): Promise<RegisteredAgent> {
+  async function registerAgent(former: StoredRegistration | undefined): Promise<RegisteredAgent> {
     const engines = await Promise.race([listEngines(search), delay(SCAN_TIMEOUT_MS, [], { ref: false })])
     const body = {
       name,
@@ -64,12 +65,12 @@ export function createRegistration(
       accepts: acceptsWith(engines),
       engines: engines.slice(0, 200),
       downloadsEngines: search.downloads !== undefined,
-      ...(agentId !== undefined && { agentId }),
+      ...(former && { agentId: former.agentId, formerTokenId: former.tokenId }),
     }
     for (;;) {
       try {
         const response = await register(connection, token, { ...body, starts: known === undefined }, signal)
-        if (known?.agentId !== response.agentId) await storeId(response.agentId)
+        if (known?.agentId !== response.agentId) await store(response)
         if (known === undefined) logStart(response, engines)
         else if (rejection !== undefined) log.info({ agentId: response.agentId }, 'the server accepts this agent again')
         rejection = undefined
@@ -98,10 +99,14 @@ export function createRegistration(
   }
 
   /** Without a stored id the next start is another agent to the server, which is no reason to fail now. */
-  async function storeId(agentId: string) {
+  async function store({ agentId, tokenId }: RegisteredAgent) {
     const file = fileOf(workDir)
     try {
-      await writeFile(`${file}.new`, `${JSON.stringify({ serverUrl, agentId })}\n`, { mode: 0o600 })
+      await writeFile(
+        `${file}.new`,
+        `${JSON.stringify({ serverUrl, agentId, tokenId } satisfies StoredRegistration)}\n`,
+        { mode: 0o600 },
+      )
       await rename(`${file}.new`, file)
     } catch (error) {
       log.warn({ error }, 'the id of this agent could not be stored for its next start')
@@ -136,7 +141,7 @@ export function createRegistration(
     if (signal.aborted || known === undefined || known.agentId === '') return
     if (pending > 0 || (isClaiming() && known.engines === JSON.stringify(engines))) return
     if (known.engines === '[]' && engines.length > 0) logEngines(engines)
-    current = start(known.agentId)
+    current = start({ serverUrl, agentId: known.agentId })
   }
 
   function tokenError(error: RequestRejectedError) {
@@ -163,15 +168,20 @@ export function createRegistration(
   }
 }
 
-const storedId = z.object({ serverUrl: z.string(), agentId: z.string().min(1).max(100) })
+const storedRegistration = z.object({
+  serverUrl: z.string(),
+  agentId: z.string().min(1).max(100),
+  tokenId: z.string().max(100).optional(),
+})
+type StoredRegistration = z.infer<typeof storedRegistration>
 
 const fileOf = (workDir: string) => join(workDir, 'registration.json')
 
-/** The id that this server gave to the last agent in the directory; undefined if there is none or it is unreadable. */
-export async function readAgentId(workDir: string, serverUrl: string): Promise<string | undefined> {
+/** The registration of the last agent in the directory with this server; undefined if there is none or it is unreadable. */
+export async function readRegistration(workDir: string, serverUrl: string): Promise<StoredRegistration | undefined> {
   try {
-    const { agentId, ...former } = storedId.parse(JSON.parse(await readFile(fileOf(workDir), 'utf8')))
-    return former.serverUrl === serverUrl ? agentId : undefined
+    const former = storedRegistration.parse(JSON.parse(await readFile(fileOf(workDir), 'utf8')))
+    return former.serverUrl === serverUrl ? former : undefined
   } catch {
     return undefined
   }

@@ -102,6 +102,7 @@ export async function startProtocolServer(tls?: { cert: string; key: string }): 
         agentId,
         poolId: 'apool-1',
         poolName: 'rack',
+        tokenId: `at-${registered.length}`,
       })
     }
     if (noun === 'agents' && verb === 'deregister') {

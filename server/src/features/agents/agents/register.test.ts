@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../testing/app.ts'
 import { createFakeAgent } from '../../../testing/fake-agent.ts'
 import { createRunSetting } from '../../../testing/runs.ts'
+import { createBuiltInAgentToken } from '../agent-pools/service.ts'
 import { createPool, createPoolToken } from '../agent-pools/testing/pools.ts'
 import { sender } from '../agent-pools/testing/send.ts'
 
@@ -129,6 +130,63 @@ describe('agents', () => {
       engines: [{ product: 'tofu', version: '1.9.0' }],
     })
     expect(stranger.json().agentId).not.toBe('agent-of-somebody-else')
+  })
+
+  describe('that are built into servers', () => {
+    /** A server has a token per start, and all agents have one name and address. */
+    async function startServer() {
+      const token = await createBuiltInAgentToken(app.as())
+      return async (facts: { agentId?: string; formerTokenId?: string; starts?: boolean } = {}) => {
+        const body = { name: 'built-in', version: '1', os: 'linux', arch: 'x64', starts: true, ...facts }
+        const response = await app.request({ method: 'POST', url: `${AGENT_API}/register`, token, body })
+        expect(response.status).toBe(200)
+        const { agentId, tokenId } = response.json() as { agentId: string; tokenId: string }
+        return { agentId, formerTokenId: tokenId }
+      }
+    }
+
+    test('get an id per server, whoever was killed or has ended', async () => {
+      const former = await (await startServer())()
+      app.clock.advance(61_000)
+
+      const fresh = await (await startServer())()
+      const restarted = await (await startServer())(former)
+
+      expect(fresh.agentId).not.toBe(former.agentId)
+      expect(restarted.agentId).toBe(former.agentId)
+    })
+
+    test('keep it when a killed server starts again before they count as offline', async () => {
+      const former = await (await startServer())()
+
+      const restarted = await (await startServer())(former)
+      const again = await (await startServer())(restarted)
+
+      expect([restarted.agentId, again.agentId]).toEqual([former.agentId, former.agentId])
+    })
+
+    test('get another while the server of a copied directory uses it', async () => {
+      const former = await (await startServer())()
+      const copy = await (await startServer())(former)
+
+      const original = await (await startServer())(former)
+
+      expect(copy.agentId).toBe(former.agentId)
+      expect(original.agentId).not.toBe(former.agentId)
+    })
+
+    test('that share an id since an earlier version get two', async () => {
+      const [first, second] = [await startServer(), await startServer()]
+      const { agentId } = await first()
+
+      const other = await second({ agentId })
+      const later = await second({ agentId, starts: false })
+      const same = await first({ agentId, starts: false })
+
+      expect(other.agentId).not.toBe(agentId)
+      expect(later.agentId).not.toBe(agentId)
+      expect(same.agentId).toBe(agentId)
+    })
   })
 
   describe('that restart with their former id', () => {

@@ -18,9 +18,12 @@ type AgentActor = Extract<Actor, { kind: 'agent' }>
 type PoolAgent = NonNullable<Awaited<ReturnType<typeof store.findPoolAgent>>>
 type NewAgent = { id: string | undefined; name: string; ip_address: string | null; agent_pool_id: string }
 
-/** Registers an agent. It keeps the id that it sends, or that of its name if offline. Throws `invalid` if the plan allows no further agent. */
+/**
+ * Registers an agent. It keeps the id that it sends, or, unless it is built in, that of its name if offline. Throws `invalid` if the plan allows no
+ * further agent.
+ */
 export async function registerAgent(ctx: Ctx, actor: AgentActor, input: RegisterAgent): Promise<RegisteredAgent> {
-  const { agentId, starts, engines, downloadsEngines, ...attributes } = input
+  const { agentId, starts, formerTokenId, engines, downloadsEngines, ...attributes } = input
   const agent = {
     ...attributes,
     engines: JSON.stringify(engines),
@@ -33,23 +36,38 @@ export async function registerAgent(ctx: Ctx, actor: AgentActor, input: Register
   const poolId = actor.agentPoolId
   return transact(ctx, async (ctx) => {
     const named = agentId === undefined ? undefined : await store.findPoolAgent(ctx.db, { id: agentId, poolId })
-    const registered = named && starts && isInUse(named, agent, ctx.now()) ? undefined : named
+    const isBuiltIn = actor.organizationId === null
+    const isOfAnother = isBuiltIn ? isOfAnotherServer : isOfAnotherDirectory
+    const isTaken = named && isOnline(named, ctx.now()) && isOfAnother(named, { ...agent, starts, formerTokenId })
+    const registered = isTaken ? undefined : named
     if (actor.organizationId !== null) await checkQuota(ctx, actor.organizationId, { ...agent, id: registered?.id })
     const since = onlineSince(ctx.now())
-    const known = registered ?? (await store.findOfflineAgent(ctx.db, { poolId, name: input.name, since }))
+    const offline = isBuiltIn ? undefined : { poolId, name: input.name, since }
+    const known = registered ?? (offline && (await store.findOfflineAgent(ctx.db, offline)))
     const id = known?.id ?? ctx.newId('agent')
     if (known) await store.reviveAgent(ctx.db, { id, ...agent })
     else await store.insertAgent(ctx.db, { id, ...agent, created_at: ctx.now() })
     await announceAgents(ctx, [id])
     const poolName = await store.findPoolName(ctx.db, poolId)
-    return { agentId: id, poolId, poolName, serverVersion: VERSION }
+    return { agentId: id, poolId, poolName, serverVersion: VERSION, tokenId: actor.tokenId }
   })
 }
 
-/** Whether a starting agent's id is in use by another agent, because the work directory that holds it was copied. */
-function isInUse(known: PoolAgent, { name, ip_address }: Omit<NewAgent, 'id'>, now: Date) {
-  const isOnline = known.exited_at === null && known.last_ping_at > onlineSince(now)
-  return isOnline && (known.name !== name || known.ip_address !== ip_address)
+function isOnline({ exited_at, last_ping_at }: PoolAgent, now: Date) {
+  return exited_at === null && last_ping_at > onlineSince(now)
+}
+
+type Registering = Pick<NewAgent, 'name' | 'ip_address'> &
+  Pick<RegisterAgent, 'starts' | 'formerTokenId'> & { token_id: string }
+
+/** Whether a starting agent's id is that of another agent, because the work directory that holds it was copied. */
+function isOfAnotherDirectory(known: PoolAgent, { starts, name, ip_address }: Registering) {
+  return starts && (known.name !== name || known.ip_address !== ip_address)
+}
+
+/** As `isOfAnotherDirectory`. Built-in agents have one name and address, but each process of a server has a token. */
+function isOfAnotherServer({ token_id: used }: PoolAgent, { token_id, formerTokenId }: Registering) {
+  return used !== token_id && used !== formerTokenId
 }
 
 /** Throws `invalid` if the plan allows no further agent (INTERFACE §6.3). Offline agents give up their place. */

@@ -79,7 +79,7 @@ export async function listCurrentJobs(db: Db, { agentIds, now }: { agentIds: rea
 export async function findPoolAgent(tx: Tx, { id, poolId }: { id: string; poolId: string }) {
   return tx
     .selectFrom('agents')
-    .select(['id', 'name', 'ip_address', 'last_ping_at', 'exited_at'])
+    .select(['id', 'name', 'ip_address', 'token_id', 'last_ping_at', 'exited_at'])
     .where('id', '=', id)
     .where('agent_pool_id', '=', poolId)
     .forNoKeyUpdate()
