@@ -20,13 +20,15 @@ async function findScope() {
 }
 
 /**
- * Whether a process that was not this one has surely ended: its id is valid here, and is unused or has become ours (in a container every start has the
- * same one).
+ * Whether a process that was not this one has surely ended: its id is valid here, and is unused, a zombie's or has become ours (in a container every
+ * start has the same one, and without an init nothing waits for a killed process).
  */
 export async function hasEnded(scope: string, pid: number) {
-  return scope === (await pidScope()) && (pid === process.pid || !isAlive(pid))
+  if (scope !== (await pidScope())) return false
+  return pid === process.pid || !isAlive(pid) || (await isZombie(pid))
 }
 
+/** Whether the process exists; a zombie does. */
 export function isAlive(pid: number) {
   try {
     process.kill(pid, 0)
@@ -34,4 +36,10 @@ export function isAlive(pid: number) {
   } catch (error) {
     return codeOf(error) === 'EPERM'
   }
+}
+
+async function isZombie(pid: number) {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  // The state follows the name in parentheses, which may contain some.
+  return /^\) [ZX]/.test(stat.slice(stat.lastIndexOf(')')))
 }
