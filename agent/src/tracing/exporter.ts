@@ -12,6 +12,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
+import { withoutLogFields } from '../log-fields.ts'
 import { type TracingSettings, readTracingSettings } from './settings.ts'
 import { type Attributes, type Span, type SpanOptions, parseTraceparent } from './span.ts'
 
@@ -79,11 +80,10 @@ export function createExporter(env: NodeJS.ProcessEnv, service: Service) {
       }
     },
     async shutdown() {
-      const timeout = delay(SHUTDOWN_TIMEOUT_MS, undefined, { ref: false })
-      await Promise.race([
-        provider.shutdown().catch((error: unknown) => report('the last export failed:', error)),
-        timeout,
-      ])
+      const timeout = delay(SHUTDOWN_TIMEOUT_MS, 'timeout' as const, { ref: false })
+      const end = provider.shutdown().catch((error: unknown) => report('the last export failed:', error))
+      if ((await Promise.race([end, timeout])) === 'timeout')
+        report(`the last spans could not be sent within ${SHUTDOWN_TIMEOUT_MS / 1000} s`)
       diag.disable()
     },
   }
@@ -106,14 +106,23 @@ function samplerOf({ sampler, ratio }: TracingSettings): Sampler {
   return isParentBased ? new ParentBasedSampler({ root }) : root
 }
 
+/** The message of an error, which the library reports as JSON with its stack. */
+function messageOf(part: unknown) {
+  if (part instanceof Error) return part.message
+  const text = String(part)
+  const [, message] = /"message":("(?:[^"\\]|\\.)*")/.exec(text.startsWith('{') ? text : '') ?? []
+  return message === undefined ? text : String(JSON.parse(message))
+}
+
 /** The library reports failed exports to its own log only. */
 function warnOfFailures(warn: Service['warn']) {
   let warnedAt = -WARNING_INTERVAL_MS
   const report = (message: string, ...details: unknown[]) => {
     if (performance.now() - warnedAt < WARNING_INTERVAL_MS) return
     warnedAt = performance.now()
-    const reason = [message, ...details].map((part) => (part instanceof Error ? part.message : String(part))).join(' ')
-    warn({ reason: reason.slice(0, 300) }, 'traces could not be exported')
+    const reason = [message, ...details].map(messageOf).join(' ')
+    // An export begins at the end of any span, whose request it does not belong to.
+    withoutLogFields(() => warn({ reason: reason.slice(0, 300) }, 'traces could not be exported'))
   }
   const ignore = () => {}
   diag.setLogger({ error: report, warn: report, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN)

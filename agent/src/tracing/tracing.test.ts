@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { logFields } from '../log-fields.ts'
+import { logFields, withLogFields } from '../log-fields.ts'
 import { startCollector } from '../testing/collector.ts'
 import { startTracing, traced, traceparent } from './tracing.ts'
 
@@ -56,13 +56,17 @@ test.each([
 ])('a collector that %s delays neither the work nor the end of the process', async (_, respond) => {
   await using collector = await startCollector({ respond })
   const started = performance.now()
+  const warnings: unknown[] = []
 
-  const result = await within({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, async () =>
-    traced('plan', {}, async () => 'planned'),
+  const result = await within(
+    { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+    async () => traced('plan', {}, async () => 'planned'),
+    (...warning) => void warnings.push(warning),
   )
 
   expect(result).toBe('planned')
   expect(performance.now() - started).toBeLessThan(10_000)
+  expect(warnings).toHaveLength(1)
 })
 
 test('a failed export is a warning that names no credentials', async () => {
@@ -82,6 +86,28 @@ test('a failed export is a warning that names no credentials', async () => {
   expect(warnings).toHaveLength(1)
   expect(JSON.stringify(warnings)).toContain('traces could not be exported')
   expect(JSON.stringify(warnings)).not.toContain('canary')
+})
+
+test('a collector that is down is a warning during the work, which belongs to no request', async () => {
+  const collector = await startCollector()
+  await collector[Symbol.asyncDispose]()
+  const warnings: unknown[] = []
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_TIMEOUT: '500' }
+
+  await within(
+    env,
+    async () => {
+      // A full batch is sent at once.
+      await withLogFields({ request: 'request-1' }, async () =>
+        Promise.all(Array.from({ length: 600 }, async () => traced('plan', {}, async () => {}))),
+      )
+      await expect.poll(() => warnings, { timeout: 5_000 }).toHaveLength(1)
+    },
+    (...warning) => void warnings.push([...warning, logFields()]),
+  )
+
+  const reason = `connect ECONNREFUSED ${new URL(collector.url).host}`
+  expect(warnings).toEqual([[{ reason }, 'traces could not be exported', {}]])
 })
 
 test('a trace that its client does not sample is continued, but not exported', async () => {
