@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { runAgent } from '@groundstate/agent/agent/agent'
 import { requireHooks, requireMirrors } from '@groundstate/agent/isolation/confinement'
+import { WorkDirInUseError } from '@groundstate/agent/isolation/work-dir'
 import { createAgentLog } from '@groundstate/agent/log'
 import { sharedOptions } from '@groundstate/agent/settings/shared-settings'
 import { TracingError } from '@groundstate/agent/tracing/settings'
@@ -123,7 +124,13 @@ export async function serve(
           signal: agentStops.signal,
           drainTimeoutMs: config.drainTimeout,
           ...(tls?.caFile !== undefined && { caFile: tls.caFile }),
-        }).catch((error: unknown) => log.error({ err: error }, 'the built-in agent has stopped'))
+        }).catch((error: unknown) => {
+          if (!(error instanceof WorkDirInUseError)) return log.error({ err: error }, 'the built-in agent has stopped')
+          log.error(
+            `the built-in agent does not run: another server uses GROUNDSTATE_DATA_DIR ${config.dataDir}, process ${error.pid}; set GROUNDSTATE_AGENTS=0 ` +
+              'for all but one of the servers with one data directory, or give this one another',
+          )
+        })
       : Promise.resolve()
 
   const movedDatabase = config.databaseUrl === undefined ? await readPointer(config.dataDir) : undefined

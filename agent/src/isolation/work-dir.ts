@@ -26,10 +26,10 @@ export async function openWorkDir(directory: string): Promise<string> {
 
 /**
  * Claims a working directory: another agent would remove its directories as those of a dead one. Throws when a live process holds
- * it; undefined when `signal` aborts the wait for its exit.
+ * it (`WorkDirInUseError`); undefined when `signal` aborts the wait for its exit.
  */
 export async function claimWorkDir(workDir: string, signal: AbortSignal, retryTimeoutMs = RETRY_TIMEOUT_MS) {
-  if (held.has(workDir)) throw inUse(workDir, process.pid)
+  if (held.has(workDir)) throw new WorkDirInUseError(workDir, process.pid)
   held.add(workDir)
   using stack = new DisposableStack()
   stack.defer(() => held.delete(workDir))
@@ -37,16 +37,23 @@ export async function claimWorkDir(workDir: string, signal: AbortSignal, retryTi
     const attempt = await tryClaim(workDir, 'agent')
     if (attempt?.file !== undefined) return stack.move()
     if (attempt === undefined) continue
-    if (performance.now() > end) throw inUse(workDir, attempt.owner)
+    if (performance.now() > end) throw new WorkDirInUseError(workDir, attempt.owner)
     await pause(POLL_MS, undefined, { signal }).catch(() => {})
   }
   return undefined
 }
 
-function inUse(workDir: string, pid: number) {
-  const advice =
-    'give this agent another --work-dir; of servers with one data directory, only one has a built-in agent: set GROUNDSTATE_AGENTS=0 for the others'
-  return new Error(`the working directory ${workDir} is used by another agent, process ${pid}: ${advice}`)
+/** Thrown if the agent of another process uses the working directory. */
+export class WorkDirInUseError extends Error {
+  override name = 'WorkDirInUseError'
+  readonly pid: number
+
+  constructor(workDir: string, pid: number) {
+    super(
+      `the working directory ${workDir} is used by another agent, process ${pid}: give this agent another --work-dir`,
+    )
+    this.pid = pid
+  }
 }
 
 export async function isClaimed(workDir: string): Promise<boolean> {

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { createS3Server, type S3Server } from '../blobs/testing/s3-server.ts'
@@ -26,6 +28,10 @@ async function startServer(databaseUrl: string, flags?: string[]) {
   const started = await spawnServer(databaseUrl, flags)
   const [greeting] = await once(started.server.stdout, 'data')
   return { ...started, url: /ready at (\S+)/.exec(String(greeting))?.[1] ?? '' }
+}
+
+async function* linesOf(stream: Readable, part: string) {
+  for await (const line of createInterface(stream)) if (line.includes(part)) yield line
 }
 
 function bucketFlags({ bucket, endpoint, accessKeyId, secretAccessKey }: S3Server['config']) {
@@ -66,6 +72,35 @@ test.each([
   ])
   expect(errors[0]).not.toContain('stack')
 })
+
+test(
+  'the second server with a data directory says in one line that its agent does not run',
+  { timeout: 60_000 },
+  async () => {
+    await using database = await createTestDatabase()
+    const flags = ['--isolation', 'off']
+    const first = await startServer(database.url, flags)
+    const second = await spawnServer(database.url, [...flags, '--data-dir', first.dataDir])
+    const errors = linesOf(second.server.stderr, '"level":"error"')
+
+    const { value: error } = await errors.next()
+    for (const { server } of [first, second]) server.kill('SIGTERM')
+
+    expect(JSON.parse(String(error))).toEqual({
+      level: 'error',
+      time: expect.any(String),
+      pid: second.server.pid,
+      hostname: hostname(),
+      message:
+        `the built-in agent does not run: another server uses GROUNDSTATE_DATA_DIR ${first.dataDir}, process ${first.server.pid}; ` +
+        'set GROUNDSTATE_AGENTS=0 for all but one of the servers with one data directory, or give this one another',
+    })
+    expect(await Promise.all([first.ended, second.ended])).toEqual([
+      [0, null],
+      [0, null],
+    ])
+  },
+)
 
 test('SIGQUIT ends a server without a drain', async () => {
   await using database = await createTestDatabase()
