@@ -67,13 +67,26 @@ test('with the right authority, every connection of a server is encrypted', asyn
 }, 60_000)
 
 test.each([
-  ['require', '127.0.0.1', () => ({ sslmode: 'require' })],
-  ['verify-ca, whatever the host', '127.0.0.2', () => ({ sslmode: 'verify-ca', sslrootcert: authority })],
-  ['verify-full by name', 'localhost', () => ({ sslmode: 'verify-full', sslrootcert: authority })],
-])('doctor reaches the database with %s', async (_, host, parameters) => {
+  ['no parameter', '127.0.0.1', () => ({}), 'not encrypted'],
+  ['disable', '127.0.0.1', () => ({ sslmode: 'disable' }), 'not encrypted'],
+  ['require', '127.0.0.1', () => ({ sslmode: 'require' }), 'TLSv1.3, certificate not verified'],
+  [
+    'verify-ca, whatever the host',
+    '127.0.0.2',
+    () => ({ sslmode: 'verify-ca', sslrootcert: authority }),
+    'TLSv1.3, certificate verified for any host',
+  ],
+  [
+    'verify-full by name',
+    'localhost',
+    () => ({ sslmode: 'verify-full', sslrootcert: authority }),
+    'TLSv1.3, certificate verified',
+  ],
+  ['an authority alone', 'localhost', () => ({ sslrootcert: authority }), 'TLSv1.3, certificate verified'],
+])('doctor says how its connection is secured with %s', async (_, host, parameters, security) => {
   const out = await doctor(address(parameters(), host))
 
-  expect(out).toMatch(/✓ database +PostgreSQL/)
+  expect(out).toMatch(new RegExp(`✓ database +PostgreSQL \\d+, ${security}, clock`))
   expect(out).not.toMatch(/warning/i)
 })
 

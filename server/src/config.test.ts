@@ -154,6 +154,7 @@ describe('settings', () => {
       'postgresql://u:p@h:5432/d?sslmode=require',
       'postgresql://u@/d?host=/run/pg',
       'postgres://u@/d?host=/run/%25x',
+      'postgres://h/d?sslmode=require&channel_binding=require&target_session_attrs=any&query_timeout=1000',
     ])
       expect(readConfig({ GROUNDSTATE_DATABASE_URL: url }).databaseUrl).toBe(url)
   })
@@ -163,12 +164,32 @@ describe('settings', () => {
     ['sslmode=verify-ca', 'sslmode=verify-ca needs sslrootcert=<PEM file>'],
     ['sslmode=require&sslrootcert=system', 'sslrootcert=system needs sslmode=verify-full, not require'],
     ['sslmode=verify-full&sslrootcert=/nope', 'sslrootcert=/nope: there is no such file'],
+    ['sslmod=verify-full', 'it has no parameter "sslmod"; is it sslmode?'],
+    ['SSLMODE=require', 'it has no parameter "SSLMODE"; is it sslmode?'],
+    ['ssl_root_cert=ca.pem', 'it has no parameter "ssl_root_cert"; is it sslrootcert?'],
+    ['schema=public', 'it has no parameter "schema"'],
+    ['sslmode=verify-full&sslmode=disable', 'it has sslmode twice'],
+    ['sslmode=disable&sslrootcert=/ca.pem', 'sslrootcert has no effect with sslmode=disable'],
+    ['sslmode=disable&sslnegotiation=direct', 'sslnegotiation has no effect with sslmode=disable'],
+    ['sslmode=disable&ssl=true', 'ssl has no effect with sslmode=disable'],
+    ['sslmode=require&sslcert=/c.pem', 'sslcert needs sslkey=<PEM file>'],
+    ['sslkey=/k.pem', 'sslkey needs sslcert=<PEM file>'],
   ])('a database address with %s is refused', (parameters, problem) => {
     const read = () => readConfig({ GROUNDSTATE_DATABASE_URL: `postgresql://u:s3cret@h/d?${parameters}` })
 
     expect(read).toThrow(`GROUNDSTATE_DATABASE_URL: ${problem}`)
     expect(read).not.toThrow('s3cret')
   })
+
+  test.each(['12?s3cret@h/d', '12?s3cret=x@h/d', '12?x&s3cret@h/d'])(
+    'a password that is not encoded, as in u:%s, is not shown as a parameter',
+    (rest) => {
+      const read = () => readConfig({ GROUNDSTATE_DATABASE_URL: `postgresql://u:${rest}` })
+
+      expect(read).toThrow('GROUNDSTATE_DATABASE_URL: it must be an address such as')
+      expect(read).not.toThrow('s3cret')
+    },
+  )
 
   test('a problem names the source of the value', () => {
     expect(() => readConfig({ GROUNDSTATE_PORT: '80' }, { port: 'abc' })).toThrow(/^--port "abc"/)

@@ -6,6 +6,19 @@ import { readText } from '@groundstate/agent/settings/setting'
 const SSL_MODES = new Set(['disable', 'require', 'no-verify', 'verify-ca', 'verify-full'])
 const SSL_FILES = ['sslrootcert', 'sslcert', 'sslkey'] as const
 
+/** Parameters of libpq (https://www.postgresql.org/docs/18/libpq-connect.html), and then those that only `pg` has. */
+const PARAMETERS = new Set(
+  `host hostaddr port dbname user password passfile require_auth channel_binding connect_timeout client_encoding options application_name
+  fallback_application_name keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout replication gssencmode sslmode
+  requiressl sslnegotiation sslcompression sslcert sslkey sslkeylogfile sslpassword sslcertmode sslrootcert sslcrl sslcrldir sslsni requirepeer
+  ssl_min_protocol_version ssl_max_protocol_version min_protocol_version max_protocol_version krbsrvname gsslib gssdelegation scram_client_key
+  scram_server_key service servicefile target_session_attrs load_balance_hosts oauth_issuer oauth_client_id oauth_client_secret oauth_scope
+  ssl uselibpqcompat statement_timeout lock_timeout idle_in_transaction_session_timeout query_timeout binary keepAlive
+  keepAliveInitialDelayMillis connectionTimeoutMillis enableChannelBinding`.split(/\s+/),
+)
+/** Edits after which a parameter is another one, not a misspelling. */
+const MAX_EDITS = 2
+
 /** The parameters of an address of a database, and the rest of it. An empty host, with the socket's directory as a parameter, is no valid URL. */
 function splitAddress(url: string) {
   const start = url.indexOf('?')
@@ -19,7 +32,17 @@ function splitAddress(url: string) {
 /** The reason why a text is no address of a database, or its parameters for TLS are invalid. */
 export function databaseAddressProblem(url: string): string | undefined {
   const parameters = parametersOf(url)
-  if (parameters === undefined) return 'it must be an address such as postgresql://user:password@host:5432/name'
+  if (parameters === undefined) return NO_ADDRESS
+  const names = [...parameters.keys()]
+  const unknown = names.find((name) => !PARAMETERS.has(name))
+  if (unknown !== undefined) {
+    // It may be a part of a password with a question mark.
+    if (/\?.*@/s.test(url)) return NO_ADDRESS
+    const near = nearestParameter(unknown)
+    return `it has no parameter ${JSON.stringify(unknown)}${near === undefined ? '' : `; is it ${near}?`}`
+  }
+  const repeated = names.find((name, index) => names.indexOf(name) !== index)
+  if (repeated !== undefined) return `it has ${repeated} twice`
   const mode = parameters.get('sslmode')
   if (mode !== null && !SSL_MODES.has(mode))
     return `its sslmode must be disable, require, verify-ca or verify-full, not ${JSON.stringify(mode)}`
@@ -27,6 +50,15 @@ export function databaseAddressProblem(url: string): string | undefined {
     return 'sslmode=verify-ca needs sslrootcert=<PEM file>, as everyone can get a certificate of a public authority'
   if (mode !== null && mode !== 'verify-full' && parameters.get('sslrootcert') === 'system')
     return `sslrootcert=system needs sslmode=verify-full, not ${mode}: everyone can get a certificate of a public authority`
+  if (mode === 'disable') {
+    const contrary = [...SSL_FILES, 'sslnegotiation', 'ssl'].find((name) => isOn(parameters.get(name)))
+    if (contrary !== undefined)
+      return `${contrary} has no effect with sslmode=disable, which turns TLS off; remove one of them`
+  }
+  for (const [name, other] of Object.entries(PAIRED)) {
+    if (parameters.has(name) && !parameters.has(other))
+      return `${name} needs ${other}=<PEM file>, as a client certificate is two files`
+  }
   for (const name of SSL_FILES) {
     const path = parameters.get(name)
     if (path === null || (name === 'sslrootcert' && path === 'system')) continue
@@ -37,6 +69,36 @@ export function databaseAddressProblem(url: string): string | undefined {
     }
   }
   return undefined
+}
+
+const NO_ADDRESS = 'it must be an address such as postgresql://user:password@host:5432/name'
+const PAIRED = { sslcert: 'sslkey', sslkey: 'sslcert' }
+
+/** Whether a parameter asks for something of TLS. */
+function isOn(value: string | null) {
+  return value !== null && !['false', '0', 'postgres'].includes(value)
+}
+
+/** The parameter that someone who wrote `name` probably meant. */
+function nearestParameter(name: string) {
+  const [nearest] = [...PARAMETERS]
+    .map((known) => ({ known, edits: editsBetween(known, name.toLowerCase()) }))
+    .toSorted((a, b) => a.edits - b.edits)
+  return nearest !== undefined && nearest.edits <= MAX_EDITS ? nearest.known : undefined
+}
+
+/** The number of letters to insert, remove or replace (Levenshtein). */
+function editsBetween(from: string, to: string) {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (const [index, letter] of Array.from(from).entries()) {
+    const next = [index + 1]
+    for (const [column, other] of Array.from(to).entries())
+      next.push(
+        Math.min((row[column] ?? 0) + (letter === other ? 0 : 1), (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1),
+      )
+    row = next
+  }
+  return row.at(-1) ?? 0
 }
 
 /** The parameters of an address of a database; undefined if it is none. */

@@ -17,7 +17,7 @@ import { agentDirectory } from '../agent-directory.ts'
 import { requireNoRestore } from '../backup/restore.ts'
 import { checkStore, findMove, findRecordedStore, findStoreId, placeOf, configuredStore } from '../blobs/blob-store.ts'
 import { type Config, isLoopbackHost } from '../config.ts'
-import { connectDatabase } from '../db/connect.ts'
+import { connectDatabase, securityOf } from '../db/connect.ts'
 import { type AppliedMigration, checkMigrations, listApplied } from '../db/migrate.ts'
 import { checkDirectory, requireUser } from '../directory.ts'
 import { messageOf } from '../error-code.ts'
@@ -225,7 +225,12 @@ async function checkDatabase(config: Config, database: Database): Promise<Result
   )
   const { version = 0, clock = new Date(0) } = rows[0] ?? {}
   const skew = Math.round(Math.abs(clock.getTime() - (before + Date.now()) / 2))
-  const found = `PostgreSQL ${Math.floor(version / 10_000)}${config.databaseUrl === undefined ? ', embedded' : ''}, clock off by ${skew} ms`
+  const facts = [
+    `PostgreSQL ${Math.floor(version / 10_000)}`,
+    config.databaseUrl === undefined ? 'embedded' : securityOf(client),
+    `clock off by ${skew} ms`,
+  ]
+  const found = facts.filter((fact) => fact !== undefined).join(', ')
   if (version < 150_000) return failure(found, 'PostgreSQL 15 or later is required')
   if (skew > MAX_CLOCK_SKEW_MS)
     return failure(found, 'synchronise the clocks of this machine and the database with NTP')

@@ -1,3 +1,4 @@
+import { type ConnectionOptions, TLSSocket } from 'node:tls'
 import pg from 'pg'
 import { connectionOptions } from '../database-address.ts'
 import { connectionString } from '../postgres/owner.ts'
@@ -48,6 +49,17 @@ export async function connectDatabase(url: string, applicationName: string): Pro
 /** Describes the database of a client in messages. */
 export function databaseName(client: pg.Client) {
   return `${client.host}:${client.port}/${client.database ?? ''}`
+}
+
+/** Describes in messages how the connection of a client is secured; undefined through a socket of the file system. */
+export function securityOf(client: pg.Client) {
+  const { stream } = client.connection
+  if (!(stream instanceof TLSSocket)) return client.host.startsWith('/') ? undefined : 'not encrypted'
+  // The type of `pg` lacks the options.
+  const options = client.ssl as boolean | ConnectionOptions
+  const { rejectUnauthorized, checkServerIdentity } = typeof options === 'object' ? options : {}
+  const verified = checkServerIdentity === undefined ? 'verified' : 'verified for any host'
+  return `${stream.getProtocol() ?? 'TLS'}, certificate ${rejectUnauthorized === false ? 'not verified' : verified}`
 }
 
 function adviceOn(error: unknown, { isEmbedded }: { isEmbedded: boolean }) {
