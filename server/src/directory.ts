@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { access, mkdtemp, realpath, rmdir, stat } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import {
@@ -93,8 +94,24 @@ export function fileError(cause: unknown, dataDir: string | undefined): StartErr
   const { syscall } = cause as NodeJS.ErrnoException
   if (FILE_REASONS[codeOf(cause) ?? ''] === undefined || syscall?.startsWith('spawn') === true) return undefined
   const isData = dataDir !== undefined && `${resolve(cause.path)}${sep}`.startsWith(`${resolve(dataDir)}${sep}`)
-  const advice = isData ? { advice: 'check GROUNDSTATE_DATA_DIR' } : {}
+  const advice = isData ? { advice: dataFileAdvice(dataDir, cause) } : {}
   return new StartError(`can't use ${cause.path}: ${reasonOf(cause)}`, { cause, ...advice })
+}
+
+/** Advice on an error of a file in the data directory. */
+export function dataFileAdvice(dataDir: string, cause: unknown) {
+  if (!['EACCES', 'EPERM'].includes(codeOf(cause) ?? '')) return 'check GROUNDSTATE_DATA_DIR'
+  const owner = [...OWNED.map((name) => join(dataDir, name)), dataDir].map(findOwner).find((uid) => uid !== undefined)
+  if (owner === undefined || owner === process.geteuid?.()) return 'run this as the user that the server runs as'
+  return `run this as the user id ${owner}, such as with sudo -u '#${owner}'`
+}
+
+function findOwner(path: string) {
+  try {
+    return statSync(path).uid
+  } catch {
+    return undefined
+  }
 }
 
 export async function exists(path: string) {

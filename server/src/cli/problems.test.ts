@@ -107,6 +107,42 @@ test.runIf(process.geteuid?.() === 0)('root leaves the data directory of another
   expect(await readdir(where, { recursive: true })).toEqual(entries)
 })
 
+test.runIf(process.geteuid?.() === 0)('a user who cannot read the data directory learns whose it is', async () => {
+  const where = join(directory, 'of-the-service')
+  await mkdir(join(where, 'postgres/cluster'), { recursive: true })
+  await writeFile(join(where, 'postgres/cluster/PG_VERSION'), '18\n')
+  await writeFile(join(where, 'secret'), '11'.repeat(32))
+  for (const path of ['', ...(await readdir(where, { recursive: true }))])
+    await chown(join(where, path), 12_345, 12_345)
+  await chmod(where, 0o700)
+
+  const outcomes = []
+  process.seteuid?.('nobody')
+  try {
+    for (const command of [
+      'serve --port 0',
+      'token create',
+      'backup /tmp/x',
+      'blobs adopt',
+      'rotate-secret',
+      'migrate-storage --to s3 --s3-bucket b --s3-access-key-id a --s3-secret-access-key s',
+      'doctor --port 0',
+    ])
+      outcomes.push({ command, ...(await groundstate(...command.split(' '), '--data-dir', where)) })
+  } finally {
+    process.seteuid?.(0)
+  }
+
+  const unclear = outcomes.filter(
+    ({ code, err, out }) =>
+      code !== 1 ||
+      !new RegExp(`${where}\\S*: permission denied(; |\\n +→ )run this as the user id 12345, .*sudo -u '#12345'`).test(
+        `${err}${out}`,
+      ),
+  )
+  expect(unclear).toEqual([])
+})
+
 test('token create rejects a database without tables', async () => {
   const { code, err } = await groundstate('token', 'create', '--database-url', empty.url)
 

@@ -1,8 +1,11 @@
 import { chmod, chown, mkdir, mkdtemp, readFile, realpath, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { exists, makeDataDirectory, requireUser } from '../directory.ts'
+import { reasonOf } from '@groundstate/agent/process/errors'
+import { dataFileAdvice, makeDataDirectory, requireUser } from '../directory.ts'
 import { replaceFile } from '../durable-file.ts'
+import { codeOf } from '../error-code.ts'
+import { StartError } from '../start-error.ts'
 import { type SystemAccount, canEnter } from './account.ts'
 import { PostgresUnavailable } from './unavailable.ts'
 
@@ -39,9 +42,16 @@ export async function openDirectories(
   return { home, cluster: join(home, 'cluster'), log: join(real, 'postgres.log') }
 }
 
-/** Whether a data directory has an embedded PostgreSQL. */
+/** Whether a data directory has an embedded PostgreSQL. Throws a `StartError` if this user may not know. */
 export async function hasDatabase(dataDir: string) {
-  return exists(join(await findHome(dataDir), 'cluster/PG_VERSION'))
+  const version = join(await findHome(dataDir), 'cluster/PG_VERSION')
+  try {
+    await stat(version)
+    return true
+  } catch (cause) {
+    if (codeOf(cause) !== 'EACCES') return false
+    throw new StartError(`can't read ${dataDir}: ${reasonOf(cause)}`, { cause, advice: dataFileAdvice(dataDir, cause) })
+  }
 }
 
 /** Directory of the embedded database of a data directory, which need not exist. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { reasonOf } from '@groundstate/agent/process/errors'
 import { z } from 'zod'
-import { makeDataDirectory } from '../directory.ts'
+import { dataFileAdvice, makeDataDirectory } from '../directory.ts'
 import { createFileOnce } from '../durable-file.ts'
 import { ignoring } from '../error-code.ts'
 import { StartError } from '../start-error.ts'
@@ -69,7 +69,8 @@ async function withPrevious(current: Buffer, { dataDir, previousSecrets }: Secre
 
 async function readSecretFile(path: string) {
   return ignoring('ENOENT', readFile(path, 'utf8')).catch((cause: unknown) => {
-    throw new StartError(`can't use ${path}: ${reasonOf(cause)}`, { cause, advice: 'check GROUNDSTATE_DATA_DIR' })
+    const advice = dataFileAdvice(dirname(path), cause)
+    throw new StartError(`can't use ${path}: ${reasonOf(cause)}`, { cause, advice })
   })
 }
 
