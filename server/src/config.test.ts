@@ -80,6 +80,12 @@ describe('settings', () => {
     expect(readConfig({ GROUNDSTATE_AGENTS: text }).agents).toBe(agents)
   })
 
+  test('a number of built-in agents is refused with what is accepted', () => {
+    expect(() => readConfig({ GROUNDSTATE_AGENTS: '2' })).toThrow(
+      'GROUNDSTATE_AGENTS "2": it must be on or off, or 1 or 0',
+    )
+  })
+
   test('an empty variable counts as one that is not set', () => {
     expect(readConfig({ GROUNDSTATE_PORT: '', GROUNDSTATE_DATABASE_URL: '' })).toMatchObject({ port: 7777 })
   })

@@ -3,6 +3,7 @@ import { runAgent } from '@groundstate/agent/agent/agent'
 import { requireHooks, requireMirrors } from '@groundstate/agent/isolation/confinement'
 import { WorkDirInUseError } from '@groundstate/agent/isolation/work-dir'
 import { createAgentLog } from '@groundstate/agent/log'
+import { listenProblem } from '@groundstate/agent/process/errors'
 import { sharedOptions } from '@groundstate/agent/settings/shared-settings'
 import { TracingError } from '@groundstate/agent/tracing/settings'
 import { startTracing } from '@groundstate/agent/tracing/tracing'
@@ -172,13 +173,6 @@ async function traceServer(log: Log) {
   })
 }
 
-const LISTEN_ADVICE: Record<string, string> = {
-  EADDRINUSE: 'the port is in use; stop the other program, or set GROUNDSTATE_PORT',
-  EACCES: 'ports below 1024 require privileges; set GROUNDSTATE_PORT to another one',
-  EADDRNOTAVAIL: 'this machine does not have that address; check GROUNDSTATE_HOST',
-  ENOTFOUND: 'no such host; check GROUNDSTATE_HOST',
-}
-
 /** Replaces a wildcard address, to which no client can connect. */
 function urlHost(host: string) {
   if (host === '0.0.0.0') return '127.0.0.1'
@@ -187,10 +181,9 @@ function urlHost(host: string) {
 }
 
 async function listen(server: Awaited<ReturnType<typeof createServer>>['fastify'], config: Config) {
-  await server.listen({ host: config.host, port: config.port }).catch((error: NodeJS.ErrnoException) => {
-    const advice = LISTEN_ADVICE[error.code ?? '']
-    if (advice === undefined) throw error
-    throw new StartError(`can't listen on ${config.host}:${config.port}: ${advice}`, { cause: error })
+  await server.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
+    const problem = listenProblem(error, config, { host: 'GROUNDSTATE_HOST', port: 'GROUNDSTATE_PORT' })
+    throw problem === undefined ? error : new StartError(problem, { cause: error })
   })
   const address = server.server.address()
   if (address === null || typeof address === 'string') throw new Error('the server listens on no port')

@@ -45,6 +45,24 @@ test('an agent is alive while it waits for the server, and ready once it is regi
   expect((await agent.get('/elsewhere')).status).toBe(404)
 })
 
+test('a port that another program uses is named with the setting', async () => {
+  const other = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void other.close())
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const activity = trackActivity({
+    concurrency: 1,
+    kinds: ['plan'],
+    isRegistered: () => true,
+    isStopping: () => false,
+    contactedAt: () => undefined,
+  })
+
+  await expect(startMonitor(activity, { host: '127.0.0.1', port })).rejects.toThrow(
+    `can't listen on 127.0.0.1:${port}: the port is in use; stop the other program, or set GROUNDSTATE_AGENT_METRICS_ADDRESS`,
+  )
+})
+
 test('an agent that drains is not ready', async () => {
   const server = await startServer()
   const agent = await startMonitored(server)

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 import type { Activity } from '../activity.ts'
 import { BUILD, VERSION } from '../build.ts'
+import { listenProblem } from '../process/errors.ts'
 
 export type MonitorAddress = { host: string; port: number }
 
@@ -30,7 +31,9 @@ export async function startMonitor(activity: Activity, { host, port }: MonitorAd
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen({ host, port }, () => resolve(void server.off('error', reject)))
   }).catch((cause: Error) => {
-    throw new Error(`--metrics-address: ${cause.message}`, { cause })
+    const setting = 'GROUNDSTATE_AGENT_METRICS_ADDRESS'
+    const problem = listenProblem(cause, { host, port }, { host: setting, port: setting })
+    throw new Error(problem ?? `${setting}: ${cause.message}`, { cause })
   })
   return {
     port: (server.address() as AddressInfo).port,

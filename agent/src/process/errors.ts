@@ -11,6 +11,25 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
+type ListenSettings = { host: string; port: string }
+
+const LISTEN_PROBLEMS: Record<string, (settings: ListenSettings) => string> = {
+  EADDRINUSE: ({ port }) => `the port is in use; stop the other program, or set ${port}`,
+  EACCES: ({ port }) => `ports below 1024 require privileges; set ${port} to another one`,
+  EADDRNOTAVAIL: ({ host }) => `this machine does not have that address; check ${host}`,
+  ENOTFOUND: ({ host }) => `no such host; check ${host}`,
+}
+
+/** Describes why a server cannot listen, with the names of the settings of its address; undefined for an unexpected error. */
+export function listenProblem(
+  error: unknown,
+  { host, port }: { host: string; port: number },
+  settings: ListenSettings,
+) {
+  const problem = LISTEN_PROBLEMS[codeOf(error)]?.(settings)
+  return problem && `can't listen on ${host.includes(':') ? `[${host}]` : host}:${port}: ${problem}`
+}
+
 /** Errors of the file system in words, by code. */
 export const FILE_REASONS: Record<string, string> = {
   EACCES: 'permission denied',

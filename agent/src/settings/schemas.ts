@@ -15,7 +15,7 @@ const BOOLEAN_TEXTS = {
 export const onOff = z
   .string()
   .toLowerCase()
-  .refine((text) => Object.hasOwn(BOOLEAN_TEXTS, text), 'it must be on or off')
+  .refine((text) => Object.hasOwn(BOOLEAN_TEXTS, text), 'it must be on or off, or 1 or 0')
   .transform((text) => BOOLEAN_TEXTS[text as keyof typeof BOOLEAN_TEXTS])
 
 export function wholeNumber(min: number, max: number) {

@@ -292,7 +292,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   withSettings(program.command('doctor'))
     .summary('check the requirements of the server')
     .description('Checks engine, database, clock, disk, port and TLS, with advice for each problem.')
-    .option('--bundle <file>', 'also write a .tar.gz for support, without secrets')
+    .option('--bundle <file>', 'also write a .tar.gz for support, without secrets; exits with 0 if it is written')
     .action(async ({ bundle, ...flags }: SettingFlags & { bundle?: string }) => {
       const { doctorCommand } = await import('./doctor.ts')
       exitCode = await doctorCommand(configOf(flags), bundle === undefined ? {} : { bundle })

@@ -54,10 +54,12 @@ const CHECKS: readonly Check[] = [
 const NAME_WIDTH = Math.max(...CHECKS.map(({ name }) => name.length))
 
 /**
- * Prints a line for each requirement of the server, with advice if it is not met. Returns 1 if any is not met. Read-only, except that an embedded
- * database is started temporarily.
+ * Prints a line for each requirement of the server, with advice if it is not met. Returns 1 if any is not met; with a bundle 0 once that is written,
+ * as it is needed most when some are not. Read-only, except that an embedded database is started temporarily.
  */
-export async function doctorCommand(config: Config, options: { bundle?: string } = {}): Promise<number> {
+export async function doctorCommand(config: Config, { bundle }: { bundle?: string } = {}): Promise<number> {
+  const support = bundle === undefined ? undefined : { file: bundle, ...(await import('./support-bundle.ts')) }
+  await support?.requireNewFile(support.file)
   await using database = lazyDatabase(config)
   let failed = 0
   let report = ''
@@ -75,20 +77,19 @@ export async function doctorCommand(config: Config, options: { bundle?: string }
     if (result.advice !== undefined) print(`${' '.repeat(NAME_WIDTH + 3)}→ ${result.advice}\n`)
   }
   print(failed === 0 ? '\nAll checks passed.\n' : `\n${failed} of ${CHECKS.length} checks failed.\n`)
-  if (options.bundle !== undefined) {
-    const { writeSupportBundle } = await import('./support-bundle.ts')
+  if (support !== undefined) {
     let databaseProblem: string | undefined
     const client = await database.client().catch((error: unknown) => {
       databaseProblem = messageOf(error)
       return undefined
     })
-    await writeSupportBundle(config, options.bundle, {
+    await support.writeSupportBundle(config, support.file, {
       report,
       client,
       databaseProblem,
       isServerRunning: await isOwn(await installationAt(config), config),
     })
-    process.stdout.write(`\nWrote ${options.bundle}, which has no secrets. Look through it before you pass it on.\n`)
+    process.stdout.write(`\nWrote ${support.file}, which has no secrets. Look through it before you pass it on.\n`)
     return 0
   }
   return failed === 0 ? 0 : 1

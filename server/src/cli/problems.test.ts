@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
@@ -309,6 +309,24 @@ test('doctor names the user of runs and the documentation', async () => {
 
   expect(out).toContain('✓ isolation      runs execute as the user of the server: it is turned off\n')
   expect(out).toContain('→ see "Decide who may run code here" in docs/OPERATIONS.md')
+})
+
+test.each([
+  ['taken.tar.gz', 'it exists; choose another name, or remove it'],
+  ['missing/b.tar.gz', 'its directory does not exist; create it, or choose another place'],
+  ['taken.tar.gz/b.tar.gz', 'a part of the path is a file; choose another place'],
+])('doctor refuses a bundle at %s before the checks', async (name, reason) => {
+  const bundle = join(directory, name)
+  await writeFile(join(directory, 'taken.tar.gz'), 'kept')
+
+  const { code, out, err } = await groundstate('doctor', '--bundle', bundle, '--data-dir', directory, '--port', '0')
+
+  expect({ code, out, err }).toEqual({
+    code: 1,
+    out: '',
+    err: `groundstate: can't create ${bundle}: ${reason}\n`,
+  })
+  expect(await readFile(join(directory, 'taken.tar.gz'), 'utf8')).toBe('kept')
 })
 
 test('doctor fails when runs must have separate users and cannot', async () => {

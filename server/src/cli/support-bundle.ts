@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, open, rm, stat, statfs, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { reasonOf } from '@groundstate/agent/process/errors'
 import { variablesOf } from '@groundstate/agent/settings/setting'
 import type pg from 'pg'
 import { create } from 'tar'
@@ -32,10 +33,7 @@ type Parts = {
  */
 export async function writeSupportBundle(config: Config, file: string, parts: Parts) {
   // Reserved first, so that nothing is overwritten.
-  const target = await open(file, 'wx', 0o600).catch((cause: unknown) => {
-    const advice = codeOf(cause) === 'EEXIST' ? 'choose another name, or remove it' : 'choose another place'
-    throw new StartError(`can't create ${file}: ${messageOf(cause)}`, { cause, advice })
-  })
+  const target = await createFile(file)
   const directory = await mkdtemp(join(tmpdir(), 'groundstate-bundle-'))
   try {
     const scrub = await scrubber(config)
@@ -51,6 +49,28 @@ export async function writeSupportBundle(config: Config, file: string, parts: Pa
   } finally {
     await rm(directory, { recursive: true, force: true })
   }
+}
+
+const REFUSALS: Readonly<Record<string, { reason: string; advice: string }>> = {
+  EEXIST: { reason: 'it exists', advice: 'choose another name, or remove it' },
+  ENOENT: { reason: 'its directory does not exist', advice: 'create it, or choose another place' },
+}
+
+async function createFile(file: string) {
+  return open(file, 'wx', 0o600).catch((cause: unknown) => {
+    const { reason, advice } = REFUSALS[codeOf(cause) ?? ''] ?? {
+      reason: reasonOf(cause),
+      advice: 'choose another place',
+    }
+    throw new StartError(`can't create ${file}: ${reason}`, { cause, advice })
+  })
+}
+
+/** Throws as `writeSupportBundle` would for a file that it cannot create. An interruption before the bundle is written leaves no file. */
+export async function requireNewFile(file: string) {
+  const target = await createFile(file)
+  await target.close()
+  await rm(file)
 }
 
 async function facts(
