@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -16,6 +16,8 @@ let port: number
 /** PEM files of the authority that issued the certificate for localhost and 127.0.0.1, and of another one. */
 let authority: string
 let otherAuthority: string
+/** Of a client certificate of the other authority. */
+let clientFiles: { sslcert: string; sslkey: string }
 let server: BootedServer
 
 beforeAll(async () => {
@@ -24,9 +26,14 @@ beforeAll(async () => {
   await chmod(directory, 0o755)
   const { cert, key, caFile = '' } = await localCertificate(join(directory, 'tls'), [])
   authority = caFile
-  otherAuthority = (await localCertificate(join(directory, 'other'), [])).caFile ?? ''
-  const settings = { ssl: 'on', listen_addresses: '127.0.0.1,127.0.0.2' }
-  ;({ port } = await bootDatabase(directory, { settings, files: { 'server.crt': cert, 'server.key': key } }))
+  const other = await localCertificate(join(directory, 'other'), [])
+  otherAuthority = other.caFile ?? ''
+  clientFiles = { sslcert: join(directory, 'client.crt'), sslkey: join(directory, 'client.key') }
+  await writeFile(clientFiles.sslcert, other.cert)
+  await writeFile(clientFiles.sslkey, other.key)
+  const settings = { ssl: 'on', ssl_ca_file: 'root.crt', listen_addresses: '127.0.0.1,127.0.0.2' }
+  const files = { 'server.crt': cert, 'server.key': key, 'root.crt': await readFile(authority, 'utf8') }
+  ;({ port } = await bootDatabase(directory, { settings, files }))
   server = await bootServer({
     GROUNDSTATE_DATABASE_URL: address({ sslmode: 'verify-full', sslrootcert: authority }),
     GROUNDSTATE_DATABASE_DIRECT_URL: address({ sslmode: 'verify-ca', sslrootcert: authority }, '127.0.0.2'),
@@ -92,11 +99,25 @@ test.each([
 
 test.each([
   ['another authority', '127.0.0.1', () => otherAuthority, /no trusted authority[^\n]*\n +→ set sslrootcert in/],
-  ['another host', '127.0.0.2', () => authority, /127\.0\.0\.2 is not in the cert's list[^\n]*\n +→ connect to a name/],
+  [
+    'another host',
+    '127.0.0.2',
+    () => authority,
+    /its certificate is for localhost, [^\n]*127\.0\.0\.1[^\n]*, not for 127\.0\.0\.2\n +→ connect to a name/,
+  ],
   ['only public authorities', '127.0.0.1', () => 'system', /no trusted authority[^\n]*\n +→ set sslrootcert in/],
 ])('doctor names the problem of a certificate with %s', async (_, host, file, problem) => {
   const out = await doctor(address({ sslmode: 'verify-full', sslrootcert: file() }, host))
 
   expect(out).toMatch(/✗ database +can't use the database/)
   expect(out).toMatch(problem)
+  expect(out).not.toContain('Node.js')
+})
+
+test('doctor says that the database rejects the client certificate', async () => {
+  const out = await doctor(address({ sslmode: 'verify-full', sslrootcert: authority, ...clientFiles }))
+
+  expect(out).toMatch(
+    /✗ database +can't use the database [^\n]+: it rejects the client certificate \(tlsv1 alert unknown ca\)\n +→ set sslcert and sslkey in/,
+  )
 })

@@ -1,10 +1,14 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AGENT_SETTINGS } from '@groundstate/agent/settings/agent-settings'
 import { settingsTable } from '@groundstate/agent/settings/setting'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { ConfigError, isOnLoopback, readConfig } from './config.ts'
 import { SETTINGS } from './settings.ts'
+import { localCertificate } from './tls/authority.ts'
 
 describe('settings', () => {
   test('everything has a default, so that an empty environment starts a server', () => {
@@ -185,6 +189,49 @@ describe('settings', () => {
 
     expect(read).toThrow(`GROUNDSTATE_DATABASE_URL: ${problem}`)
     expect(read).not.toThrow('s3cret')
+  })
+
+  test('the files for TLS of a database address must have a certificate and its key', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'groundstate-address-'))
+    onTestFinished(() => rmSync(directory, { recursive: true }))
+    const [own, other] = [
+      await localCertificate(join(directory, 'own'), []),
+      await localCertificate(join(directory, 'other'), []),
+    ]
+    const save = (name: string, text: string) => {
+      writeFileSync(join(directory, name), text)
+      return join(directory, name)
+    }
+    const [cert, key, otherKey] = [save('cert', own.cert), save('key', own.key), save('other-key', other.key)]
+    const { privateKey: locked } = generateKeyPairSync('ec', {
+      namedCurve: 'P-256',
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' },
+    })
+    const broken = save('broken', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')
+    const lockedKey = save('locked', locked)
+    const problemWith = (parameters: string) => {
+      try {
+        readConfig({ GROUNDSTATE_DATABASE_URL: `postgresql://h/d?sslmode=verify-full&${parameters}` })
+        return undefined
+      } catch (error) {
+        return (error as Error).message.replace('GROUNDSTATE_DATABASE_URL: ', '')
+      }
+    }
+
+    expect(problemWith(`sslrootcert=${own.caFile ?? ''}&sslcert=${cert}&sslkey=${key}`)).toBeUndefined()
+    expect(problemWith(`sslrootcert=${key}`)).toBe(`sslrootcert=${key}: it contains no certificate in PEM form`)
+    expect(problemWith(`sslrootcert=${broken}`)).toBe(`sslrootcert=${broken}: it contains no certificate in PEM form`)
+    expect(problemWith(`sslcert=${key}&sslkey=${key}`)).toBe(`sslcert=${key}: it contains no certificate in PEM form`)
+    expect(problemWith(`sslcert=${cert}&sslkey=${cert}`)).toBe(
+      `sslkey=${cert}: it contains no private key in PEM form without a passphrase`,
+    )
+    expect(problemWith(`sslcert=${cert}&sslkey=${lockedKey}`)).toBe(
+      `sslkey=${lockedKey}: it contains no private key in PEM form without a passphrase`,
+    )
+    expect(problemWith(`sslcert=${cert}&sslkey=${otherKey}`)).toBe(
+      `sslkey=${otherKey}: it is not the key of the certificate ${cert}`,
+    )
   })
 
   test.each(['12?s3cret@h/d', '12?s3cret=x@h/d', '12?x&s3cret@h/d'])(

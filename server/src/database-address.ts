@@ -1,3 +1,4 @@
+import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 import { readText } from '@groundstate/agent/settings/setting'
@@ -62,13 +63,31 @@ export function databaseAddressProblem(url: string): string | undefined {
   for (const name of SSL_FILES) {
     const path = parameters.get(name)
     if (path === null || (name === 'sslrootcert' && path === 'system')) continue
-    try {
-      readText(`${name}=${path}`, path)
-    } catch (error) {
-      return (error as Error).message
-    }
+    const problem = fileProblem(name, path)
+    if (problem !== undefined) return problem
   }
-  return undefined
+  const [cert, key] = [parameters.get('sslcert'), parameters.get('sslkey')]
+  if (cert === null || key === null) return undefined
+  const isPair = new X509Certificate(readFileSync(cert)).checkPrivateKey(createPrivateKey(readFileSync(key)))
+  return isPair ? undefined : `sslkey=${key}: it is not the key of the certificate ${cert}`
+}
+
+function fileProblem(name: (typeof SSL_FILES)[number], path: string) {
+  const named = `${name}=${path}`
+  let text
+  try {
+    text = readText(named, path)
+  } catch (error) {
+    return (error as Error).message
+  }
+  try {
+    const parse = name === 'sslkey' ? createPrivateKey : (pem: string) => new X509Certificate(pem)
+    parse(text)
+    return undefined
+  } catch {
+    const content = name === 'sslkey' ? 'private key in PEM form without a passphrase' : 'certificate in PEM form'
+    return `${named}: it contains no ${content}`
+  }
 }
 
 const NO_ADDRESS = 'it must be an address such as postgresql://user:password@host:5432/name'

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createLog } from './log.ts'
+import { createLog, loggedError } from './log.ts'
 
 async function makeDirectory() {
   const directory = await mkdtemp(join(tmpdir(), 'groundstate-log-'))
@@ -64,3 +64,28 @@ test.runIf(process.platform === 'linux')(
     expect(JSON.parse(read().trim().split('\n').at(-1) ?? '')).toMatchObject({ message: 'room again' })
   },
 )
+
+test('an error shows neither certificates nor advice on starting Node.js', async () => {
+  const { fd, read } = openFile(await makeDirectory())
+  const log = createLog(fd, { level: 'warn', readable: false })
+  const advice = '; if the root CA is installed locally, try running Node.js with --use-system-ca'
+  const cause = Object.assign(new Error(`unable to verify the first certificate${advice}`), {
+    code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    cert: { raw: Buffer.from('chain'), subject: { CN: 'db' } },
+  })
+
+  log.warn({ err: cause }, 'not ready')
+  log.warn({ err: new Error('not ready', { cause }) }, 'not ready')
+  log.warn({ err: Object.assign(new Error('not ready'), { first: cause }) }, 'not ready')
+  log.warn({ err: loggedError(cause) }, 'not ready')
+
+  const lines = read().trimEnd().split('\n')
+  expect(JSON.parse(lines[0] ?? '').err).toEqual({
+    type: 'Error',
+    message: 'unable to verify the first certificate',
+    stack: expect.stringContaining('log.test.ts'),
+    code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  })
+  expect(lines.filter((line) => /"cert"|Node\.js/.test(line))).toEqual([])
+  expect(lines.every((line) => line.includes('unable to verify the first certificate'))).toBe(true)
+})

@@ -10,6 +10,21 @@ const FORM: pino.LoggerOptions = {
   messageKey: 'message',
   timestamp: pino.stdTimeFunctions.isoTime,
   formatters: { level: (level) => ({ level }) },
+  serializers: { err: (error: Error) => (error instanceof Error ? concise(pino.stdSerializers.err(error)) : error) },
+}
+
+/** Advice that Node.js adds to its messages on certificates: an operator has settings, not options of Node.js. */
+const NODE_ADVICE = /; if the root CA is installed locally, try running Node\.js with --use-system-ca/g
+
+/** Omits the certificates of errors about TLS, which are kilobytes. */
+function concise(error: object): object {
+  const fields = Object.entries(error).filter(([name]) => name !== 'cert')
+  return Object.fromEntries(
+    fields.map(([name, value]: [string, unknown]) => {
+      if (typeof value === 'string') return [name, value.replaceAll(NODE_ADVICE, '')]
+      return [name, typeof value === 'object' && value !== null && 'stack' in value ? concise(value) : value]
+    }),
+  )
 }
 
 /** `readable` selects human-readable lines instead of JSON. */
@@ -68,7 +83,7 @@ export function loggedError(error: unknown, depth = 0): Record<string, unknown> 
   if (!(error instanceof Error)) return { type: typeof error }
   const code = 'code' in error ? error.code : undefined
   const isDatabase = 'severity' in error && typeof code === 'string'
-  const message = isDatabase ? error.message.replace(/(["']).*\1/s, '$1…$1') : error.message
+  const message = isDatabase ? error.message.replace(/(["']).*\1/s, '$1…$1') : error.message.replaceAll(NODE_ADVICE, '')
   return {
     type: error.name,
     message,

@@ -1,4 +1,4 @@
-import { type ConnectionOptions, TLSSocket } from 'node:tls'
+import { type ConnectionOptions, type PeerCertificate, TLSSocket } from 'node:tls'
 import pg from 'pg'
 import { connectionOptions } from '../database-address.ts'
 import { connectionString } from '../postgres/owner.ts'
@@ -24,6 +24,11 @@ const UNTRUSTED = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'CERT_SIGNATURE_FAILURE',
 ])
+
+/** Code of a certificate for other hosts. */
+const MISNAMED = 'ERR_TLS_CERT_ALTNAME_INVALID'
+/** Codes of alerts with which a database rejects the client's certificate, or its absence. */
+const REJECTED = /^ERR_SSL_.+_ALERT_(?:UNKNOWN_CA|\w*CERTIFICATE\w*)$/
 
 /** Connects to the database at `url`. Throws a `StartError`, whose message never contains the password. */
 export async function connectDatabase(url: string, applicationName: string): Promise<pg.Client> {
@@ -66,7 +71,9 @@ function adviceOn(error: unknown, { isEmbedded }: { isEmbedded: boolean }) {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (UNTRUSTED.has(code))
     return 'set sslrootcert in GROUNDSTATE_DATABASE_URL to the PEM file of the authority that issued its certificate'
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+  if (REJECTED.test(code))
+    return 'set sslcert and sslkey in GROUNDSTATE_DATABASE_URL to the PEM files of a certificate that the database accepts'
+  if (code === MISNAMED)
     return 'connect to a name that its certificate has, or set sslmode=verify-ca in GROUNDSTATE_DATABASE_URL'
   // PostgreSQL's code for a full disk.
   if (code === '53100') return 'free some space on the disk of the database'
@@ -76,6 +83,19 @@ function adviceOn(error: unknown, { isEmbedded }: { isEmbedded: boolean }) {
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error ? String(error.code) : ''
-  if (UNTRUSTED.has(code)) return `no trusted authority has issued its certificate (${error.message})`
+  // Node.js adds advice on its own options.
+  if (UNTRUSTED.has(code)) return `no trusted authority has issued its certificate (${error.message.split(';', 1)[0]})`
+  if (code === MISNAMED && 'host' in error && 'cert' in error)
+    return `its certificate is for ${namesIn(error.cert)}, not for ${String(error.host)}`
+  // The message is a line of OpenSSL's log.
+  if (code.startsWith('ERR_SSL_') && 'reason' in error)
+    return REJECTED.test(code)
+      ? `it rejects the client certificate (${String(error.reason)})`
+      : `the TLS handshake failed: ${String(error.reason)}`
   return NETWORK_REASONS[code] ?? (error.message.split('\n', 1)[0] || code)
+}
+
+function namesIn(certificate: unknown) {
+  const { subjectaltname, subject } = certificate as Partial<PeerCertificate>
+  return subjectaltname?.replaceAll(/(?:DNS|IP Address):/g, '') ?? subject?.CN ?? 'no host'
 }
