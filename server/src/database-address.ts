@@ -17,8 +17,6 @@ const PARAMETERS = new Set(
   ssl uselibpqcompat statement_timeout lock_timeout idle_in_transaction_session_timeout query_timeout binary keepAlive
   keepAliveInitialDelayMillis connectionTimeoutMillis enableChannelBinding`.split(/\s+/),
 )
-/** Edits after which a parameter is another one, not a misspelling. */
-const MAX_EDITS = 2
 
 /** The parameters of an address of a database, and the rest of it. An empty host, with the socket's directory as a parameter, is no valid URL. */
 function splitAddress(url: string) {
@@ -39,8 +37,7 @@ export function databaseAddressProblem(url: string): string | undefined {
   if (unknown !== undefined) {
     // It may be a part of a password with a question mark.
     if (/\?.*@/s.test(url)) return NO_ADDRESS
-    const near = nearestParameter(unknown)
-    return `it has no parameter ${JSON.stringify(unknown)}${near === undefined ? '' : `; is it ${near}?`}`
+    return `its parameter ${JSON.stringify(unknown)} is none that psql knows; those for TLS are sslmode, ${SSL_FILES.join(', ')}`
   }
   const repeated = names.find((name, index) => names.indexOf(name) !== index)
   if (repeated !== undefined) return `it has ${repeated} twice`
@@ -96,28 +93,6 @@ const PAIRED = { sslcert: 'sslkey', sslkey: 'sslcert' }
 /** Whether a parameter asks for something of TLS. */
 function isOn(value: string | null) {
   return value !== null && !['false', '0', 'postgres'].includes(value)
-}
-
-/** The parameter that someone who wrote `name` probably meant. */
-function nearestParameter(name: string) {
-  const [nearest] = [...PARAMETERS]
-    .map((known) => ({ known, edits: editsBetween(known, name.toLowerCase()) }))
-    .toSorted((a, b) => a.edits - b.edits)
-  return nearest !== undefined && nearest.edits <= MAX_EDITS ? nearest.known : undefined
-}
-
-/** The number of letters to insert, remove or replace (Levenshtein). */
-function editsBetween(from: string, to: string) {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
-  for (const [index, letter] of Array.from(from).entries()) {
-    const next = [index + 1]
-    for (const [column, other] of Array.from(to).entries())
-      next.push(
-        Math.min((row[column] ?? 0) + (letter === other ? 0 : 1), (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1),
-      )
-    row = next
-  }
-  return row.at(-1) ?? 0
 }
 
 /** The parameters of an address of a database; undefined if it is none. */

@@ -97,5 +97,5 @@ function reasonOf(error: unknown): string {
 
 function namesIn(certificate: unknown) {
   const { subjectaltname, subject } = certificate as Partial<PeerCertificate>
-  return subjectaltname?.replaceAll(/(?:DNS|IP Address):/g, '') ?? subject?.CN ?? 'no host'
+  return subjectaltname?.replaceAll(/(?:DNS|IP Address):/g, '') ?? [subject?.CN ?? 'no host'].flat().join(', ')
 }
