@@ -92,7 +92,7 @@ ${table(['Figure', 'Value', 'Budget'], figures, ({ name }) => name)}
 
 ## Lists
 
-The first page of each list with 20 entries, one after the other on an idle server, at the median. The slowest are first.
+The first page of each list with 20 entries, one after the other on an idle server that has warmed up, at the median. The slowest are first.
 
 ${table(['List', 'Value', 'Budget'], slowestFirst, ({ name }) => `\`${name}\``)}
 `

@@ -7,12 +7,14 @@ import { readText } from '@groundstate/agent/settings/setting'
 const SSL_MODES = new Set(['disable', 'require', 'no-verify', 'verify-ca', 'verify-full'])
 const SSL_FILES = ['sslrootcert', 'sslcert', 'sslkey'] as const
 
-/** Parameters of libpq (https://www.postgresql.org/docs/18/libpq-connect.html), and then those that only `pg` has. */
+/**
+ * Parameters of libpq (https://www.postgresql.org/docs/18/libpq-connect.html) but those that secure the connection in a way that `pg` lacks, and then those
+ * that only `pg` has.
+ */
 const PARAMETERS = new Set(
-  `host hostaddr port dbname user password passfile require_auth channel_binding connect_timeout client_encoding options application_name
+  `host hostaddr port dbname user password passfile channel_binding connect_timeout client_encoding options application_name
   fallback_application_name keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout replication gssencmode sslmode
-  requiressl sslnegotiation sslcompression sslcert sslkey sslkeylogfile sslpassword sslcertmode sslrootcert sslcrl sslcrldir sslsni requirepeer
-  ssl_min_protocol_version ssl_max_protocol_version min_protocol_version max_protocol_version krbsrvname gsslib gssdelegation scram_client_key
+  requiressl sslnegotiation sslcompression sslcert sslkey sslkeylogfile sslcertmode sslrootcert sslsni krbsrvname gsslib gssdelegation scram_client_key
   scram_server_key service servicefile target_session_attrs load_balance_hosts oauth_issuer oauth_client_id oauth_client_secret oauth_scope
   ssl uselibpqcompat statement_timeout lock_timeout idle_in_transaction_session_timeout query_timeout binary keepAlive
   keepAliveInitialDelayMillis connectionTimeoutMillis enableChannelBinding`.split(/\s+/),
@@ -37,7 +39,7 @@ export function databaseAddressProblem(url: string): string | undefined {
   if (unknown !== undefined) {
     // It may be a part of a password with a question mark.
     if (/\?.*@/s.test(url)) return NO_ADDRESS
-    return `its parameter ${JSON.stringify(unknown)} is none that psql knows; those for TLS are sslmode, ${SSL_FILES.join(', ')}`
+    return `its parameter ${JSON.stringify(unknown)} is not supported; those for TLS are sslmode, ${SSL_FILES.join(', ')}`
   }
   const repeated = names.find((name, index) => names.indexOf(name) !== index)
   if (repeated !== undefined) return `it has ${repeated} twice`
