@@ -234,6 +234,12 @@ export async function deleteInvitedMembers(tx: Tx, teamId: string, membershipIds
     .execute()
 }
 
+/** SQL for memberships and invitations `m` with their teams `t`. */
+export const MEMBERSHIP_TEAMS = sql`organization_memberships m
+  cross join lateral (select tm.team_id from team_members tm where tm.user_id = m.user_id
+                union select i.team_id from invited_team_members i where i.membership_id = m.id) mine
+  join teams t on t.id = mine.team_id and t.organization_id = m.organization_id`
+
 type MembershipTeam = Pick<TeamRow, 'id' | 'is_owners' | 'visibility' | 'allow_member_token_management'> & {
   membership_id: string
   is_member: boolean
@@ -244,10 +250,7 @@ export async function listTeamsOfMemberships(db: Db, membershipIds: readonly str
   const { rows } = await sql<MembershipTeam>`
     select m.id as membership_id, t.id, t.is_owners, t.visibility, t.allow_member_token_management,
            exists (select from team_members me where me.team_id = t.id and me.user_id = ${actorUserId}) as is_member
-      from organization_memberships m
-     cross join lateral (select tm.team_id from team_members tm where tm.user_id = m.user_id
-                   union select i.team_id from invited_team_members i where i.membership_id = m.id) mine
-      join teams t on t.id = mine.team_id and t.organization_id = m.organization_id
+      from ${MEMBERSHIP_TEAMS}
      where m.id = any(${membershipIds})
      order by t.name, t.id`.execute(db)
   return rows

@@ -7,6 +7,7 @@ import type { Schema } from '../../../db/schema.gen.ts'
 import { containing } from '../../../db/sql.ts'
 import { invalid } from '../../../errors.ts'
 import { raiseAccessRevision } from '../../organizations/organizations/store.ts'
+import { MEMBERSHIP_TEAMS } from '../../organizations/teams/store.ts'
 import { countRows } from '../workspaces/store.ts'
 
 type NewGrant = GrantRow & { created_at: Date }
@@ -57,12 +58,7 @@ type TeamsGrants = {
 export async function listGrantsOfTeams(db: Db, kind: GrantKind, { of, visibleTo, q, page }: TeamsGrants) {
   const subject = sql.ref(kind.subjectColumn)
   const teams =
-    'teamId' in of
-      ? sql`(${of.teamId})`
-      : sql`(select t.id from organization_memberships m
-          cross join lateral (select tm.team_id from team_members tm where tm.user_id = m.user_id
-                        union select i.team_id from invited_team_members i where i.membership_id = m.id) mine
-          join teams t on t.id = mine.team_id and t.organization_id = m.organization_id where m.id = ${of.membershipId})`
+    'teamId' in of ? sql`(${of.teamId})` : sql`(select t.id from ${MEMBERSHIP_TEAMS} where m.id = ${of.membershipId})`
   const isVisible = sql`and (
       exists (select from team_members mine where mine.team_id = g.team_id and mine.user_id = ${visibleTo})
       or exists (select from team_members mine join ${sql.table(kind.table)} my_grant on my_grant.team_id = mine.team_id
