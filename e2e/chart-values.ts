@@ -67,6 +67,7 @@ const placement = {
 const EXTRAS: Record<string, Values> = {
   plain: {},
   full: {
+    listenAddress: '::',
     image: { digest: `sha256:${'0'.repeat(64)}`, pullSecrets: [{ name: 'registry' }] },
     settings: {
       GROUNDSTATE_PLAN_TIMEOUT: 7_200_000,

@@ -15,6 +15,7 @@ import { requireNoRestore } from './backup/restore.ts'
 import type { Config } from './config.ts'
 import { migrate } from './db/migrate.ts'
 import { startDeliveries } from './deliveries/loop.ts'
+import { requireUser } from './directory.ts'
 import { messageOf } from './error-code.ts'
 import { createBuiltInAgentToken } from './features/agents/agent-pools/service.ts'
 import { JOBS, LOADERS, REACTIONS, ROUTES } from './features/list.ts'
@@ -66,6 +67,8 @@ export async function serve(
   await using stack = new AsyncDisposableStack()
   stack.use(await traceServer(log))
 
+  // Root can write there, but what it writes the other user cannot read at the next start.
+  await requireUser(config.dataDir, { acceptsNew: true })
   await requireNoRestore(config.dataDir)
   const databaseUrl = config.databaseUrl ?? stack.use(await startPostgres({ dataDir: config.dataDir, log })).url
   const directUrl = config.databaseDirectUrl

@@ -97,7 +97,9 @@ test.runIf(process.geteuid?.() === 0)('root leaves the data directory of another
   const refused = `${where} belongs to the user id 12345`
 
   const outcomes = []
-  for (const command of ['serve --port 0', 'token create', 'backup /tmp/x', 'blobs adopt', 'rotate-secret'])
+  const serve = 'serve --port 0'
+  const external = `${serve} --database-url ${empty.url}`
+  for (const command of [serve, external, 'token create', 'backup /tmp/x', 'blobs adopt', 'rotate-secret'])
     outcomes.push(await groundstate(...command.split(' '), '--data-dir', where))
   const doctor = await groundstate('doctor', '--data-dir', where, '--port', '0')
 
