@@ -97,7 +97,6 @@ const MACHINERY: readonly string[] = [
   'database-address',
   'directory',
   'durable-file',
-  'process-id',
   'file-lease',
   'archives',
   'terraform-state',

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pidScope } from '@groundstate/agent/process/process-id'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { isLeased, takeLease } from './file-lease.ts'
-import { pidScope } from './process-id.ts'
 import { StartError } from './start-error.ts'
 
 const busy = (owner: string) => new StartError(`busy: ${owner}`)

@@ -3,9 +3,9 @@ import { constants, type Stats } from 'node:fs'
 import { open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
+import { hasEnded, pidScope } from '@groundstate/agent/process/process-id'
 import { createFileOnce } from './durable-file.ts'
 import { codeOf, ignoring } from './error-code.ts'
-import { hasEnded, pidScope } from './process-id.ts'
 import type { StartError } from './start-error.ts'
 
 /** Age from which a lease counts as abandoned, in ms. */

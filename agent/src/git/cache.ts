@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { releaseClaim, tryClaim } from '../process/claim.ts'
+import { tryClaim } from '../process/claim.ts'
 import { untilAborted } from '../process/process.ts'
 import { packedBytes, removeTemporaries, runGit } from './command.ts'
 import { GitError } from './errors.ts'
@@ -32,9 +32,8 @@ export async function lockEntry(entry: string, signal: AbortSignal): Promise<Asy
   await mkdir(entry, { recursive: true, mode: 0o700 })
   for (;;) {
     const attempt = await tryClaim(entry, 'lock')
-    if (attempt?.file !== undefined) {
-      const { file } = attempt
-      stack.defer(() => releaseClaim(file))
+    if (attempt?.claim) {
+      stack.use(attempt.claim)
       return stack.move()
     }
     await pause(POLL_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
@@ -110,9 +109,9 @@ export async function evictRepositories(cacheDir: string, maxBytes: number) {
     if (bytes <= maxBytes) return
     if (each.bytes === 0 || queues.has(each.entry)) continue
     const attempt = await tryClaim(each.entry, 'lock')
-    if (attempt?.file === undefined) continue
+    if (attempt?.claim === undefined) continue
+    using _ = attempt.claim
     await rm(join(each.entry, 'git'), { recursive: true, force: true })
-    await releaseClaim(attempt.file)
     bytes -= each.bytes
   }
 }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -43,6 +43,10 @@ test.runIf(process.platform === 'linux')('a zombie process holds no claim', asyn
   expect(claim).toBeDefined()
 })
 
+/** Only root can see other processes than those of the system. */
+const canUnshare = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0
+if (!canUnshare) console.warn('SKIPPED: only root can start an agent that does not see the processes of this one')
+
 /** Prints when it starts to claim the directory and the result, and holds it until it exits. */
 const CLAIMANT = `
 import { claimWorkDir } from ${JSON.stringify(join(import.meta.dirname, 'work-dir.ts'))}
@@ -71,9 +75,43 @@ test.runIf(process.platform === 'linux')(
 
     expect(before).toEqual(['waits', 'waits', 'waits'])
     expect(responses.toSorted()).toEqual(['claimed', 'nothing', 'nothing'])
-    expect(await readdir(directory)).toEqual(['agent.1.pid'])
+    const [claim, socket, ...others] = (await readdir(directory)).toSorted()
+    expect([claim, others]).toEqual(['agent.1.pid', []])
+    expect(socket).toMatch(/\.sock$/)
   },
 )
+
+/** Starts a claimant that sees no process but its own, as in another container; resolves with what it prints after the wait. */
+async function claimElsewhere(directory: string) {
+  const node = [process.execPath, '--input-type=module', '-e', CLAIMANT, directory]
+  const claimant = spawn('unshare', ['--pid', '--fork', '--kill-child', '--mount-proc', ...node], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  const end = () => void claimant.kill('SIGKILL')
+  onTestFinished(end)
+  const lines = createInterface(claimant.stdout)[Symbol.asyncIterator]()
+  await lines.next()
+  const { value, done } = await lines.next()
+  return { result: done === true ? 'refused' : value, end }
+}
+
+test.runIf(canUnshare)('an agent in another container gets the directory only after the end of this one', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'groundstate-work-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  const claim = await claimWorkDir(directory, new AbortController().signal)
+  const during = await claimElsewhere(directory)
+  claim?.[Symbol.dispose]()
+
+  const after = await claimElsewhere(directory)
+  const refused = claimWorkDir(directory, new AbortController().signal, 0)
+  await expect(refused).rejects.toThrow('is used by another agent, process 1: ')
+  after.end()
+  using again = await claimWorkDir(directory, new AbortController().signal)
+
+  expect([during.result, after.result]).toEqual(['nothing', 'claimed'])
+  expect(again).toBeDefined()
+  expect((await readdir(directory)).filter((name) => name.endsWith('.sock'))).toHaveLength(1)
+})
 
 test.runIf(process.platform === 'linux')('the wait for a directory ends with the agent', async () => {
   const former = spawn('sleep', ['60'])

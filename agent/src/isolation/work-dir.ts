@@ -35,8 +35,11 @@ export async function claimWorkDir(workDir: string, signal: AbortSignal, retryTi
   stack.defer(() => held.delete(workDir))
   for (const end = performance.now() + retryTimeoutMs; !signal.aborted;) {
     const attempt = await tryClaim(workDir, 'agent')
-    if (attempt?.file !== undefined) return stack.move()
     if (attempt === undefined) continue
+    if (attempt.claim) {
+      stack.use(attempt.claim)
+      return stack.move()
+    }
     if (performance.now() > end) throw new WorkDirInUseError(workDir, attempt.owner)
     await pause(POLL_MS, undefined, { signal }).catch(() => {})
   }

@@ -1,38 +1,42 @@
 import { randomUUID } from 'node:crypto'
-import { link, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises'
+import { closeSync, openSync, truncateSync } from 'node:fs'
+import { link, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { codeOf } from './errors.ts'
+import { pidScope } from './process-id.ts'
 
 /**
  * Claims of a process on a directory, which end with the process, however it ends. A claim contains the process id and its start time,
- * since ids are reused. Lock files that expire by age would block the directory after a kill, and lose it after a suspension.
+ * since ids are reused. In another container that id means another process or none: the owner also listens on a socket in the directory, to
+ * which any process of the machine can connect. Lock files that expire by age would block the directory after a kill, and lose it after a suspension.
  *
  * Each claim is a file `<name>.<number>.pid` with the next number, which only one process can create; the highest number counts. A claim is
  * replaced by a later one, never removed: of two processes that find its owner dead, the slower one would remove the claim of the faster.
  * Claims of one process do not exclude each other.
  */
-export type ClaimAttempt = { file: string; owner?: undefined } | { owner: number; file?: undefined }
+export type Claim = Disposable
 
-/** The file of the new claim, or the process id of the owner; undefined if another process was faster. */
+export type ClaimAttempt = { claim: Claim; owner?: undefined } | { owner: number; claim?: undefined }
+
+/** The new claim, or the process id of the owner; undefined if another process was faster. */
 export async function tryClaim(directory: string, name: string): Promise<ClaimAttempt | undefined> {
   const number = Math.max(-1, ...(await listClaims(directory, name)))
-  const owner = await findOwner(claimFile(directory, name, number))
+  const owner = await findOwner(directory, name, number)
   if (owner !== undefined) return { owner }
-  return (await makeClaim(directory, name, number + 1)) ? { file: claimFile(directory, name, number + 1) } : undefined
-}
-
-/** Ends a claim of this process. */
-export async function releaseClaim(file: string) {
-  await truncate(file)
+  const claim = await makeClaim(directory, name, number + 1)
+  return claim && { claim }
 }
 
 /** The process id of the owner, if that is another live process. */
 export async function findClaimant(directory: string, name: string): Promise<number | undefined> {
-  return findOwner(claimFile(directory, name, Math.max(-1, ...(await listClaims(directory, name)))))
+  return findOwner(directory, name, Math.max(-1, ...(await listClaims(directory, name))))
 }
 
 const claimFile = (directory: string, name: string, number: number) =>
   join(directory, `${name}${number === 0 ? '' : `.${number}`}.pid`)
+
+const socketName = (name: string, id: string) => `${name}.${id}.sock`
 
 async function listClaims(directory: string, name: string): Promise<number[]> {
   const claims = (await readdir(directory)).filter((file) => file.startsWith(name))
@@ -40,22 +44,38 @@ async function listClaims(directory: string, name: string): Promise<number[]> {
   return matches.filter((match) => match !== null).map(([, number]) => Number(number ?? 0))
 }
 
-async function findOwner(file: string): Promise<number | undefined> {
-  const [pid, startedAt] = (await readFile(file, 'utf8').catch(() => '')).trim().split(' ')
-  const isHeld = startedAt !== undefined && Number(pid) !== process.pid && (await startTime(Number(pid))) === startedAt
-  return isHeld ? Number(pid) : undefined
+/** The parts of a claim; none of one that was released. The last two exist on Linux only, and the socket where the file system has sockets. */
+async function readClaim(directory: string, name: string, number: number) {
+  const text = await readFile(claimFile(directory, name, number), 'utf8').catch(() => '')
+  const [pid, startedAt, scope, id = ''] = text.trim().split(' ')
+  return { pid: Number(pid), startedAt, scope, socket: /^[\da-f-]{36}$/.test(id) ? socketName(name, id) : undefined }
 }
 
-/** Creates the claim with that number; returns false if it or a later one exists. */
-async function makeClaim(directory: string, name: string, number: number): Promise<boolean> {
+async function findOwner(directory: string, name: string, number: number): Promise<number | undefined> {
+  const { pid, startedAt, scope, socket } = await readClaim(directory, name, number)
+  if (startedAt === undefined) return undefined
+  const isHeld =
+    scope === undefined || scope === (await pidScope())
+      ? pid !== process.pid && (await startTime(pid)) === startedAt
+      : socket !== undefined && (await isListening(directory, socket))
+  return isHeld ? pid : undefined
+}
+
+/** Creates the claim with that number; undefined if it or a later one exists. */
+async function makeClaim(directory: string, name: string, number: number): Promise<Claim | undefined> {
   const file = claimFile(directory, name, number)
-  const draft = join(directory, `${name}.${randomUUID()}.draft`)
-  // The claim must appear complete.
-  await writeFile(draft, `${process.pid} ${await startTime(process.pid)}\n`)
+  const id = randomUUID()
+  const draft = join(directory, `${name}.${id}.draft`)
+  using stack = new DisposableStack()
+  // Before the claim appears, which must be complete then.
+  const listener = stack.use(process.platform === 'linux' ? await listen(directory, socketName(name, id)) : undefined)
+  const scope = process.platform === 'linux' ? [await pidScope()] : []
+  const parts = [process.pid, await startTime(process.pid), ...scope, ...(listener ? [id] : [])]
+  await writeFile(draft, `${parts.join(' ')}\n`)
   try {
     await link(draft, file)
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
+    if (codeOf(error) === 'EEXIST') return undefined
     throw error
   } finally {
     await rm(draft, { force: true })
@@ -63,11 +83,68 @@ async function makeClaim(directory: string, name: string, number: number): Promi
   const claims = await listClaims(directory, name)
   if (Math.max(...claims) !== number) {
     await rm(file, { force: true })
-    return false
+    return undefined
   }
-  for (const former of claims) if (former < number) await rm(claimFile(directory, name, former), { force: true })
-  return true
+  for (const former of claims) if (former < number) await removeClaim(directory, name, former)
+  stack.defer(() => release(file))
+  return stack.move()
 }
+
+async function removeClaim(directory: string, name: string, number: number) {
+  const { socket } = await readClaim(directory, name, number)
+  if (socket !== undefined) await rm(join(directory, socket), { force: true })
+  await rm(claimFile(directory, name, number), { force: true })
+}
+
+function release(file: string) {
+  try {
+    truncateSync(file)
+  } catch (error) {
+    // Removed with its directory, or by a later claim.
+    if (codeOf(error) !== 'ENOENT') throw error
+  }
+}
+
+/** Listens on a socket in the directory as long as this process lives; undefined if that is impossible there. */
+async function listen(directory: string, socket: string): Promise<Disposable | undefined> {
+  const opened = openSync(directory, 'r')
+  const server = createServer((connection) => connection.destroy()).unref()
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject).listen(shortPath(opened, socket), resolve)
+    })
+  } catch {
+    closeSync(opened)
+    return undefined
+  }
+  server.on('error', () => {})
+  return {
+    [Symbol.dispose]() {
+      // Removes the socket by its path, and so needs the directory.
+      server.close()
+      closeSync(opened)
+    },
+  }
+}
+
+async function isListening(directory: string, socket: string): Promise<boolean> {
+  const opened = openSync(directory, 'r')
+  try {
+    return await new Promise((resolve) => {
+      const connection = connect(shortPath(opened, socket))
+      connection.once('connect', () => {
+        connection.destroy()
+        resolve(true)
+      })
+      connection.on('error', (error) => resolve(!['ECONNREFUSED', 'ENOENT'].includes(codeOf(error) ?? '')))
+    })
+  } finally {
+    closeSync(opened)
+  }
+}
+
+/** The path of a socket, of which Linux accepts 107 bytes only. */
+const shortPath = (directory: number, socket: string) => `/proc/self/fd/${directory}/${socket}`
 
 /** The start time of a process in clock ticks since boot; undefined after its exit, `0` without /proc. */
 export async function startTime(pid: number): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { readFile, readlink } from 'node:fs/promises'
-import { codeOf } from './error-code.ts'
+import { codeOf } from './errors.ts'
 
 let scopeOfProcess: Promise<string> | undefined
 
