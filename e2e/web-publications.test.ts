@@ -35,6 +35,8 @@ test.skipIf(!hasBrowser)('a module and a policy set are published from a reposit
 
   await button(page, 'Publish module').first().click()
   await page.getByRole('radio', { name: 'Repository' }).check()
+  // Before the connections are loaded there is nothing to submit.
+  await page.getByLabel('Connection').waitFor()
   await button(page, 'Publish').click()
   await page.getByText('Select a connection and a repository.').waitFor()
   await selectRepository()

@@ -18,13 +18,15 @@ function otherProcess(input: Pick<OpenRepository, 'cacheDir' | 'remote'>, sha: s
     import { once } from 'node:events'
     const { fetchCommit, openRepository } = await import(${JSON.stringify(join(import.meta.dirname, 'repository.ts'))})
     const { signal } = new AbortController()
-    const repository = await openRepository({ ...JSON.parse(process.argv[1]), key: 'acme', signal })
-    await fetchCommit(repository, process.argv[2])
+    const repository = await openRepository({ ...JSON.parse(process.env.INPUT), key: 'acme', signal })
+    await fetchCommit(repository, process.argv[1])
     process.stdout.write('fetched')
     await once(process.stdin.resume(), 'end')
     await repository[Symbol.asyncDispose]()
   `
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script, JSON.stringify(input), sha], {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, sha], {
+    // Not an argument: another test looks for the password in those of all processes.
+    env: { ...process.env, INPUT: JSON.stringify(input) },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
