@@ -42,7 +42,7 @@ export async function requireOwner(dataDir: string, path = dataDir) {
 }
 
 /** Entries of a data directory that belong to the user who runs the server, unlike the database of root. */
-const OWNED = ['blobs', 'secret', 'tls', 'postgres.log']
+const OWNED = ['blobs', 'secret', 'previous-secrets', 'tls', 'git', 'agent', 'postgres.log']
 
 /**
  * Throws as `requireOwner` does for a data directory that a server of another user has used. Without entries of a server, its owner decides, unless

@@ -131,7 +131,7 @@ export async function serve(
         }).catch((error: unknown) => {
           if (!(error instanceof WorkDirInUseError)) return log.error({ err: error }, 'the built-in agent has stopped')
           log.error(
-            `the built-in agent does not run: another server uses GROUNDSTATE_DATA_DIR ${config.dataDir}, process ${error.pid}; set GROUNDSTATE_AGENTS=0 ` +
+            `the built-in agent does not run: another server uses GROUNDSTATE_DATA_DIR ${config.dataDir}, ${error.owner}; set GROUNDSTATE_AGENTS=0 ` +
               'for all but one of the servers with one data directory, or give this one another',
           )
         })

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { copyFile, readFile, readdir, rm, truncate } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -9,6 +9,7 @@ import { temporaryDirectory } from '../testing/agent-fixture.ts'
 import { USER, makeRepository } from '../testing/git-server.ts'
 import { remoteOf, servedRepository } from '../testing/served-repository.ts'
 import { writeArchive } from './archive.ts'
+import { entryOf, evictRepositories, lockEntry } from './cache.ts'
 import { GIT_LIMITS } from './command.ts'
 import { type OpenRepository, commitInfo, fetchCommit } from './repository.ts'
 
@@ -35,7 +36,7 @@ function otherProcess(input: Pick<OpenRepository, 'cacheDir' | 'remote'>, sha: s
 
 /** Private directories of processes that use git. */
 async function privateDirectories(pid: number) {
-  return (await readdir(tmpdir())).filter((name) => name.startsWith(`groundstate-git-${pid}-`))
+  return (await readdir(tmpdir())).filter((name) => name.startsWith('groundstate-git-') && name.includes(`-${pid}-`))
 }
 
 const packDirectory = async (cacheDir: string) => {
@@ -80,6 +81,9 @@ describe('locks', () => {
     other.kill('SIGKILL')
     await once(other, 'exit')
     expect(await privateDirectories(other.pid ?? 0)).toHaveLength(1)
+    // Of a process in another container, whose id means nothing here.
+    const elsewhere = await mkdtemp(join(tmpdir(), `groundstate-git-${'0'.repeat(16)}-1-1-`))
+    onTestFinished(() => rm(elsewhere, { recursive: true }))
     holdAfter = Infinity
 
     await using opened = await open()
@@ -87,12 +91,29 @@ describe('locks', () => {
 
     expect((await commitInfo(opened, sha)).sha).toBe(sha)
     expect(await privateDirectories(other.pid ?? 0)).toEqual([])
+    expect(await readdir(elsewhere)).toEqual([])
     expect((await readdir(await packDirectory(cacheDir))).join()).not.toContain('tmp_pack')
     expect(server.requests.length).toBeGreaterThan(0)
   })
 })
 
 describe('limits', () => {
+  test('a repository that is removed from the cache is not used meanwhile', async () => {
+    const cacheDir = await temporaryDirectory()
+    const entry = entryOf(cacheDir, 'acme')
+    const packs = join(entry, 'git/objects/pack')
+    await mkdir(packs, { recursive: true })
+    for (let index = 0; index < 3000; index += 1) await writeFile(join(packs, `${index}.pack`), 'pack')
+    const evicting = evictRepositories(cacheDir, 0)
+    await expect.poll(async () => (await readdir(entry)).join(), { interval: 1 }).toContain('.pid')
+
+    await using _ = await lockEntry(entry, new AbortController().signal)
+
+    const locked = await readdir(entry)
+    await evicting
+    expect(await readdir(entry)).toEqual(locked)
+  })
+
   test('a repository that is too large is detected while it is fetched', async () => {
     const { repository, cacheDir, open } = await servedRepository({ holdAfter: () => 1_500_000 })
     repository.git('config', 'uploadpack.allowFilter', 'false')

@@ -108,9 +108,10 @@ export async function evictRepositories(cacheDir: string, maxBytes: number) {
   for (const each of entries.sort((a, b) => a.usedAt - b.usedAt)) {
     if (bytes <= maxBytes) return
     if (each.bytes === 0 || queues.has(each.entry)) continue
-    const attempt = await tryClaim(each.entry, 'lock')
-    if (attempt?.claim === undefined) continue
-    using _ = attempt.claim
+    // Another process may use it: without a wait.
+    const lock = await lockEntry(each.entry, AbortSignal.abort()).catch(() => undefined)
+    if (lock === undefined) continue
+    await using _ = lock
     await rm(join(each.entry, 'git'), { recursive: true, force: true })
     bytes -= each.bytes
   }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { startTime } from '../process/claim.ts'
 import { messageOf } from '../process/errors.ts'
+import { pidScope } from '../process/process-id.ts'
 import { GIT_LIMITS, type GitLimits, type GitOutput, type GitTask, runGit } from './command.ts'
 import { GitError, failureOf } from './errors.ts'
 import { type Remote, type RemoteUrl, originOf, parseRemoteUrl } from './remote.ts'
@@ -44,7 +45,8 @@ export async function openSession(
   signal.throwIfAborted()
   const addresses = await addressesOf(remote, url)
   await removeLeftovers()
-  const directory = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-${await startTime(process.pid)}-`))
+  const owner = [await pidScope(), process.pid, await startTime(process.pid)].join('-')
+  const directory = await mkdtemp(join(tmpdir(), `${PREFIX}${owner}-`))
   await using stack = new AsyncDisposableStack()
   stack.defer(() => rm(directory, { recursive: true, force: true }))
   await mkdir(join(directory, 'home'), { mode: 0o700 })
@@ -217,8 +219,10 @@ const quotedOption = (path: string) => `"${path.replaceAll('%', '%%')}"`
 /** Removes the directories of processes that were killed. */
 async function removeLeftovers() {
   for (const name of await readdir(tmpdir())) {
-    const [, pid, startedAt] = new RegExp(`^${PREFIX}(\\d+)-(\\d+)-`).exec(name) ?? []
+    const [, scope, pid, startedAt] = new RegExp(`^${PREFIX}(?:([\\da-f]{16})-)?(\\d+)-(\\d+)-`).exec(name) ?? []
     if (pid === undefined || (await startTime(Number(pid))) === startedAt) continue
+    // Those of earlier versions have none.
+    if (scope !== undefined && scope !== (await pidScope())) continue
     // Another user's cannot be removed.
     await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {})
   }

@@ -27,7 +27,7 @@ async function served(options: { acceptsEnvironment?: boolean } = {}) {
 }
 
 const keyDirectories = async () =>
-  (await readdir(tmpdir())).filter((name) => name.startsWith(`groundstate-git-${process.pid}-`))
+  (await readdir(tmpdir())).filter((name) => name.startsWith('groundstate-git-') && name.includes(`-${process.pid}-`))
 
 test.each([true, false])(
   'a repository is read through ssh, with the newer protocol: %s',

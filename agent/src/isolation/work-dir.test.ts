@@ -104,7 +104,7 @@ test.runIf(canUnshare)('an agent in another container gets the directory only af
 
   const after = await claimElsewhere(directory)
   const refused = claimWorkDir(directory, new AbortController().signal, 0)
-  await expect(refused).rejects.toThrow('is used by another agent, process 1: ')
+  await expect(refused).rejects.toThrow('is used by another agent, a process in another container: ')
   after.end()
   using again = await claimWorkDir(directory, new AbortController().signal)
 

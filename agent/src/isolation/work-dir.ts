@@ -29,7 +29,7 @@ export async function openWorkDir(directory: string): Promise<string> {
  * it (`WorkDirInUseError`); undefined when `signal` aborts the wait for its exit.
  */
 export async function claimWorkDir(workDir: string, signal: AbortSignal, retryTimeoutMs = RETRY_TIMEOUT_MS) {
-  if (held.has(workDir)) throw new WorkDirInUseError(workDir, process.pid)
+  if (held.has(workDir)) throw new WorkDirInUseError(workDir, `process ${process.pid}`)
   held.add(workDir)
   using stack = new DisposableStack()
   stack.defer(() => held.delete(workDir))
@@ -49,13 +49,12 @@ export async function claimWorkDir(workDir: string, signal: AbortSignal, retryTi
 /** Thrown if the agent of another process uses the working directory. */
 export class WorkDirInUseError extends Error {
   override name = 'WorkDirInUseError'
-  readonly pid: number
+  /** Such as `process 7`. */
+  readonly owner: string
 
-  constructor(workDir: string, pid: number) {
-    super(
-      `the working directory ${workDir} is used by another agent, process ${pid}: give this agent another --work-dir`,
-    )
-    this.pid = pid
+  constructor(workDir: string, owner: string) {
+    super(`the working directory ${workDir} is used by another agent, ${owner}: give this agent another --work-dir`)
+    this.owner = owner
   }
 }
 

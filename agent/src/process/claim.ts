@@ -9,7 +9,7 @@ import { pidScope } from './process-id.ts'
 /**
  * Claims of a process on a directory, which end with the process, however it ends. A claim contains the process id and its start time,
  * since ids are reused. In another container that id means another process or none: the owner also listens on a socket in the directory, to
- * which any process of the machine can connect. Lock files that expire by age would block the directory after a kill, and lose it after a suspension.
+ * which root and the same user can connect, on the same host. Lock files that expire by age would block the directory after a kill, and lose it after a suspension.
  *
  * Each claim is a file `<name>.<number>.pid` with the next number, which only one process can create; the highest number counts. A claim is
  * replaced by a later one, never removed: of two processes that find its owner dead, the slower one would remove the claim of the faster.
@@ -17,9 +17,10 @@ import { pidScope } from './process-id.ts'
  */
 export type Claim = Disposable
 
-export type ClaimAttempt = { claim: Claim; owner?: undefined } | { owner: number; claim?: undefined }
+/** The owner is described for users. */
+export type ClaimAttempt = { claim: Claim; owner?: undefined } | { owner: string; claim?: undefined }
 
-/** The new claim, or the process id of the owner; undefined if another process was faster. */
+/** The new claim, or the owner; undefined if another process was faster. */
 export async function tryClaim(directory: string, name: string): Promise<ClaimAttempt | undefined> {
   const number = Math.max(-1, ...(await listClaims(directory, name)))
   const owner = await findOwner(directory, name, number)
@@ -28,8 +29,8 @@ export async function tryClaim(directory: string, name: string): Promise<ClaimAt
   return claim && { claim }
 }
 
-/** The process id of the owner, if that is another live process. */
-export async function findClaimant(directory: string, name: string): Promise<number | undefined> {
+/** The owner, if that is another live process. */
+export async function findClaimant(directory: string, name: string): Promise<string | undefined> {
   return findOwner(directory, name, Math.max(-1, ...(await listClaims(directory, name))))
 }
 
@@ -44,21 +45,19 @@ async function listClaims(directory: string, name: string): Promise<number[]> {
   return matches.filter((match) => match !== null).map(([, number]) => Number(number ?? 0))
 }
 
-/** The parts of a claim; none of one that was released. The last two exist on Linux only, and the socket where the file system has sockets. */
+/** The parts of a claim; none of one that was released. Earlier versions wrote the first two only, and a socket exists on Linux where the file system has some. */
 async function readClaim(directory: string, name: string, number: number) {
   const text = await readFile(claimFile(directory, name, number), 'utf8').catch(() => '')
   const [pid, startedAt, scope, id = ''] = text.trim().split(' ')
   return { pid: Number(pid), startedAt, scope, socket: /^[\da-f-]{36}$/.test(id) ? socketName(name, id) : undefined }
 }
 
-async function findOwner(directory: string, name: string, number: number): Promise<number | undefined> {
+async function findOwner(directory: string, name: string, number: number): Promise<string | undefined> {
   const { pid, startedAt, scope, socket } = await readClaim(directory, name, number)
   if (startedAt === undefined) return undefined
-  const isHeld =
-    scope === undefined || scope === (await pidScope())
-      ? pid !== process.pid && (await startTime(pid)) === startedAt
-      : socket !== undefined && (await isListening(directory, socket))
-  return isHeld ? pid : undefined
+  if (scope !== undefined && scope !== (await pidScope()))
+    return socket !== undefined && (await isListening(directory, socket)) ? 'a process in another container' : undefined
+  return pid !== process.pid && (await startTime(pid)) === startedAt ? `process ${pid}` : undefined
 }
 
 /** Creates the claim with that number; undefined if it or a later one exists. */
@@ -69,8 +68,7 @@ async function makeClaim(directory: string, name: string, number: number): Promi
   using stack = new DisposableStack()
   // Before the claim appears, which must be complete then.
   const listener = stack.use(process.platform === 'linux' ? await listen(directory, socketName(name, id)) : undefined)
-  const scope = process.platform === 'linux' ? [await pidScope()] : []
-  const parts = [process.pid, await startTime(process.pid), ...scope, ...(listener ? [id] : [])]
+  const parts = [process.pid, await startTime(process.pid), await pidScope(), listener ? id : '']
   await writeFile(draft, `${parts.join(' ')}\n`)
   try {
     await link(draft, file)
@@ -99,9 +97,8 @@ async function removeClaim(directory: string, name: string, number: number) {
 function release(file: string) {
   try {
     truncateSync(file)
-  } catch (error) {
-    // Removed with its directory, or by a later claim.
-    if (codeOf(error) !== 'ENOENT') throw error
+  } catch {
+    // Removed with its directory or by a later claim, or not writable any more: then the end of this process ends the claim.
   }
 }
 
@@ -136,7 +133,8 @@ async function isListening(directory: string, socket: string): Promise<boolean> 
         connection.destroy()
         resolve(true)
       })
-      connection.on('error', (error) => resolve(!['ECONNREFUSED', 'ENOENT'].includes(codeOf(error) ?? '')))
+      // Too many connections wait. With any other error nobody listens there for this user.
+      connection.on('error', (error) => resolve(codeOf(error) === 'EAGAIN'))
     })
   } finally {
     closeSync(opened)

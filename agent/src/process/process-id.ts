@@ -1,10 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { readFile, readlink } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { codeOf } from './errors.ts'
 
 let scopeOfProcess: Promise<string> | undefined
 
-/** Identifies the boot and the namespace in which the id of this process is valid: containers have their own ids, even with the same host name. */
+/**
+ * Identifies the boot and the namespace in which the id of this process is valid, by 16 hexadecimal digits: containers have their own ids, even with
+ * the same host name. A namespace can get the number of one that has ended.
+ */
 export async function pidScope(): Promise<string> {
   return (scopeOfProcess ??= findScope())
 }
@@ -13,11 +17,14 @@ async function findScope() {
   try {
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8')
     const namespace = await readlink('/proc/self/ns/pid')
-    return createHash('sha256').update(`${boot}${namespace}`).digest('hex').slice(0, 16)
+    return digest(`${boot}${namespace}`)
   } catch {
-    return randomBytes(8).toString('hex')
+    // Only Linux has namespaces.
+    return process.platform === 'linux' ? randomBytes(8).toString('hex') : digest(hostname())
   }
 }
+
+const digest = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16)
 
 /**
  * Whether a process that was not this one has surely ended: its id is valid here, and is unused, a zombie's or has become ours (in a container every

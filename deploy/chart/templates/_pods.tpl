@@ -77,7 +77,7 @@ spec:
       args: [groundstate, serve]
       env:
         {{- $own := dict
-          "GROUNDSTATE_HOST" $values.listenAddress
+          "GROUNDSTATE_HOST" ($values.listenAddress | default "0.0.0.0")
           "GROUNDSTATE_PORT" 7777
           "GROUNDSTATE_DATA_DIR" "/data"
           "GROUNDSTATE_BASE_URL" $values.baseUrl
@@ -174,7 +174,7 @@ spec:
           "GROUNDSTATE_AGENT_CONCURRENCY" (ternary 1 $agent.concurrency .single)
           "GROUNDSTATE_AGENT_ACCEPT" $agent.accept
           "GROUNDSTATE_AGENT_DRAIN_SECONDS" $agent.drainSeconds
-          "GROUNDSTATE_AGENT_METRICS_ADDRESS" (ternary "[::]:7778" "0.0.0.0:7778" (eq .root.Values.listenAddress "::"))
+          "GROUNDSTATE_AGENT_METRICS_ADDRESS" (ternary "[::]:7778" "0.0.0.0:7778" (eq (toString .root.Values.listenAddress) "::"))
           "GROUNDSTATE_AGENT_LOG_JSON" "on" -}}
         {{- if $agent.caSecret.name }}{{ $_ := set $own "GROUNDSTATE_AGENT_CA_FILE" "/run/groundstate/ca/ca.crt" }}{{ end -}}
         {{- /* Another agent may have claimed the job. */ -}}

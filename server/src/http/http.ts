@@ -220,7 +220,7 @@ export function createHttp(app: App, { scopes, routes, loaders, limiter, feature
   }
 
   function contextOf(raw: FastifyRequest): Ctx {
-    const request = { id: raw.id, address: raw.ip, userAgent: raw.headers['user-agent'] }
+    const request = { id: raw.id, address: raw.ip.replace(/^::ffff:/, ''), userAgent: raw.headers['user-agent'] }
     const actor = getActor(raw)
     return { ...app, actor, request, caller: callerId(actor) }
   }

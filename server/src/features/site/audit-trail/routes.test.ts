@@ -192,6 +192,22 @@ test('only site administrators read events without an organization', async () =>
   expect([(await site(owner.token)).status, (await site(token)).status]).toEqual([404, 404])
 })
 
+test('an IPv4 address is recorded as such also by a server that listens on IPv6', async () => {
+  const admin = await createUser(app, { isSiteAdmin: true })
+
+  const response = await app.server.fastify.inject({
+    method: 'POST',
+    url: '/api/v2/sessions',
+    remoteAddress: '::ffff:192.0.2.7',
+    headers: { origin: 'http://groundstate.test', 'content-type': 'application/vnd.api+json' },
+    payload: { data: { type: 'sessions', attributes: { username: 'nobody', password: 'unknown' } } },
+  })
+
+  const { data } = (await app.request({ url: '/api/v2/admin/audit-trail', token: admin.token })).json()
+  const event = data.find(({ request }: any) => request.id === response.headers['x-request-id'])
+  expect(event.auth.address).toBe('192.0.2.7')
+})
+
 test('wrong passwords and codes of signed-in users are recorded too, as failed sign-ins', async () => {
   const admin = await createUser(app, { isSiteAdmin: true })
   const person = await createUser(app, { password: 'a good password' })
