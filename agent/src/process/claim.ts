@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, openSync, truncateSync } from 'node:fs'
+import { closeSync, constants, openSync } from 'node:fs'
 import { link, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -55,9 +55,12 @@ async function readClaim(directory: string, name: string, number: number) {
 async function findOwner(directory: string, name: string, number: number): Promise<string | undefined> {
   const { pid, startedAt, scope, socket } = await readClaim(directory, name, number)
   if (startedAt === undefined) return undefined
-  if (scope !== undefined && scope !== (await pidScope()))
-    return socket !== undefined && (await isListening(directory, socket)) ? 'a process in another container' : undefined
-  return pid !== process.pid && (await startTime(pid)) === startedAt ? `process ${pid}` : undefined
+  const isHere = scope === undefined || scope === (await pidScope())
+  if (isHere && pid === process.pid) return undefined
+  // In a copy of the directory nobody listens.
+  const isHeld = socket ? await isListening(directory, socket) : isHere && (await startTime(pid)) === startedAt
+  if (!isHeld) return undefined
+  return isHere ? `process ${pid}` : 'a process in another container'
 }
 
 /** Creates the claim with that number; undefined if it or a later one exists. */
@@ -69,7 +72,7 @@ async function makeClaim(directory: string, name: string, number: number): Promi
   // Before the claim appears, which must be complete then.
   const listener = stack.use(process.platform === 'linux' ? await listen(directory, socketName(name, id)) : undefined)
   const parts = [process.pid, await startTime(process.pid), await pidScope(), listener ? id : '']
-  await writeFile(draft, `${parts.join(' ')}\n`)
+  await writeFile(draft, `${parts.join(' ')}\n`, { flag: 'wx' })
   try {
     await link(draft, file)
   } catch (error) {
@@ -96,7 +99,7 @@ async function removeClaim(directory: string, name: string, number: number) {
 
 function release(file: string) {
   try {
-    truncateSync(file)
+    closeSync(openSync(file, constants.O_WRONLY | constants.O_TRUNC | constants.O_NOFOLLOW))
   } catch {
     // Removed with its directory or by a later claim, or not writable any more: then the end of this process ends the claim.
   }

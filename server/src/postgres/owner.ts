@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { type Claim, tryClaim } from '@groundstate/agent/process/claim'
 import pg from 'pg'
 import { SUPERUSER } from './cluster.ts'
-import { POLL } from './postmaster.ts'
+import type { Directories } from './directories.ts'
+import { POLL, readPostmaster } from './postmaster.ts'
 import { PostgresUnavailable } from './unavailable.ts'
 
 /** Id of an advisory lock, arbitrary but constant. */
@@ -48,8 +50,24 @@ export function isConnectionLost(error: unknown) {
 }
 
 /**
- * Makes this process the only owner of the data directory. Unlike a lock file, the lock ends with the session, so a killed process leaves
- * nothing to clean up, and works between containers that share a volume.
+ * Makes this process the only one that starts PostgreSQL on the directory until the claim is disposed of. PostgreSQL itself does not notice one that
+ * another container starts or stops on a shared volume at the same time: both would write. Waits for one that starts or stops. Throws
+ * `PostgresUnavailable`.
+ */
+export async function claimHome({ home, cluster }: Directories, dataDir: string): Promise<Claim> {
+  let deadline = performance.now() + LOCK_TIMEOUT
+  for (;;) {
+    const attempt = await tryClaim(home, 'server')
+    if (attempt?.claim) return attempt.claim
+    if ((await readPostmaster(cluster))?.ready === false) deadline = performance.now() + LOCK_TIMEOUT
+    if (attempt && performance.now() > deadline) throw inUse(dataDir, attempt.owner)
+    await pause(POLL * 4)
+  }
+}
+
+/**
+ * Makes this process the only owner of a running PostgreSQL, also towards versions that make no claims. Unlike a lock file, the lock ends with the
+ * session, so a killed process leaves nothing to clean up.
  */
 export async function lock(client: pg.Client, dataDir: string) {
   const deadline = performance.now() + LOCK_TIMEOUT
@@ -59,7 +77,12 @@ export async function lock(client: pg.Client, dataDir: string) {
     if (performance.now() > deadline) break
     await pause(POLL * 4)
   }
-  throw new PostgresUnavailable(`the data directory ${dataDir} is in use by ${await findOwner(client)}`, {
+  throw inUse(dataDir, await findOwner(client))
+}
+
+function inUse(dataDir: string, owner: string | undefined) {
+  const server = `another Groundstate server${owner === undefined ? '' : ` (${owner})`}`
+  return new PostgresUnavailable(`the data directory ${dataDir} is in use by ${server}`, {
     remedy: 'stop it first, or set another GROUNDSTATE_DATA_DIR',
   })
 }
@@ -83,5 +106,5 @@ async function findOwner(client: pg.Client) {
     [LOCK],
   )
   const pid = rows[0]?.application_name.replace('groundstate owner ', '')
-  return pid ? `another Groundstate server (process ${pid})` : 'another Groundstate server'
+  return pid ? `process ${pid}` : undefined
 }

@@ -1,16 +1,18 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { execute } from '../testing/database.ts'
 import { findProcesses, parentAndGroupOf, filterRunning } from '../testing/processes.ts'
 import { startPostgres } from './postgres.ts'
 import { isPostmaster, readPostmaster, removeStale } from './postmaster.ts'
 
 const isRoot = process.geteuid?.() === 0
+const canUnshare = spawnSync('unshare', ['--pid', '--ipc', '--fork', '--mount-proc', 'true']).status === 0
+if (!canUnshare) console.warn('SKIPPED: only root can start a server that does not see the processes of this one')
 let dataDir: string
 let messages: string[]
 const log = {
@@ -44,8 +46,8 @@ async function value(url: string, sql: string) {
   return Object.values(rows[0] ?? {})[0]
 }
 
-/** Starts PostgreSQL in another process, which leads a process group. */
-function startElsewhere() {
+/** Starts PostgreSQL in another process, which leads a process group; with `isContained` in one that sees no others, as in a container. */
+function startElsewhere({ isContained = false } = {}) {
   const module = new URL('./postgres.ts', import.meta.url).href
   const options = JSON.stringify({ dataDir, fsync: false })
   const script = `const { startPostgres } = await import('${module}')
@@ -53,7 +55,9 @@ function startElsewhere() {
     const { url } = await startPostgres({ ...${options}, log: console })
     setInterval(() => undefined, 1_000)
     process.stdout.write(url)`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+  const container = isContained ? ['unshare', '--pid', '--ipc', '--fork', '--kill-child', '--mount-proc'] : []
+  const [program, ...args] = [...container, process.execPath, '--input-type=module', '-e', script]
+  const child = spawn(program, args, {
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -177,7 +181,8 @@ describe('a data directory', () => {
     const { pid: left = 0 } = (await postmaster()) ?? {}
     const processes = await findProcesses(join(dataDir, 'postgres/cluster'))
     const parents = await Promise.all(processes.map(async (pid) => ({ pid, ...(await parentAndGroupOf(pid)) })))
-    const guard = parents.find((process) => process.group === left && process.pid !== left)
+    // A process that PostgreSQL has just forked is in its group, too.
+    const guard = parents.find(({ pid, parent, group }) => group === left && pid !== left && parent !== left)
     process.kill(guard?.pid ?? Number.NaN, 'SIGKILL')
     signalGroup('SIGKILL')
     await once(child, 'exit')
@@ -206,6 +211,16 @@ describe('a data directory', () => {
     expect(won).toHaveLength(1)
     expect(String(lost?.reason)).toContain('in use by another Groundstate server')
     await won[0]?.value[Symbol.asyncDispose]()
+  })
+
+  test.runIf(canUnshare)('belongs to one of several servers in containers that start at the same time', async () => {
+    const children = Array.from({ length: 3 }, () => startElsewhere({ isContained: true }))
+    onTestFinished(() => children.forEach(({ child }) => child.kill('SIGKILL')))
+    const first = await Promise.any(children.map(async ({ url }) => url()))
+    await expect.poll(() => children.filter(({ child }) => child.exitCode === 1), { timeout: 10_000 }).toHaveLength(2)
+
+    await expect(start()).rejects.toThrow('in use by another Groundstate server (a process in another container)')
+    expect(await value(first, 'select current_database()')).toBe('groundstate')
   })
 
   test('of another major version is rejected and unchanged', async () => {
@@ -276,7 +291,7 @@ describe('a full disk', () => {
     try {
       await expect(start()).rejects.toThrow(/the disk is full \(while creating the database\)/)
 
-      expect(await readdir(join(dataDir, 'postgres'))).toEqual([])
+      expect((await readdir(join(dataDir, 'postgres'))).filter((name) => name.startsWith('cluster'))).toEqual([])
     } finally {
       execFileSync('umount', [dataDir])
     }

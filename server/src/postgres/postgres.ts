@@ -7,7 +7,15 @@ import { findSystemAccount } from './account.ts'
 import { findBinaries, type Site } from './binaries.ts'
 import { openCluster } from './cluster.ts'
 import { type Directories, openDirectories, openSocketDirectory, type PostgresOptions } from './directories.ts'
-import { connect, connectionString, createDatabase, isConnectionLost, lock, waitForStarter } from './owner.ts'
+import {
+  claimHome,
+  connect,
+  connectionString,
+  createDatabase,
+  isConnectionLost,
+  lock,
+  waitForStarter,
+} from './owner.ts'
 import {
   POLL,
   hasExited,
@@ -49,7 +57,10 @@ type Session = { client: pg.Client; pid: number; socketDirectory: string; child:
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const site = await prepare(options)
+  using starting = new DisposableStack()
+  starting.use(await claim(site))
   let session = await startAndLock(site)
+  const claimed = starting.move()
   const stop = new AbortController()
 
   // Replaces a lost session. Its lock is lost as well, and PostgreSQL may have died.
@@ -84,6 +95,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
       await recovery
       await stopPostmaster(session.pid, site.directories)
       await session.client.end().catch(() => undefined)
+      claimed.dispose()
     },
   }
 }
@@ -96,6 +108,14 @@ async function prepare(options: PostgresOptions): Promise<Site> {
     return { ...options, fsync: options.fsync ?? true, directories, binaries, account }
   } catch (error) {
     throw postgresFailure(`preparing ${options.dataDir}`, error, options.dataDir)
+  }
+}
+
+async function claim({ directories, dataDir }: Site) {
+  try {
+    return await claimHome(directories, dataDir)
+  } catch (error) {
+    throw postgresFailure(`preparing ${dataDir}`, error, dataDir)
   }
 }
 
