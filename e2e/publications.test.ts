@@ -59,10 +59,12 @@ test.skipIf(!hasTerraform)(
     gitea.repository.git('tag', 'network-v1.1.0')
     await gitea.tag('network-v1.1.0')
     supervised.kill()
-    await until(async () => (await versions()).includes('1.1.0 ok'))
-    const publications = await until(() =>
-      server.api('GET', `/registry-modules/${module.data.id}/publications`).catch(() => undefined),
-    )
+    // The version can be installed before its publication has ended.
+    const publications = await until(async () => {
+      const found = await server.api('GET', `/registry-modules/${module.data.id}/publications`).catch(() => undefined)
+      const [latest] = found?.data ?? []
+      return latest?.attributes.version === '1.1.0' && latest.attributes.status !== 'pending' && found
+    })
     const directory = await terraformDirectory(server, { 'main.tf': configuration('~> 1.0') })
     await directory.ok(['init'])
     await directory.ok(['apply', '-auto-approve'])

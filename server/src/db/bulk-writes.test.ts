@@ -1,17 +1,9 @@
-import pg from 'pg'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
-import { atEnd } from '../testing/cleanup.ts'
 import { createOrganization, createProject, createUser, createWorkspace } from '../testing/factories.ts'
+import { countingStatements } from '../testing/statements.ts'
 
-const queries = vi.spyOn(pg.Client.prototype, 'query')
-atEnd(() => queries.mockRestore())
-/** Counts the round trips of the app's pool; other connections send texts. */
-function roundTrips() {
-  return queries.mock.calls.filter(([query]: unknown[]) => typeof query === 'object' && query && 'submit' in query)
-    .length
-}
-
+const counted = countingStatements()
 const app = await createTestApp()
 const owner = await createUser(app)
 const acme = await createOrganization(app, owner)
@@ -93,9 +85,7 @@ test.each(Object.entries(REQUESTS))(
   async (_, prepare) => {
     const measured = async (length: number) => {
       const request = await prepare(length)
-      const before = roundTrips()
-      await request()
-      return roundTrips() - before
+      return (await counted(request)).statements
     }
     await measured(2)
 

@@ -1,11 +1,12 @@
 import { sql } from 'kysely'
-import pg from 'pg'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
 import { createOrganization, createUser, type TestUser } from '../../../testing/factories.ts'
 import { addWorkspace, createRun, createRunSetting } from '../../../testing/runs.ts'
+import { countingStatements } from '../../../testing/statements.ts'
 
+const counted = countingStatements()
 const app = await createTestApp()
 
 type Shown = { id: string; attributes: { permissions: Record<string, boolean> } }
@@ -89,21 +90,16 @@ test('a list includes the resources of all its rows, in a constant number of sta
   await createTeamWithAccess(app, { members: [member], organizationId: organization.id, workspaces })
   const includes = ['plan', 'apply', 'configuration_version', 'created_by', 'workspace']
   const url = `/api/v2/organizations/${organization.name}/runs?include=${includes.join(',')}`
-  const counted = async () => {
-    const query = vi.spyOn(pg.Client.prototype, 'query')
-    const { included } = (await app.request({ url, token: member.token })).json()
-    // Statements of the pool, not of the connection for signals.
-    const isOurs = ([statement]: unknown[]) => typeof statement === 'object' && statement && 'submit' in statement
-    const statements = query.mock.calls.filter(isOurs).length
-    query.mockRestore()
-    return { statements, types: Object.groupBy(included, ({ type }: { type: string }) => type) }
+  const counts = async () => {
+    const { statements, result } = await counted(async () => app.request({ url, token: member.token }))
+    return { statements, types: Object.groupBy(result.json().included, ({ type }: { type: string }) => type) }
   }
 
   for (const setting of settings) await createRun(app, setting)
-  await counted()
-  const short = await counted()
+  await counts()
+  const short = await counts()
   for (const setting of [...settings, ...settings]) await createRun(app, setting)
-  const long = await counted()
+  const long = await counts()
 
   expect([short.types['plans']?.length, long.types['plans']?.length]).toEqual([2, 6])
   expect([long.types['applies']?.length, long.types['workspaces']?.length]).toEqual([6, 2])

@@ -1,18 +1,10 @@
-import pg from 'pg'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { createTeamWithAccess } from '../../../testing/access.ts'
 import { createTestApp } from '../../../testing/app.ts'
-import { atEnd } from '../../../testing/cleanup.ts'
 import { createOrganization, createProject, createUser, createWorkspace } from '../../../testing/factories.ts'
+import { countingStatements } from '../../../testing/statements.ts'
 
-const queries = vi.spyOn(pg.Client.prototype, 'query')
-atEnd(() => queries.mockRestore())
-/** Counts the statements of the app's pool; other connections send texts. */
-function statements() {
-  return queries.mock.calls.filter(([query]: unknown[]) => typeof query === 'object' && query && 'submit' in query)
-    .length
-}
-
+const counted = countingStatements()
 const app = await createTestApp()
 const owner = await createUser(app)
 const stranger = await createUser(app)
@@ -317,29 +309,27 @@ test('members of the organization can include the agent pool', async () => {
 test('a read by name needs one query to authenticate and one for the workspace', async () => {
   const workspace = await newWorkspace()
   const reader = await member('read', workspace.id)
-  await app.request({ url: `${url}/${workspace.name}`, token: reader.token })
-  const before = statements()
+  const read = async () => app.request({ url: `${url}/${workspace.name}`, token: reader.token })
+  await read()
 
-  await app.request({ url: `${url}/${workspace.name}`, token: reader.token })
+  const { statements } = await counted(read)
 
-  expect(statements() - before).toBe(2)
+  expect(statements).toBe(2)
 })
 
 test('the number of queries does not depend on the size of a page', async () => {
   const organization = await createOrganization(app, owner)
   const list = `/api/v2/organizations/${organization.name}/workspaces`
   await createWorkspace(app, { organization: organization.name, actor: owner.actor, tags: ['a'] })
-  await app.request({ url: list, token: owner.token })
-  const start = statements()
-  await app.request({ url: list, token: owner.token })
-  const one = statements() - start
+  const read = async () => app.request({ url: list, token: owner.token })
+  await read()
+  const one = await counted(read)
   for (let i = 0; i < 9; i += 1) {
     await createWorkspace(app, { organization: organization.name, actor: owner.actor, tags: ['a', 'b'] })
   }
-  const middle = statements()
 
-  const res = await app.request({ url: list, token: owner.token })
+  const ten = await counted(read)
 
-  expect(res.json().data).toHaveLength(10)
-  expect(statements() - middle).toBe(one)
+  expect(ten.result.json().data).toHaveLength(10)
+  expect(ten.statements).toBe(one.statements)
 })
