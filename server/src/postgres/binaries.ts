@@ -1,6 +1,7 @@
 import { chmod, cp, mkdtemp, readFile, readdir, rename, rm, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
+import type { Claim } from '@groundstate/agent/process/claim'
 import { codeOf, ignoring } from '../error-code.ts'
 import { type SystemAccount, canEnter } from './account.ts'
 import { type Directories, openDirectory, type PostgresOptions, SYSTEM_DIR } from './directories.ts'
@@ -128,3 +129,5 @@ export type Site = PostgresOptions & {
   binaries: Binaries
   account: SystemAccount
 }
+/** With the claim of `home`, which PostgreSQL shares. */
+export type ClaimedSite = Site & { claim: Claim }

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Claim, tryClaim } from '@groundstate/agent/process/claim'
 import pg from 'pg'
+import type { Site } from './binaries.ts'
 import { SUPERUSER } from './cluster.ts'
-import type { Directories } from './directories.ts'
 import { POLL, readPostmaster } from './postmaster.ts'
 import { PostgresUnavailable } from './unavailable.ts'
 
@@ -13,6 +13,12 @@ const LOCK = 7_777_001
 const LOCK_TIMEOUT = 1_000
 
 const DATABASE = 'groundstate'
+
+/** Maximum time to wait for the PostgreSQL of a killed server in another container to stop, in ms. */
+const STOP_TIMEOUT = 120_000
+
+/** Time after which a wait is logged, in ms: recovery after a crash can take minutes. */
+export const SLOW_START = 5_000
 
 /** Connection string of our database for `pg` and libpq. PGSSLMODE of the environment must not apply to the socket. */
 export function connectionString(socketDirectory: string) {
@@ -51,16 +57,22 @@ export function isConnectionLost(error: unknown) {
 
 /**
  * Makes this process the only one that starts PostgreSQL on the directory until the claim is disposed of. PostgreSQL itself does not notice one that
- * another container starts or stops on a shared volume at the same time: both would write. Waits for one that starts or stops. Throws
- * `PostgresUnavailable`.
+ * another container starts or stops on a shared volume at the same time: both would write. Waits for one that stops. Throws `PostgresUnavailable`.
  */
-export async function claimHome({ home, cluster }: Directories, dataDir: string): Promise<Claim> {
-  let deadline = performance.now() + LOCK_TIMEOUT
-  for (;;) {
-    const attempt = await tryClaim(home, 'server')
+export async function claimHome({ directories, dataDir, log }: Site): Promise<Claim> {
+  const started = performance.now()
+  let deadline = started + LOCK_TIMEOUT
+  for (let logged = false; ;) {
+    const attempt = await tryClaim(directories.home, 'server')
     if (attempt?.claim) return attempt.claim
-    if ((await readPostmaster(cluster))?.ready === false) deadline = performance.now() + LOCK_TIMEOUT
-    if (attempt && performance.now() > deadline) throw inUse(dataDir, attempt.owner)
+    const now = performance.now()
+    const isStopping = (await readPostmaster(directories.cluster))?.status === 'stopping'
+    if (isStopping && now < started + STOP_TIMEOUT) deadline = now + LOCK_TIMEOUT
+    if (attempt && now > deadline) throw inUse(dataDir, attempt.owner)
+    if (!logged && now > started + SLOW_START) {
+      logged = true
+      log.info('waiting for the PostgreSQL of another container to stop')
+    }
     await pause(POLL * 4)
   }
 }

@@ -46,8 +46,11 @@ async function value(url: string, sql: string) {
   return Object.values(rows[0] ?? {})[0]
 }
 
-/** Starts PostgreSQL in another process, which leads a process group; with `isContained` in one that sees no others, as in a container. */
-function startElsewhere({ isContained = false } = {}) {
+/**
+ * Starts PostgreSQL in another process, which leads a process group; with `isContained` in one that sees no others, as in a container, and with
+ * `isOutlived` in a container that does not end with that process.
+ */
+function startElsewhere({ isContained = false, isOutlived = false } = {}) {
   const module = new URL('./postgres.ts', import.meta.url).href
   const options = JSON.stringify({ dataDir, fsync: false })
   const script = `const { startPostgres } = await import('${module}')
@@ -56,7 +59,8 @@ function startElsewhere({ isContained = false } = {}) {
     setInterval(() => undefined, 1_000)
     process.stdout.write(url)`
   const container = isContained ? ['unshare', '--pid', '--ipc', '--fork', '--kill-child', '--mount-proc'] : []
-  const [program, ...args] = [...container, process.execPath, '--input-type=module', '-e', script]
+  const init = isOutlived ? ['sh', '-c', '"$@" & wait; sleep 60', 'sh'] : []
+  const [program, ...args] = [...container, ...init, process.execPath, '--input-type=module', '-e', script]
   const child = spawn(program, args, {
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -223,6 +227,30 @@ describe('a data directory', () => {
     expect(await value(first, 'select current_database()')).toBe('groundstate')
   })
 
+  test.runIf(canUnshare)(
+    'is free once the PostgreSQL of a killed server in another container has stopped',
+    async () => {
+      copyTemplate()
+      const cluster = join(dataDir, 'postgres/cluster')
+      const { child, url } = startElsewhere({ isContained: true, isOutlived: true })
+      onTestFinished(() => void child.kill('SIGKILL'))
+      await execute(await url(), 'create table kept as select 7 as id')
+      const processes = await findProcesses(cluster)
+      const isMain = await Promise.all(processes.map(async (pid) => isPostmaster(pid, cluster)))
+      const main = processes.find((_, index) => isMain[index]) ?? Number.NaN
+      const { parent } = await parentAndGroupOf(main)
+      process.kill(main, 'SIGSTOP')
+      process.kill(parent, 'SIGKILL')
+
+      await expect(start()).rejects.toThrow('in use by another Groundstate server (a process in another container)')
+
+      process.kill(main, 'SIGCONT')
+      await using postgres = await start()
+      expect(await filterRunning([main])).toEqual([])
+      expect(await value(postgres.url, 'select id from kept')).toBe(7)
+    },
+  )
+
   test('of another major version is rejected and unchanged', async () => {
     const cluster = join(dataDir, 'postgres/cluster')
     await mkdir(cluster, { recursive: true })
@@ -269,7 +297,7 @@ describe('a data directory', () => {
     const cluster = join(dataDir, 'postgres/cluster')
     await mkdir(cluster, { recursive: true })
 
-    await removeStale(cluster, { pid: process.pid, socketDirectory: dataDir, ready: false })
+    await removeStale(cluster, { pid: process.pid, socketDirectory: dataDir, status: 'starting' })
 
     expect(await readdir(cluster)).toEqual([])
   })

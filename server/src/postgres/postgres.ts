@@ -4,10 +4,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { messageOf } from '../error-code.ts'
 import { findSystemAccount } from './account.ts'
-import { findBinaries, type Site } from './binaries.ts'
+import { type ClaimedSite, type Site, findBinaries } from './binaries.ts'
 import { openCluster } from './cluster.ts'
 import { type Directories, openDirectories, openSocketDirectory, type PostgresOptions } from './directories.ts'
 import {
+  SLOW_START,
   claimHome,
   connect,
   connectionString,
@@ -40,9 +41,6 @@ const LOG_CHECK = 60_000
 /** Minimum free disk space with which PostgreSQL can start, in bytes. */
 const MIN_FREE = 1024 * 1024
 
-/** Time after which a slow start is logged, in ms: recovery after a crash can take minutes. */
-const SLOW_START = 5_000
-
 /** Maximum time to wait for another starting process, or for the last processes of a killed PostgreSQL, in ms. */
 const BUSY_TIMEOUT = 10_000
 const BUSY = /lock file "postmaster\.pid" already exists|pre-existing shared memory block/
@@ -56,9 +54,9 @@ type Session = { client: pg.Client; pid: number; socketDirectory: string; child:
  * or is in use, the disk is full.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
-  const site = await prepare(options)
+  const prepared = await prepare(options)
   using starting = new DisposableStack()
-  starting.use(await claim(site))
+  const site = { ...prepared, claim: starting.use(await claim(prepared)) }
   let session = await startAndLock(site)
   const claimed = starting.move()
   const stop = new AbortController()
@@ -111,16 +109,16 @@ async function prepare(options: PostgresOptions): Promise<Site> {
   }
 }
 
-async function claim({ directories, dataDir }: Site) {
+async function claim(site: Site) {
   try {
-    return await claimHome(directories, dataDir)
+    return await claimHome(site)
   } catch (error) {
-    throw postgresFailure(`preparing ${dataDir}`, error, dataDir)
+    throw postgresFailure(`preparing ${site.dataDir}`, error, site.dataDir)
   }
 }
 
 /** Starts PostgreSQL if needed and takes the lock. The socket directory of the previous session is reused, since connection strings contain it. */
-async function startAndLock(site: Site, former?: Session): Promise<Session> {
+async function startAndLock(site: ClaimedSite, former?: Session): Promise<Session> {
   await openCluster(site.directories, site.binaries, site.account, site.fsync)
   const started = performance.now()
   try {
@@ -136,7 +134,10 @@ async function startAndLock(site: Site, former?: Session): Promise<Session> {
       } catch (error) {
         await session.client.end().catch(() => undefined)
         // PostgreSQL is stopping because its server was killed, or another server found it without an owner.
-        if (!isConnectionLost(error) || performance.now() - started > BUSY_TIMEOUT) throw error
+        if (isConnectionLost(error) && performance.now() - started < BUSY_TIMEOUT) continue
+        // The claim must not end before it.
+        if (session.child !== undefined) await stopPostmaster(session.pid, site.directories)
+        throw error
       }
     }
   } catch (error) {
@@ -154,7 +155,7 @@ async function stopAbandoned(site: Site, { client, pid }: Session) {
 }
 
 /** Connects to the PostgreSQL that runs on the data directory, or starts one. */
-async function connectOrStart(site: Site, former?: Session): Promise<Session> {
+async function connectOrStart(site: ClaimedSite, former?: Session): Promise<Session> {
   const { cluster } = site.directories
   const socketDirectory = former?.socketDirectory
   const started = performance.now()
@@ -164,7 +165,7 @@ async function connectOrStart(site: Site, former?: Session): Promise<Session> {
     if (!running) {
       const session = await start(site, socketDirectory, mayRetry)
       if (session) return session
-    } else if (running.ready) {
+    } else if (running.status === 'ready') {
       const client = await connect(running.socketDirectory)
       const isOurs = former?.child?.pid === running.pid && !hasExited(former.child)
       if (client) return { client, ...running, child: isOurs ? former.child : undefined }
@@ -183,7 +184,7 @@ async function connectOrStart(site: Site, former?: Session): Promise<Session> {
 }
 
 /** Returns undefined if another process blocks the start and the start may be retried. */
-async function start(site: Site, known: string | undefined, mayRetry: boolean): Promise<Session | undefined> {
+async function start(site: ClaimedSite, known: string | undefined, mayRetry: boolean): Promise<Session | undefined> {
   const { cluster, log } = site.directories
   await limitLog(log)
   const logStart = await size(log)
@@ -194,8 +195,11 @@ async function start(site: Site, known: string | undefined, mayRetry: boolean): 
   const started = performance.now()
   for (let logged = false; !hasExited(child); await pause(POLL)) {
     const postmaster = await readPostmaster(cluster)
-    if (postmaster?.ready && postmaster.pid === child.pid) {
-      const client = await connect(postmaster.socketDirectory)
+    if (postmaster?.status === 'ready' && postmaster.pid === child.pid) {
+      const client = await connect(postmaster.socketDirectory).catch(async (error: unknown) => {
+        await stopPostmaster(postmaster.pid, site.directories)
+        throw error
+      })
       if (client) return { client, ...postmaster, child }
     }
     if (!logged && performance.now() - started > SLOW_START) {
@@ -237,7 +241,7 @@ const QUIET = { info() {}, warn() {} }
 export async function findPostgres(dataDir: string): Promise<Postgres> {
   const { cluster } = await openDirectories(dataDir, await findSystemAccount(), QUIET)
   const running = await readPostmaster(cluster)
-  if (running?.ready && (await isPostmaster(running.pid, cluster))) {
+  if (running?.status === 'ready' && (await isPostmaster(running.pid, cluster))) {
     return { url: connectionString(running.socketDirectory), async [Symbol.asyncDispose]() {} }
   }
   return startPostgres({ dataDir, log: QUIET })

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isAlive } from '@groundstate/agent/process/process-id'
 import { codeOf, ignoring } from '../error-code.ts'
-import type { Site } from './binaries.ts'
+import type { ClaimedSite } from './binaries.ts'
 import type { Directories } from './directories.ts'
 import { spawnGuarded } from './run.ts'
 
@@ -14,8 +14,8 @@ export const POLL = 5
 /** Time after which a fast shutdown becomes an immediate one, in ms; the next start then recovers from the log. */
 const STOP_LIMIT = 60_000
 
-/** PostgreSQL's main process according to postmaster.pid. `ready` is true until it has stopped. */
-type Postmaster = { pid: number; socketDirectory: string; ready: boolean }
+/** PostgreSQL's main process according to postmaster.pid. */
+type Postmaster = { pid: number; socketDirectory: string; status: 'starting' | 'ready' | 'stopping' | '' }
 
 /** Reads postmaster.pid; undefined if it is missing or incomplete. */
 export async function readPostmaster(cluster: string): Promise<Postmaster | undefined> {
@@ -24,7 +24,7 @@ export async function readPostmaster(cluster: string): Promise<Postmaster | unde
   const lines = text.split('\n')
   const pid = Number(lines[0])
   if (!pid || lines[4] === undefined) return undefined
-  return { pid, socketDirectory: lines[4], ready: lines[7]?.trim() === 'ready' }
+  return { pid, socketDirectory: lines[4], status: (lines[7]?.trim() ?? '') as Postmaster['status'] }
 }
 
 async function readIfExists(path: string) {
@@ -39,10 +39,16 @@ export async function isPostmaster(pid: number, cluster: string) {
   return (await readlink(`/proc/${pid}/cwd`).catch(() => undefined)) === cluster
 }
 
-export async function spawnPostmaster({ directories, binaries, account, fsync }: Site, socketDirectory: string) {
+/** PostgreSQL's processes inherit the claim, which therefore ends after them: containers that do not see them must not start another one. */
+export async function spawnPostmaster(site: ClaimedSite, socketDirectory: string) {
+  const { directories, binaries, account, fsync, claim } = site
   await using log = await open(directories.log, 'a', 0o600)
   const args = postgresArguments(directories.cluster, socketDirectory, fsync)
-  const child = await spawnGuarded(binaries.postgres, args, account, { stdout: log.fd, stderr: log.fd })
+  const child = await spawnGuarded(binaries.postgres, args, account, {
+    stdout: log.fd,
+    stderr: log.fd,
+    fds: claim.fd === undefined ? [] : [claim.fd],
+  })
   child.unref()
   return child
 }

@@ -15,24 +15,26 @@ const GUARD = `
 exec "$@" 3<&-
 `
 
+type Inherited = { stdout: number | 'ignore'; stderr: number | 'pipe'; fds?: readonly number[] }
+
 /** Exit statuses of a shell that cannot start a program. */
 const NOT_STARTED: ReadonlySet<number | null> = new Set([126, 127])
 
 /**
  * Starts a program of PostgreSQL as the account, in a new session, so that signals to our process group do not reach it. It is interrupted when
- * this process dies.
+ * this process dies. It also inherits the file descriptors `fds`, and keeps them open until it ends.
  */
 export async function spawnGuarded(
   program: string,
   args: string[],
   account: SystemAccount,
-  output: { stdout: number | 'ignore'; stderr: number | 'pipe' },
+  { stdout, stderr, fds = [] }: Inherited,
 ): Promise<ChildProcess> {
   const child = spawn('/bin/sh', ['-c', GUARD, 'sh', program, ...args], {
     cwd: '/',
     env: CLEAN_ENV,
     detached: true,
-    stdio: ['ignore', output.stdout, output.stderr, 'pipe'],
+    stdio: ['ignore', stdout, stderr, 'pipe', ...fds],
     ...(account.switch && { uid: account.uid, gid: account.gid }),
   })
   await once(child, 'spawn')
