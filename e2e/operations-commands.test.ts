@@ -171,6 +171,15 @@ const OPERATIONS: Cases = {
     expect(await lostStates(await boot(data), known.data)).toEqual([])
   },
 
+  async 'From a trial to production'(block) {
+    const [source, target] = [await boot(data), await boot({ ...external, ...bucket })]
+    const addresses = { 'http://127.0.0.1:7777': source.url, 'https://groundstate.example.com': target.url }
+
+    await runShell(filled(block, { '…': ADMIN_TOKEN, ...addresses }), { cwd: work() })
+
+    await expectStates(target, await statesOf(source, 'main'), 2)
+  },
+
   async 'Use a bucket'({ text }) {
     const env = { ...external, ...bucket, GROUNDSTATE_PORT: String(await freePort()) }
 

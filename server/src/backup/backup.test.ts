@@ -292,6 +292,16 @@ test.each([
   expect(await readdir(configOf(name).dataDir).catch(() => [])).toEqual([])
 })
 
+test('a backup of the embedded database is not restored into another one; the message names the way', async () => {
+  const external = { ...configOf('external'), databaseUrl: 'postgresql://groundstate@127.0.0.1:1/groundstate' }
+
+  const outcome = restoreBackup(external, { source: whole, watch: watchOf() })
+
+  await expect(outcome).rejects.toThrow(
+    'GROUNDSTATE_DATABASE_URL is set; unset it, or copy the states alone: see "From a trial',
+  )
+})
+
 test.runIf(process.geteuid?.() === 0)('root does not restore into the directory of another user', async () => {
   const { dataDir } = configOf('of-another-user')
   await mkdir(dataDir)
