@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { AGENT_SETTINGS } from '../agent/src/settings/agent-settings.ts'
+import { readConfig } from '../server/src/config.ts'
 import { SETTINGS } from '../server/src/settings.ts'
 import { atEnd } from '../server/src/testing/cleanup.ts'
 
@@ -96,6 +97,30 @@ test('agents of the Compose file reach the address of the server, from which lar
   // In a container, no alias takes precedence over the own name of its loopback address.
   expect(await read('compose/example.env')).not.toMatch(/\bSITE=localhost\b/)
 })
+
+test.each([
+  ['', [undefined, undefined]],
+  ['ab'.repeat(32), [['ab'.repeat(32)], 'ab'.repeat(32)]],
+])(
+  'servers of the Compose file get optional secrets of .env, which count as not set while they are empty: %j',
+  async (value, expected) => {
+    const { services } = parse(await read('compose/compose.yaml'), { merge: true })
+    const example = await read('compose/example.env')
+    const optional = ['PREVIOUS_SECRETS', 'METRICS_TOKEN']
+    expect(optional.filter((name) => !example.includes(`\n${name}=\n`))).toEqual([])
+    const environment = Object.entries<string>(services['server-1'].environment).map(([name, text]) => [
+      name,
+      text
+        .replaceAll(/\$\{SITE:.*?\}/g, 'groundstate.example.com')
+        .replaceAll(/\$\{(\w+):-(.*?)\}/g, (_, variable, preset) => (optional.includes(variable) ? value : preset))
+        .replaceAll(/\$\{.*?\}/g, 'cd'.repeat(32)),
+    ])
+
+    const { previousSecrets, metricsToken } = readConfig(Object.fromEntries(environment))
+
+    expect([previousSecrets, metricsToken]).toEqual(expected)
+  },
+)
 
 test('every variable of Groundstate in the files is a setting', async () => {
   const files = (await readdir(DEPLOY, { recursive: true, withFileTypes: true })).filter(
