@@ -133,7 +133,7 @@ export const SETTINGS = {
   ...SHARED_SETTINGS,
   adminToken: {
     schema: z.string().min(16, 'it must have at least 16 characters').optional(),
-    doc: 'API token of the first administrator; a change revokes the previous one; if not set, one is generated and printed once',
+    doc: 'API token of the first administrator, of at least 16 characters; a change revokes the previous one; if not set, one is generated and printed once',
     secret: true,
   },
   adminEmail: {
@@ -311,7 +311,7 @@ export const SETTINGS = {
   },
   metricsToken: {
     schema: z.string().min(16, 'it must have at least 16 characters').optional(),
-    doc: 'bearer token for `/metrics`; without it, they are shown only while HOST and BASE_URL are loopback addresses and TRUST_PROXY is not set',
+    doc: 'bearer token for `/metrics`, of at least 16 characters; without it, they are shown only while HOST and BASE_URL are loopback addresses and TRUST_PROXY is not set',
     secret: true,
   },
   blobStore: {
