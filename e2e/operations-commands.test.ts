@@ -332,7 +332,11 @@ const MONITORING: Cases = {
 
     await runShell(text, { env: { GROUNDSTATE_BASE_URL: url }, cwd: work() })
 
-    const runbooks = [...(await readFile(join(work(), 'alerts.yaml'), 'utf8')).matchAll(/runbook_url: (\S+)/g)]
+    const rules = await readFile(join(work(), 'alerts.yaml'), 'utf8')
+    const runbooks = [...rules.matchAll(/runbook_url: (\S+)/g)]
+    const shipped = await readFile(join(ROOT, 'deploy/monitoring/alerts.yaml'), 'utf8')
+    const commentOf = (text: string) => /^(?:#.*\n)+/.exec(text)?.[0]
+    expect(commentOf(rules)).toBe(commentOf(shipped))
     expect(runbooks.length).toBeGreaterThan(10)
     for (const [, runbook = ''] of runbooks) expect(runbook).toContain(`${url}/docs/monitoring#`)
     expect((await fetch(runbooks[0]?.[1] ?? '')).status).toBe(200)
