@@ -199,6 +199,15 @@ describe.each(['nginx', 'caddy', 'haproxy'] as const)('behind %s', (name) => {
     expect(renamed.statusCode).toBe(200)
     expect(trail.data[0].auth.address).toBe(CLIENT)
 
+    // Not the origin of the base URL: the server compares it with the Host header, which needs the port.
+    const attributes = { username: 'nobody', password: 'wrong' }
+    const signIn = await send('POST', '/api/v2/sessions', {
+      headers: { origin: `http://localhost:${port}` },
+      body: JSON.stringify({ data: { type: 'sessions', attributes } }),
+    })
+    await text(signIn)
+    expect(signIn.statusCode).toBe(401)
+
     await server.stop()
     const during = await send('GET', '/api/v2/ping')
     await text(during)
