@@ -233,6 +233,27 @@ describe.skipIf(helm === '')('the chart', async () => {
     expect(namesOf(values, schema, schema)).toEqual(namesOf(schema.properties, schema, schema))
   })
 
+  test('its schema knows the settings that are whole numbers', async () => {
+    const { definitions } = JSON.parse(await readFile(join(CHART, 'values.schema.json'), 'utf8'))
+    const [pattern = ''] = Object.keys(definitions.settings.patternProperties)
+    const variables = (isNumber: boolean) =>
+      Object.entries<Setting>({ ...SETTINGS, ...AGENT_SETTINGS }).flatMap(([name, setting]) => {
+        const { error } = setting.schema.safeParse('abc')
+        return /whole number/.test(error?.message ?? '') === isNumber ? variablesOf(name, setting) : []
+      })
+
+    expect(variables(true).filter((name) => !new RegExp(pattern).test(name))).toEqual([])
+    expect(variables(false).filter((name) => new RegExp(pattern).test(name))).toEqual([])
+  })
+
+  test.each(['loopback', '10.0.0.0/8, 192.0.2.1', 'fd00::/8,uniquelocal', '::ffff:10.0.0.1'])(
+    'its schema accepts the proxies %s, as the server does',
+    async (trustProxy) => {
+      expect(readConfig({ GROUNDSTATE_TRUST_PROXY: trustProxy }).trustProxy).toBeDefined()
+      expect(await renderChart(helm, { ...SERVER, server: { trustProxy } })).toMatchObject({ code: 0 })
+    },
+  )
+
   const scaled = { enabled: true, pool: 'rack', organization: 'acme' }
   test.each<[string, Values]>([
     ['baseUrl is missing', { secrets: { existingSecret: 'groundstate' } }],
@@ -281,6 +302,12 @@ describe.skipIf(helm === '')('the chart', async () => {
       { ...SERVER, secrets: { values: { GROUNDSTATE_SECRET: 'abc' } } },
     ],
     ['s3.endpoint has no effect without s3.bucket', { ...SERVER, s3: { endpoint: 'https://s3.example.com' } }],
+    ["at '/persistence/size'", { ...SERVER, persistence: { size: 5 } }],
+    ["at '/persistence/size'", { ...SERVER, persistence: { size: '5K' } }],
+    ["at '/agents/rack/workDirSize'", { ...SERVER, agents: { rack: { ...agent, workDirSize: '20' } } }],
+    ["at '/settings/GROUNDSTATE_CONCURRENCY'", { ...SERVER, settings: { GROUNDSTATE_CONCURRENCY: 'abc' } }],
+    ["at '/settings/GROUNDSTATE_PLAN_TIMEOUT'", { ...SERVER, settings: { GROUNDSTATE_PLAN_TIMEOUT: 1.5 } }],
+    ["at '/server/trustProxy'", { ...SERVER, server: { trustProxy: 'loclhost' } }],
     ['there is nothing to install', { server: { enabled: false } }],
     ["additional properties 'replica' not allowed", { ...SERVER, server: { replica: 2 } }],
     ['agents.rack.tokenSecret.name is missing', { ...SERVER, agents: { rack: {} } }],
