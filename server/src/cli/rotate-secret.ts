@@ -22,6 +22,7 @@ import {
   finishChange,
   isInUse,
   requireNoBlobMove,
+  requireNoNext,
   retireOthers,
   ROTATION_LOCK,
   startChange,
@@ -98,6 +99,7 @@ async function begin(url: string, db: Db, config: Config): Promise<SecretSet> {
       if (marks === undefined)
         throw new StartError('no server has used the database yet', { advice: 'start one first' })
       secrets = await checkSecrets(marks, config)
+      requireNoNext(marks, secrets)
       await requireNoBlobMove(client)
       // Before the next check, which would switch to the target of a move.
       await requireNoMove(configuredStore(config), createSecrets(secrets))

@@ -124,6 +124,7 @@ test('the command refuses while a server seals with another secret, and then sea
   const before = await sealedWith(site, A)
 
   const refused = await rotate(B, A)
+  const tooEarly = await rotate(A, B)
   await stop(app)
   const both = await openServer(site, B, A)
   const during = await both.get(signedUrl, owner.token)
@@ -149,6 +150,13 @@ test('the command refuses while a server seals with another secret, and then sea
     code: 1,
     out: '',
     err: expect.stringContaining(`groundstate: a server still encrypts with another secret than ${idOf(B)}`),
+  })
+  expect(tooEarly).toEqual({
+    code: 1,
+    out: '',
+    err: expect.stringMatching(
+      `the secret ${idOf(A)} is in use, and no server has used ${idOf(B)} yet; .* with ${idOf(B)} as GROUNDSTATE_SECRET`,
+    ),
   })
   expect(during.statusCode).toBe(200)
   expect([done.code, done.err]).toEqual([0, ''])

@@ -127,6 +127,17 @@ export async function findMarks(client: pg.Client): Promise<SecretMarks | undefi
   return rows[0]
 }
 
+/** Throws a `StartError` if the current secret seals everything already, and a listed one has never been used: it is the next one. */
+export function requireNoNext(stored: SecretMarks, { current, previous }: SecretSet) {
+  if (stored.next_secret_mark !== null || stored.secret_mark !== secretMark(current)) return
+  const next = previous.find((secret) => !stored.retired_secret_marks.includes(secretMark(secret)))
+  if (next === undefined) return
+  const [id, nextId] = [shownKeyId(current), shownKeyId(next)]
+  throw new StartError(`the secret ${id} is in use, and no server has used ${nextId} yet`, {
+    advice: `to replace it, restart all servers with ${nextId} as GROUNDSTATE_SECRET and ${id} in GROUNDSTATE_PREVIOUS_SECRETS, and run this command so too`,
+  })
+}
+
 /** Id of the advisory lock of `groundstate rotate-secret`, arbitrary but constant. */
 export const ROTATION_LOCK = 7_077_003
 
