@@ -110,7 +110,7 @@ export async function createApp(
       id,
       polls,
       log,
-      secretId: keyId(current).readInt32BE(),
+      secretIds: [current, ...previous].map((secret) => keyId(secret).readInt32BE()),
       ...fence,
     }),
   )

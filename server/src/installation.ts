@@ -24,12 +24,14 @@ export async function requireSameInstallation(client: pg.Client, config: Config)
  * counts as stopped then. The check throws a `StartError`.
  */
 export async function createInstallationCheck(config: Config) {
-  const { current } = await loadSecrets(config)
+  const secrets = await loadSecrets(config)
   let storeId: string | undefined
   return async (client: pg.Client) => {
+    // Waits for a start that makes another secret the current one.
+    await client.query('select from installation for share')
     const marks = await findMarks(client)
     if (marks === undefined) return
-    requireUsable(marks, current)
+    requireUsable(marks, secrets, config)
     const recorded = await findRecordedStore(client)
     storeId ??= recorded?.id
     if (recorded?.id === storeId) return

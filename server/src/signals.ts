@@ -7,6 +7,7 @@ import { DATABASE_TIMEOUT_MS, type Db, afterCommit, isUnavailable } from './db/d
 import { LIVE_SERVERS, SIGNALS_SESSION } from './db/sessions.ts'
 import { type Log, loggedError } from './log.ts'
 import type { Polls } from './polls.ts'
+import { ACCEPTED_LOCK } from './secrets/mark.ts'
 import { StartError } from './start-error.ts'
 
 const CHANNEL = 'groundstate'
@@ -94,8 +95,8 @@ type SignalOptions = Partial<Fence> & {
   id: string
   polls: Polls
   log?: Log
-  /** Id of the secret with which this server seals, as a signed integer. */
-  secretId?: number
+  /** Ids of the secrets that this server has, as signed integers: first the one with which it seals. */
+  secretIds?: readonly number[]
 }
 
 type WaitOptions = { timeoutMs: number; signal?: AbortSignal | undefined }
@@ -116,7 +117,7 @@ export function withDetail(topic: string, detail: string) {
  * database until its commit is on disk. The signals of a server that is killed in between are lost. The others notice that it disappeared
  * without a LEFT signal, and call `onGap`.
  */
-export async function createSignals(url: string, { id, polls, log, secretId, admit, onRefused }: SignalOptions) {
+export async function createSignals(url: string, { id, polls, log, secretIds = [], admit, onRefused }: SignalOptions) {
   const emitter = new EventEmitter().setMaxListeners(0)
   const gaps = new EventEmitter().setMaxListeners(0)
   const readiness = new Map<string, () => boolean>()
@@ -149,7 +150,9 @@ export async function createSignals(url: string, { id, polls, log, secretId, adm
     await next.connect()
     // Signals are hints: they may be lost or repeated after a crash of the database.
     await next.query(`set synchronous_commit = off; ${KEEP_ALIVE}; listen ${CHANNEL}`)
-    if (secretId !== undefined) await next.query('select pg_advisory_lock_shared($1, $2)', [SECRET_LOCK, secretId])
+    const sealing = secretIds.slice(0, 1)
+    await next.query('select pg_advisory_lock_shared($1, id) from unnest($2::int[]) as id', [SECRET_LOCK, sealing])
+    await next.query('select pg_advisory_lock_shared($1, id) from unnest($2::int[]) as id', [ACCEPTED_LOCK, secretIds])
     try {
       // While it has the connection, so that a command that replaces something afterwards sees this server.
       await admit?.(next)

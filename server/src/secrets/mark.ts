@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type pg from 'pg'
 import { StartError } from '../start-error.ts'
-import { shownKeyId } from './key-id.ts'
+import { keyId, shownKeyId } from './key-id.ts'
 import { sealedColumn } from './sealed.ts'
 import { type SecretSettings, findSecrets, loadSecrets, secretSource } from './secret-file.ts'
 import { type SecretSet, createSecrets, digestKeyOf } from './secrets.ts'
@@ -37,8 +37,10 @@ export async function requireSameSecret(client: pg.Client, config: SecretSetting
     return { isNew: true }
   }
   const secrets = await checkSecrets(stored, config)
-  if (!isInUse(stored, secrets.current)) await startChange(client, stored, secrets)
-  else if (stored.secret_id === null)
+  if (!isInUse(stored, secrets.current)) {
+    await startChange(client, stored, secrets)
+    await requireAccepted(client, secrets.current, config)
+  } else if (stored.secret_id === null)
     await client.query('update installation set secret_id = $1', [ownId(stored, secrets)])
   return { isNew: false }
 }
@@ -46,10 +48,8 @@ export async function requireSameSecret(client: pg.Client, config: SecretSetting
 /** As `requireSameSecret`, without changes: a secret that no server has started with is rejected too. */
 export async function checkSecret(stored: SecretMarks, config: SecretSettings): Promise<SecretSet> {
   const secrets = await checkSecrets(stored, config)
-  if (isInUse(stored, secrets.current)) return secrets
-  throw new StartError(`no server uses the secret in ${secretSource(config)} (id ${shownKeyId(secrets.current)}) yet`, {
-    advice: 'start the servers with it first',
-  })
+  requireUsable(stored, secrets, config)
+  return secrets
 }
 
 /** Throws a `StartError` unless the server has all secrets of the database and may seal with its own. */
@@ -60,6 +60,11 @@ export async function checkSecrets(stored: SecretMarks, config: SecretSettings):
       advice: FIRST_ADVICE,
     })
   }
+  checkSet(stored, secrets, config)
+  return secrets
+}
+
+function checkSet(stored: SecretMarks, secrets: SecretSet, config: SecretSettings) {
   const source = secretSource(config)
   const current = secretMark(secrets.current)
   if (stored.retired_secret_marks.includes(current)) {
@@ -74,7 +79,7 @@ export async function checkSecrets(stored: SecretMarks, config: SecretSettings):
   const accepted = new Set([current, ...secrets.previous.map(secretMark)])
   if (!accepted.has(stored.secret_mark)) throw missingSecret(stored, secrets, source)
   const { next_secret_mark: next, next_secret_id: nextId } = stored
-  if (next === null) return secrets
+  if (next === null) return
   if (!accepted.has(next)) {
     throw new StartError(
       `a server already encrypts with a new secret (id ${nextId}), which this server does not have`,
@@ -89,7 +94,6 @@ export async function checkSecrets(stored: SecretMarks, config: SecretSettings):
       { advice: `run \`groundstate rotate-secret\` with the secret ${nextId} first` },
     )
   }
-  return secrets
 }
 
 const FIRST_ADVICE = 'set GROUNDSTATE_SECRET to the content of the file secret in the data directory of the first start'
@@ -220,12 +224,39 @@ function ownId(stored: SecretMarks, secrets: SecretSet) {
   return shownKeyId(markedSecret(stored, secrets))
 }
 
-/** Throws a `StartError` if a running server may not seal with this secret any more. */
-export function requireUsable(stored: SecretMarks, current: Buffer) {
-  if (isInUse(stored, current) && !stored.retired_secret_marks.includes(secretMark(current))) return
-  throw new StartError(`the secret of this server (id ${shownKeyId(current)}) has been replaced`, {
-    advice: `set GROUNDSTATE_SECRET to the one with the id ${stored.next_secret_id ?? stored.secret_id}`,
+/** Throws a `StartError` unless a running server has all secrets of the database and seals with one that is in use. */
+export function requireUsable(stored: SecretMarks, secrets: SecretSet, config: SecretSettings) {
+  checkSet(stored, secrets, config)
+  if (isInUse(stored, secrets.current)) return
+  throw new StartError(`no server uses the secret in ${secretSource(config)} (id ${shownKeyId(secrets.current)}) yet`, {
+    advice: 'start the servers with it first',
   })
+}
+
+/** First key of advisory locks; the second is the id of a secret, and the holders are the listening connections of the servers that have it. */
+export const ACCEPTED_LOCK = 7_077_004
+
+/**
+ * Throws a `StartError` if a running server lacks the secret. Servers of earlier releases hold no lock, and pass. Call it after `startChange`, in its
+ * transaction: a server that connects meanwhile waits for the commit, and then sees the new secret.
+ */
+async function requireAccepted(client: pg.Client, current: Buffer, config: SecretSettings) {
+  const { rows } = await client.query<{ id: string; address: string | null }>(
+    `select split_part(a.application_name, ' ', 2) as id, host(a.client_addr) as address
+       from pg_locks l join pg_stat_activity a using (pid)
+      where l.locktype = 'advisory' and l.objsubid = 2 and l.classid = ${ACCEPTED_LOCK} and a.datname = current_database()
+      group by 1, 2 having not bool_or(l.objid::bigint = $1) order by 1`,
+    [keyId(current).readUInt32BE()],
+  )
+  const [server] = rows
+  if (server === undefined) return
+  throw new StartError(
+    `the running server ${server.id}${server.address === null ? '' : ` at ${server.address}`} does not have the secret in ${secretSource(config)} (id ${shownKeyId(current)})`,
+    {
+      advice:
+        'restart all servers with it in GROUNDSTATE_PREVIOUS_SECRETS first, which is step 1 of "Rotate the secret" in docs/OPERATIONS.md, or stop them',
+    },
+  )
 }
 
 /** Whether servers already seal with this secret. */
