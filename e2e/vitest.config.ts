@@ -12,5 +12,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 120_000,
     hookTimeout: 60_000,
+    // As in the unit tests: a change comes later on a busy machine.
+    expect: { poll: { timeout: 10_000 } },
   },
 })

@@ -269,7 +269,7 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the first run in the browser', as
     const upload = own.getByRole('button', { name: 'Upload configuration' })
 
     await expect
-      .poll(async () => upload.getAttribute('data-tooltip'), { timeout: 10_000 })
+      .poll(async () => upload.getAttribute('data-tooltip'))
       .toBe('you can’t create workspaces, or create runs in an existing one: an owner can give your team access')
     expect(await own.getByRole('dialog').count()).toBe(0)
     await own.getByRole('button', { name: 'More actions' }).click()

@@ -91,7 +91,7 @@ describeAsRoot('a run whose agent root has started', () => {
 
     const pids = [...apply.log().matchAll(/left (\d+)/g)].map(([, pid]) => Number(pid))
     expect(pids).toHaveLength(3)
-    await expect.poll(() => pids.filter(processIsAlive), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => pids.filter(processIsAlive)).toEqual([])
     await expect.poll(() => readdir(join(workDir, 'runs'))).toEqual([])
   })
 

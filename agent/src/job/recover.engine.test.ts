@@ -51,7 +51,7 @@ describeWithTerraform('an apply whose server is unreachable for longer than its 
     const { apply, pid } = await startSlowApply(server, { leaseMs: 2_000 })
 
     await server.pause()
-    await expect.poll(() => processIsAlive(pid), { timeout: 10_000 }).toBe(false)
+    await expect.poll(() => processIsAlive(pid)).toBe(false)
     apply.giveUp()
     await server.resume()
     const applied = await apply.finished
@@ -86,7 +86,7 @@ test('an apply whose agent exits while the server is down is reported by the nex
   const { workDir, forceStop, stop, ended, logged } = await startAgent(server, { enginePath })
   const { apply, pid } = await startColdApply(server, { leaseMs: 2_000 })
   await server.pause()
-  await expect.poll(() => processIsAlive(pid), { timeout: 5_000 }).toBe(false)
+  await expect.poll(() => processIsAlive(pid)).toBe(false)
   stop()
   forceStop()
   await ended
@@ -109,7 +109,7 @@ test('a plan whose server is unreachable for longer than its lease is killed, an
   const pid = pidIn(plan.log())
 
   await server.pause()
-  await expect.poll(() => processIsAlive(pid), { timeout: 5_000 }).toBe(false)
+  await expect.poll(() => processIsAlive(pid)).toBe(false)
   await server.resume()
 
   await plan.released
@@ -137,7 +137,7 @@ describeWithTerraform('an agent that was killed', () => {
     const agent = spawnAgent(server, workDir)
     const { apply, pid } = await startSlowApply(server)
     await kill(agent)
-    await expect.poll(() => processIsAlive(pid), { timeout: 5_000 }).toBe(false)
+    await expect.poll(() => processIsAlive(pid)).toBe(false)
 
     spawnAgent(server, workDir)
     const applied = await apply.finished
@@ -151,7 +151,7 @@ describeWithTerraform('an agent that was killed', () => {
     // The order of the two streams varies, as does further output.
     for (const line of ['pid=', 'Interrupt received']) expect(apply.log()).toContain(line)
     expect(namesOf(server.api.current())).toContain('first')
-    await expect.poll(() => readdir(join(workDir, 'jobs')), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => readdir(join(workDir, 'jobs'))).toEqual([])
     expect(await readdir(join(workDir, 'runs'))).toEqual([])
   }, 60_000)
 })
@@ -166,7 +166,7 @@ describe('an agent that was killed', () => {
     await server.pause()
 
     await kill(agent)
-    await expect.poll(() => processIsAlive(pid), { timeout: 5_000 }).toBe(false)
+    await expect.poll(() => processIsAlive(pid)).toBe(false)
     await server.resume()
     spawnAgent(server, workDir, env)
     const applied = await apply.finished
@@ -285,10 +285,10 @@ describe('an agent that was killed', () => {
     const pid = pidIn(plan.log())
 
     await kill(agent)
-    await expect.poll(() => processIsAlive(pid), { timeout: 5_000 }).toBe(false)
+    await expect.poll(() => processIsAlive(pid)).toBe(false)
     spawnAgent(server, workDir, env)
 
     await plan.released
-    await expect.poll(() => readdir(join(workDir, 'jobs')), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => readdir(join(workDir, 'jobs'))).toEqual([])
   }, 60_000)
 })

@@ -127,7 +127,7 @@ test('a state that cannot be kept elsewhere stays in the journal', async () => {
 
   server.submit(coldApply())
   await expect
-    .poll(() => logged.some(({ message }) => message.includes('it stays here')), { timeout: 10_000 })
+    .poll(() => logged.some(({ message }) => message.includes('it stays here')))
     .toBe(true)
   stop()
   await ended

@@ -189,8 +189,8 @@ describeWithTerraform('a plan of a run with auto-apply', () => {
     expect(documents.counts).toEqual({ additions: 1, changes: 0, destructions: 0, imports: 0 })
     expect([...plan.artifacts.keys()].toSorted()).toEqual(['plan-file', ...DOCUMENTS])
     expect([applied.status, apply.fetches()]).toEqual(['finished', 0])
-    await expect.poll(() => readdir(join(workDir, 'jobs')), { timeout: 5_000 }).toEqual([])
-    await expect.poll(() => readdir(join(workDir, 'runs')), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => readdir(join(workDir, 'jobs'))).toEqual([])
+    await expect.poll(() => readdir(join(workDir, 'runs'))).toEqual([])
   }, 60_000)
 
   test('whose agent is killed during its apply gets a report of the next one that there are no documents', async () => {
@@ -209,8 +209,8 @@ describeWithTerraform('a plan of a run with auto-apply', () => {
 
     expect(documents).toEqual({ files: [], problem: expect.stringContaining('was killed') })
     expect(applied).toMatchObject({ status: 'errored', message: expect.stringContaining('was interrupted') })
-    await expect.poll(() => readdir(join(workDir, 'jobs')), { timeout: 5_000 }).toEqual([])
-    await expect.poll(() => readdir(join(workDir, 'runs')), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => readdir(join(workDir, 'jobs'))).toEqual([])
+    await expect.poll(() => readdir(join(workDir, 'runs'))).toEqual([])
   }, 60_000)
 
   test('whose agent restarts without its engine gets a report why there are no documents', async () => {

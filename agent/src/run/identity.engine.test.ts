@@ -242,7 +242,7 @@ describeWithTerraform('a run with dynamic credentials', () => {
       await (phase === 'plan' ? plan.released : waiting.finished)
 
       expect(during).not.toEqual([])
-      await expect.poll(() => identityFiles(workDir), { timeout: 10_000 }).toEqual([])
+      await expect.poll(() => identityFiles(workDir)).toEqual([])
     },
     60_000,
   )

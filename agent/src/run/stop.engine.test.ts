@@ -102,7 +102,7 @@ describeWithTerraform('an apply', () => {
 
     await server.pause()
 
-    await expect.poll(() => processIsAlive(pid), { timeout: 5_000 }).toBe(false)
+    await expect.poll(() => processIsAlive(pid)).toBe(false)
     await server.resume()
   })
 
