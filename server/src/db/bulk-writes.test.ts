@@ -81,7 +81,7 @@ const REQUESTS: Record<string, (length: number) => Promise<() => Promise<unknown
 }
 
 test.each(Object.entries(REQUESTS))(
-  'the number of round trips does not depend on that of the items: %s',
+  'the number of statements does not depend on that of the items: %s',
   async (_, prepare) => {
     const measured = async (length: number) => {
       const request = await prepare(length)

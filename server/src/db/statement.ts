@@ -106,32 +106,32 @@ export function isStalePlan(error: unknown) {
  * those after it are not executed, and all of them fail with its error.
  */
 export class Pipeline implements pg.Submittable {
-  #statements: readonly Statement[]
+  readonly statements: readonly Statement[]
   #completed = 0
 
   constructor(statements: readonly Statement[]) {
-    this.#statements = statements
+    this.statements = statements
   }
 
   /** Called by the driver once all earlier pipelines completed, so no two use a prepared statement at the same time. */
   submit(connection: pg.Connection) {
     // `cork` sends the messages as one write to the socket.
     connection.stream.cork()
-    for (const statement of this.#statements) statement.write(connection)
+    for (const statement of this.statements) statement.write(connection)
     connection.sync()
     connection.stream.uncork()
   }
 
   handleRowDescription(description: { fields: Field[] }) {
-    this.#statements[this.#completed]?.handleRowDescription(description)
+    this.statements[this.#completed]?.handleRowDescription(description)
   }
 
   handleDataRow(row: { fields: (string | null)[] }) {
-    this.#statements[this.#completed]?.handleDataRow(row)
+    this.statements[this.#completed]?.handleDataRow(row)
   }
 
   handleCommandComplete(complete: { text: string }) {
-    this.#statements[this.#completed]?.handleCommandComplete(complete)
+    this.statements[this.#completed]?.handleCommandComplete(complete)
     this.#completed += 1
   }
 
@@ -140,11 +140,11 @@ export class Pipeline implements pg.Submittable {
   }
 
   handleReadyForQuery() {
-    for (const statement of this.#statements) statement.succeed()
+    for (const statement of this.statements) statement.succeed()
   }
 
   handleError(error: unknown) {
-    for (const [index, statement] of this.#statements.entries()) {
+    for (const [index, statement] of this.statements.entries()) {
       if (index === this.#completed) statement.fail(error)
       else statement.abandon(error)
     }

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import pg from 'pg'
 import { vi } from 'vitest'
+import { Pipeline } from '../db/statement.ts'
 import { atEnd } from './cleanup.ts'
 
 type Counter = { statements: number }
@@ -8,15 +9,15 @@ type Counter = { statements: number }
 const counters = new AsyncLocalStorage<Counter>()
 
 /**
- * Returns a function that counts the statements which some work sends to the app's pool, and not those of listeners and timers at the
- * same time. Call it before the app is created.
+ * Returns a function that counts the statements which some work sends to the app's pool, deferred ones, `begin` and `commit` included, and
+ * not those of listeners and timers at the same time. Call it before the app is created.
  */
 export function countingStatements() {
   const { query } = pg.Client.prototype
   const queries = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...sent: any[]) {
     const counter = counters.getStore()
     // Connections outside the pool send texts.
-    if (counter && typeof sent[0] === 'object' && 'submit' in sent[0]) counter.statements += 1
+    if (counter && sent[0] instanceof Pipeline) counter.statements += sent[0].statements.length
     return Reflect.apply(query, this, sent)
   })
   atEnd(() => queries.mockRestore())
