@@ -23,15 +23,11 @@ const PLENTY = { all: 100, reserved: 0, perOrganization: 100, perReceiver: 100 }
 
 async function createApp(connections: Partial<typeof PLENTY> = {}) {
   const app = await createTestApp()
+  // Otherwise a poll would send, a little later, the requests that nothing woke the loop for.
+  app.polls[Symbol.dispose]()
   const deliveries = startTaskDeliveries(app.as(), { ...PLENTY, ...connections })
   atEnd(() => deliveries[Symbol.asyncDispose]())
   return app
-}
-
-const within = async <T>(work: Promise<T>) => {
-  const started = performance.now()
-  await work
-  return performance.now() - started
 }
 
 /** A receiver that holds requests open; `end` completes the oldest. */
@@ -64,11 +60,11 @@ async function createRunsWithTask(app: TestApp, setting: TaskSetting, runs: numb
   }
 }
 
-/** Latency of the first request to another organization, in ms. */
-async function latencyOfAnother(app: TestApp) {
+/** Resolves when another organization, created now, has received a request. */
+async function anotherReceives(app: TestApp) {
   const setting = await createTaskSetting(app)
   await createRunsWithTask(app, setting, 1)
-  return within(setting.receiver.received(1))
+  await setting.receiver.received(1)
 }
 
 test('unresponsive receivers do not delay other organizations, and their own requests are sent in turn', async () => {
@@ -76,14 +72,12 @@ test('unresponsive receivers do not delay other organizations, and their own req
   const hanging = await createHangingSetting(app, { tasks: 5 })
   await hanging.receives(3)
 
-  const took = await latencyOfAnother(app)
+  await anotherReceives(app)
   const held = hanging.receiver.requests.length
   hanging.end()
-  const next = await within(hanging.receiver.received(4))
+  await hanging.receiver.received(4)
 
-  expect(took).toBeLessThan(1000)
   expect(held).toBe(3)
-  expect(next).toBeLessThan(900)
 })
 
 test('an unresponsive receiver does not delay other tasks of its organization, and its own requests are sent in turn', async () => {
@@ -93,14 +87,12 @@ test('an unresponsive receiver does not delay other tasks of its organization, a
   const receiver = await startReceiver()
 
   await createRunsWithTask(app, { ...hanging, receiver }, 2)
-  const took = await within(receiver.received(2))
+  await receiver.received(2)
   const held = hanging.receiver.requests.length
   hanging.end()
-  const next = await within(hanging.receiver.received(3))
+  await hanging.receiver.received(3)
 
-  expect(took).toBeLessThan(1000)
   expect(held).toBe(2)
-  expect(next).toBeLessThan(900)
 })
 
 test('the last connections are reserved for organizations without one', async () => {
@@ -110,15 +102,13 @@ test('the last connections are reserved for organizations without one', async ()
   const second = await createHangingSetting(app, { tasks: 3 })
   await second.receives(1)
 
-  const took = await latencyOfAnother(app)
+  await anotherReceives(app)
   const held = [first.receiver.requests.length, second.receiver.requests.length]
   first.end()
   first.end()
-  const next = await within(second.receiver.received(2))
+  await second.receiver.received(2)
 
-  expect(took).toBeLessThan(1000)
   expect(held).toEqual([2, 1])
-  expect(next).toBeLessThan(900)
 })
 
 test('tens of thousands of due requests of one organization do not delay other organizations', async () => {
@@ -130,11 +120,10 @@ test('tens of thousands of due requests of one organization do not delay other o
   await using _ = startTaskDeliveries(app.as())
   await setting.receiver.received(100)
 
-  const took = await latencyOfAnother(app)
+  await anotherReceives(app)
   const sent = setting.receiver.requests.length
 
-  expect(took).toBeLessThan(2000)
-  expect(sent).toBeLessThan(20_000)
+  expect(sent).toBeLessThan(10_000)
 }, 60_000)
 
 test('a request is leased to an agent while all connections are in use', async () => {
@@ -161,15 +150,14 @@ test('a result that cannot be ended blocks no delivery', async () => {
   const other = await createTaskSetting(app)
   await addTask(app, other, { stages: ['pre_plan'] })
 
-  const took = await app.db.transaction().execute(async (tx) => {
+  await app.db.transaction().execute(async (tx) => {
     await allowIdle(tx)
     await sql`select from workspaces where id = ${late.workspaceId} for update`.execute(tx)
     app.clock.advance(600_000)
     await createRun(app, other)
-    return within(other.receiver.received(1))
+    await other.receiver.received(1)
   })
 
-  expect(took).toBeLessThan(1000)
   await eventually(async () => (await readResult(app, late, payload.task_result_id)).attributes.status === 'errored')
   expect(run).toBeDefined()
 })
