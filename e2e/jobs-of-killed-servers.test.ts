@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
+import { connectDatabase } from '../server/src/db/connect.ts'
+import { findPostgres } from '../server/src/postgres/postgres.ts'
 import { until } from './run-progress.ts'
 import { type BootedServer, bootServer } from './server.ts'
 
 const LINEAGE = '5e1a1f0e-1b1c-4f5e-8f0e-2f4a6d1c9b77'
-/** Reading the resources of this state takes a worker longer than that, in ms. */
-const INTO_THE_JOB_MS = 150
 
 let server: BootedServer
 beforeAll(async () => {
@@ -42,11 +41,17 @@ test('unfinished jobs of a killed server are completed by the next one', async (
       attributes: { serial: 1, lineage: LINEAGE, md5: createHash('md5').update(raw).digest('hex') },
     },
   })
+  await using database = await findPostgres(server.dataDir)
+  const client = await connectDatabase(database.url, 'e2e')
   const uploaded = await fetch(version.attributes['hosted-state-upload-url'], { method: 'PUT', body: raw })
-  await pause(INTO_THE_JOB_MS)
+  // The job takes seconds before it locks the workspace to save what it read, and the upload has released its lock.
+  await client.query(`begin; select from workspaces where id = '${workspace.id}' for update`)
+  const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'groundstate %'`
+  await expect.poll(async () => (await client.query(waiting)).rowCount, { timeout: 60_000 }).toBeGreaterThan(0)
   const before = await server.api('GET', `/state-versions/${version.id}`)
 
   await server.stop('SIGKILL')
+  await client.end()
   await server.restart()
   const restartedAt = Date.now()
   const after = await until(async () => {
