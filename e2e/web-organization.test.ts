@@ -63,7 +63,7 @@ describe.skipIf(!hasBrowser)('an organization', () => {
     await saved('Workspace deletion')
     layout.push(...(await layoutFaults(page)))
     await open('/app/main/settings/sign-in', 'Sign-in')
-    const ownLock = await region(page, 'Two-factor authentication').getByText('lock yourself out').isVisible()
+    await region(page, 'Two-factor authentication').getByText('lock yourself out').waitFor()
     await region(page, 'Sessions').getByLabel('Idle timeout').fill('45')
     await saved('Sessions')
     await region(page, 'Members’ API tokens').getByRole('checkbox').uncheck()
@@ -77,7 +77,6 @@ describe.skipIf(!hasBrowser)('an organization', () => {
     await saved('Data retention')
     layout.push(...(await layoutFaults(page)))
 
-    expect(ownLock).toBe(true)
     expect(await organization()).toMatchObject({
       email: 'owners@example.com',
       'default-execution-mode': 'local',

@@ -112,7 +112,9 @@ describe.skipIf(!hasBrowser)('the registry', () => {
     await page.getByText('broken.tf:2').waitFor()
     const broken = await layoutFaults(page)
     await page.getByRole('link', { name: /^Versions/ }).click()
-    const versions = await page.getByRole('table', { name: 'Versions of network' }).getByRole('row').count()
+    const rows = page.getByRole('table', { name: 'Versions of network' }).getByRole('row')
+    await rows.filter({ hasText: '1.1.0' }).waitFor()
+    const versions = await rows.count()
 
     expect(suggested).toBe('1.1.0')
     expect(versions).toBe(3)

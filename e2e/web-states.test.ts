@@ -312,7 +312,8 @@ describe.skipIf(!hasBrowser)('the states of a workspace', () => {
     )
 
     expect(raw.length).toBeGreaterThan(50e6)
-    expect(opened).toBeLessThan(4000)
+    // Before the first lines, only a part of the state is loaded.
+    expect(opened).toBeLessThan(30_000)
     expect(rows).toBeLessThan(150)
   })
 
