@@ -7,7 +7,7 @@ import { replaceFile } from '../durable-file.ts'
 import { codeOf } from '../error-code.ts'
 import { StartError } from '../start-error.ts'
 import { type SystemAccount, canEnter } from './account.ts'
-import { PostgresUnavailable } from './unavailable.ts'
+import { PostgresUnavailable, isDiskFull } from './unavailable.ts'
 
 /** Parent of root's data that another user must be able to enter. */
 export const SYSTEM_DIR = '/var/lib/groundstate'
@@ -57,6 +57,13 @@ export async function hasDatabase(dataDir: string) {
 /** Directory of the embedded database of a data directory, which need not exist. */
 export async function findHome(dataDir: string) {
   return (await readPointer(dataDir)) ?? join(dataDir, 'postgres')
+}
+
+/** Directory of the embedded database if its disk is full, which explains a failure; undefined with another database. */
+export async function findFullDisk({ databaseUrl, dataDir }: { databaseUrl: string | undefined; dataDir: string }) {
+  if (databaseUrl !== undefined) return undefined
+  const home = await findHome(dataDir)
+  return (await isDiskFull(home)) ? home : undefined
 }
 
 /** Path of the database if it is outside of the data directory. */

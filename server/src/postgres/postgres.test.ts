@@ -7,6 +7,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { execute } from '../testing/database.ts'
 import { findProcesses, parentAndGroupOf, filterRunning } from '../testing/processes.ts'
+import { findFullDisk } from './directories.ts'
 import { startPostgres } from './postgres.ts'
 import { isPostmaster, readPostmaster, removeStale } from './postmaster.ts'
 
@@ -336,6 +337,44 @@ describe('a full disk', () => {
       execFileSync('umount', [dataDir])
     }
   })
+
+  test.runIf(isRoot)(
+    'is named once while PostgreSQL cannot start again, which it does once there is space',
+    { timeout: 60_000 },
+    async ({ skip }) => {
+      if (!mountDisk(dataDir, '100m')) skip('this system allows no mount')
+      try {
+        copyTemplate()
+        await using postgres = await start()
+        const client = new pg.Client(postgres.url)
+        client.on('error', () => {})
+        await client.connect()
+        const filler = join(dataDir, 'filler')
+        await writeFile(filler, Buffer.alloc(100 * 1024 * 1024)).catch(() => undefined)
+
+        // The write-ahead log needs another segment.
+        await expect(
+          client.query(`select pg_switch_wal(), pg_logical_emit_message(true, '', repeat('x', 20000000))`),
+        ).rejects.toThrow(/No space left on device|Connection terminated/)
+        await expect.poll(async () => messages.at(-1), { timeout: 20_000 }).toContain(`the disk of ${dataDir}`)
+        const full = await findFullDisk({ databaseUrl: undefined, dataDir })
+        await rm(filler)
+
+        await expect.poll(async () => messages.at(-1), { timeout: 20_000 }).toContain('runs again')
+        expect(await value(postgres.url, 'select 1')).toBe(1)
+        expect(full).toBe(join(dataDir, 'postgres'))
+        expect(await findFullDisk({ databaseUrl: undefined, dataDir })).toBeUndefined()
+        // PostgreSQL may hang without its startup process, until it is stopped.
+        expect(messages.filter((message) => !message.startsWith('waiting'))).toEqual([
+          'lost the connection to the embedded PostgreSQL; restarting it',
+          expect.stringMatching(/^the embedded PostgreSQL cannot start: the disk of .* is full/),
+          'the embedded PostgreSQL runs again',
+        ])
+      } finally {
+        execFileSync('umount', [dataDir])
+      }
+    },
+  )
 })
 
 test('a large log is rotated', async () => {

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { copyFile, readFile, stat, statfs, truncate } from 'node:fs/promises'
+import { copyFile, readFile, stat, truncate } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { messageOf } from '../error-code.ts'
@@ -29,7 +29,7 @@ import {
   stopPostmaster,
 } from './postmaster.ts'
 import { explainExit, lastLines } from './run.ts'
-import { postgresFailure } from './unavailable.ts'
+import { isDiskFull, postgresFailure } from './unavailable.ts'
 
 /** A running embedded PostgreSQL. `url` is a connection string for `pg` and libpq. Disposing stops it. */
 export type Postgres = AsyncDisposable & { url: string }
@@ -37,9 +37,6 @@ export type Postgres = AsyncDisposable & { url: string }
 /** Size at which the log is rotated, in bytes; one older copy is kept. */
 const MAX_LOG = 8 * 1024 * 1024
 const LOG_CHECK = 60_000
-
-/** Minimum free disk space with which PostgreSQL can start, in bytes. */
-const MIN_FREE = 1024 * 1024
 
 /** Maximum time to wait for another starting process, or for the last processes of a killed PostgreSQL, in ms. */
 const BUSY_TIMEOUT = 10_000
@@ -63,14 +60,20 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
 
   // Replaces a lost session. Its lock is lost as well, and PostgreSQL may have died.
   const recover = async () => {
-    for (let attempt = 0; !stop.signal.aborted; attempt++) {
-      site.log.warn('lost the connection to the embedded PostgreSQL; restarting it')
+    site.log.warn('lost the connection to the embedded PostgreSQL; restarting it')
+    for (let attempt = 0, logged = ''; !stop.signal.aborted; attempt++) {
       try {
         session = await startAndLock(site, session)
         session.client.once('end', recovering)
+        if (attempt > 0) site.log.info('the embedded PostgreSQL runs again')
         return
       } catch (error) {
-        site.log.warn(messageOf(error))
+        const { home } = site.directories
+        const reason = (await isDiskFull(home))
+          ? `the embedded PostgreSQL cannot start: the disk of ${home} is full; it starts once there is space`
+          : messageOf(error)
+        if (reason !== logged) site.log.warn(reason)
+        logged = reason
         await pause(Math.min(100 * 2 ** attempt, 5_000))
       }
     }
@@ -159,16 +162,18 @@ async function connectOrStart(site: ClaimedSite, former?: Session): Promise<Sess
   const { cluster } = site.directories
   const socketDirectory = former?.socketDirectory
   const started = performance.now()
-  for (let logged = false; ; await pause(POLL)) {
+  for (let logged = false; ; await pause(logged ? POLL * 20 : POLL)) {
     const mayRetry = performance.now() - started < BUSY_TIMEOUT
     const running = await readPostmaster(cluster)
     if (!running) {
       const session = await start(site, socketDirectory, mayRetry)
       if (session) return session
     } else if (running.status === 'ready') {
-      const client = await connect(running.socketDirectory)
       const isOurs = former?.child?.pid === running.pid && !hasExited(former.child)
+      const isStuck = isOurs && logged && !(await hasStartupProcess(running.pid))
+      const client = await connect(running.socketDirectory)
       if (client) return { client, ...running, child: isOurs ? former.child : undefined }
+      if (isStuck) await stopPostmaster(running.pid, site.directories)
     }
     if (running && !(await isPostmaster(running.pid, cluster))) {
       await removeStale(cluster, running)
@@ -181,6 +186,21 @@ async function connectOrStart(site: ClaimedSite, former?: Session): Promise<Sess
       site.log.info('waiting for another PostgreSQL that is starting or stopping')
     }
   }
+}
+
+/**
+ * Whether PostgreSQL is recovering from a crash. If a full disk ends its startup process, PostgreSQL may miss that and never accept connections
+ * again. True where it cannot be known.
+ */
+async function hasStartupProcess(pid: number) {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => undefined)
+  if (children === undefined) return true
+  const paths = children
+    .trim()
+    .split(' ')
+    .map((child) => `/proc/${child}/cmdline`)
+  const titles = await Promise.all(paths.map(async (path) => readFile(path, 'utf8').catch(() => '')))
+  return titles.some((title) => title.startsWith('postgres: startup'))
 }
 
 /** Returns undefined if another process blocks the start and the start may be retried. */
@@ -220,8 +240,7 @@ async function start(site: ClaimedSite, known: string | undefined, mayRetry: boo
 
 /** On a full disk, PostgreSQL cannot write its log either. */
 async function explainWithoutOutput(directories: Directories, status: number | null) {
-  const { bavail, bsize } = await statfs(directories.home)
-  return bavail * bsize < MIN_FREE ? 'No space left on device' : `PostgreSQL ended with status ${status}`
+  return (await isDiskFull(directories.home)) ? 'No space left on device' : `PostgreSQL ended with status ${status}`
 }
 
 /** Rotates the log. PostgreSQL appends to it, so it can be truncated while open. */

@@ -1,6 +1,16 @@
+import { statfs } from 'node:fs/promises'
 import { fileError } from '../directory.ts'
 import { messageOf } from '../error-code.ts'
 import { StartError } from '../start-error.ts'
+
+/** Free disk space without which PostgreSQL may not continue, in bytes: the segments of its write-ahead log have 16 MiB. */
+const MIN_FREE = 17 * 1024 * 1024
+
+/** Whether a full disk explains a failure of the PostgreSQL whose directory it is. */
+export async function isDiskFull(home: string) {
+  const disk = await statfs(home).catch(() => undefined)
+  return disk !== undefined && disk.bavail * disk.bsize < MIN_FREE
+}
 
 /** The embedded PostgreSQL cannot start. Without another remedy, the message suggests GROUNDSTATE_DATABASE_URL. */
 export class PostgresUnavailable extends StartError {
