@@ -81,6 +81,6 @@ export function tooManyRequests(detail: string, retryAfterMs: number) {
   return new AppError('too-many-requests', [{ detail }], { retryAfterMs })
 }
 
-export function unavailable(detail: string, retryAfterMs?: number) {
-  return new AppError('unavailable', [{ detail }], { retryAfterMs })
+export function unavailable(detail: string, retryAfterMs?: number, cause?: unknown) {
+  return new AppError('unavailable', [{ detail }], { cause, retryAfterMs })
 }

@@ -1,4 +1,5 @@
-import { mkdtemp } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { mkdir, mkdtemp } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -43,6 +44,18 @@ test.each([
 
   expect(response.status).toBe(503)
   expect(response.headers['retry-after']).toBe('1')
+})
+
+test('an outage on a full disk names the disk, but not its directory', async ({ skip }) => {
+  const home = join(app.config.dataDir, 'postgres')
+  await mkdir(home)
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', home])
+  if (status !== 0) skip('this system allows no mount')
+
+  const response = await createFailingProject('57P01').finally(() => spawnSync('umount', [home]))
+
+  expect(response.status).toBe(503)
+  expect(response.json().errors[0].detail).toBe('the disk of the database is full, try again later')
 })
 
 test.each([

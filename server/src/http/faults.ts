@@ -17,17 +17,21 @@ import {
   unavailable,
 } from '../errors.ts'
 import { loggedError } from '../log.ts'
+import { findFullDisk } from '../postgres/directories.ts'
 import { basePath } from './base-path.ts'
 import { errorDocument, errorStatus, opaqueErrorDocument } from './errors.ts'
 import { html, htmlPage } from './html-page.ts'
 import { loggedPath } from './request-log.ts'
 import { BASE_HEADERS, JSON_API_TYPE, writeResponse } from './write.ts'
 
-export function responseFault(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply) {
-  const known = error instanceof AppError ? error : translate(error, request)
-  if (known?.kind === 'unavailable' || (known && isInvalidValue(error))) {
-    log('warn', known.kind === 'unavailable' ? 'unavailable' : 'the database rejected a value')
-  }
+export async function responseFault(app: App, error: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const fullDisk = isOutage(error instanceof AppError ? error.cause : error)
+    ? await findFullDisk(app.config)
+    : undefined
+  const known = error instanceof AppError ? error : translate(error, request, fullDisk)
+  if (known?.kind === 'unavailable')
+    log('warn', fullDisk === undefined ? 'unavailable' : `the disk of ${fullDisk} is full`)
+  else if (known && isInvalidValue(error)) log('warn', 'the database rejected a value')
   if (!known) {
     log('error', 'bug')
     return send(500, opaqueErrorDocument(request.id))
@@ -51,20 +55,30 @@ export function responseFault(app: App, error: unknown, request: FastifyRequest,
   }
 
   function log(level: 'warn' | 'error', message: string) {
-    const err = loggedError(error)
+    const err = loggedError(error instanceof AppError && error.cause !== undefined ? error.cause : error)
     app.log[level]({ err, request: request.id, method: request.method, path: loggedPath(request) }, message)
   }
 }
 
-/** Error codes for a full disk: of the system (disk, quota, file size) and of PostgreSQL. */
-const DISK_FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', '53100'])
+/** Error codes of the system for a full disk, quota or file. */
+const DISK_FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+const DATABASE_DISK_FULL = '53100'
+
+function isOutage(error: unknown) {
+  return isUnavailable(error) || codeOf(error) === DATABASE_DISK_FULL
+}
 
 /** Translates errors of the HTTP library that the client caused, and errors of the database that are not bugs. */
-function translate(error: unknown, request: FastifyRequest): AppError | undefined {
+function translate(error: unknown, request: FastifyRequest, fullDisk: string | undefined): AppError | undefined {
   // First, since the connection error of a client that disconnects resembles one of the database. The response is not read.
   if (request.raw.destroyed && !request.raw.complete) return badRequest('the connection closed before the body ended')
   if (isInvalidValue(error)) return invalid('a value is out of the range that can be stored')
-  if (isUnavailable(error)) return unavailable('the database is unavailable, try again later', 1000)
+  if (codeOf(error) === DATABASE_DISK_FULL)
+    return unavailable('the disk of the database is full, so nothing was stored', 10_000)
+  if (isUnavailable(error)) {
+    const reason = fullDisk === undefined ? 'the database is unavailable' : 'the disk of the database is full'
+    return unavailable(`${reason}, try again later`, 1000)
+  }
   if (error instanceof BlobStoreUnavailableError)
     return unavailable('the object store is unavailable, try again later', 1000)
   if (DISK_FULL.has(codeOf(error) ?? ''))

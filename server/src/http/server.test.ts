@@ -32,7 +32,7 @@ test('a full disk returns 503 with Retry-After', async () => {
 
   expect(res.status).toBe(503)
   expect(res.headers['retry-after']).toBe('10')
-  expect(res.json().errors[0].detail).toBe('the disk of the server is full, so nothing was stored')
+  expect(res.json().errors[0].detail).toBe('the disk of the database is full, so nothing was stored')
 })
 
 describe('invalid requests', () => {

@@ -4,6 +4,7 @@ import { mailTestSchema, siteHealthSchema } from '@groundstate/contract/site-hea
 import { unavailable } from '../../../errors.ts'
 import type { Routes } from '../../../http/http.ts'
 import { json, ok } from '../../../http/responses.ts'
+import { findFullDisk } from '../../../postgres/directories.ts'
 import { siteHealth, testMail } from './site-health.ts'
 import { pingDatabase } from './store.ts'
 
@@ -23,8 +24,8 @@ export const healthRoutes: Routes = (http) => {
       try {
         await pingDatabase(ctx.db)
       } catch (cause) {
-        ctx.log.warn({ err: cause }, 'not ready: the database does not respond')
-        throw unavailable('the database does not respond', 1000)
+        const isFull = (await findFullDisk(ctx.config)) !== undefined
+        throw unavailable(isFull ? 'the disk of the database is full' : 'the database does not respond', 1000, cause)
       }
       return json({ status: 'ready' } satisfies contract.ReadinessResponse)
     },
