@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createLog, loggedError } from './log.ts'
 
 async function makeDirectory() {
@@ -88,4 +88,28 @@ test('an error shows neither certificates nor advice on starting Node.js', async
   })
   expect(lines.filter((line) => /"cert"|Node\.js/.test(line))).toEqual([])
   expect(lines.every((line) => line.includes('unable to verify the first certificate'))).toBe(true)
+})
+
+test('the reason of an outage is logged once in some seconds, and its stack once', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { fd, read } = openFile(await makeDirectory())
+  const log = createLog(fd, { level: 'warn', readable: false })
+  const error = Object.assign(new Error('connect ENOENT /data/.s.PGSQL.5432'), { code: 'ENOENT' })
+
+  log.error({ err: error }, 'claiming from the job queue')
+  log.warn({ err: loggedError(error) }, 'unavailable')
+  log.error({ err: new Error('a bug') }, 'bug')
+  log.error({ err: new Error('a bug') }, 'bug')
+  vi.advanceTimersByTime(6000)
+  log.warn({ err: error }, 'unavailable')
+
+  const lines = read()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(lines.map(({ message }) => message)).toEqual(['claiming from the job queue', 'bug', 'bug', 'unavailable'])
+  expect(lines[0].err.stack).toContain('log.test.ts')
+  expect(lines[3]).toMatchObject({ err: { code: 'ENOENT', message: error.message }, repeated: 1 })
+  expect(lines[3].err.stack).toBeUndefined()
 })

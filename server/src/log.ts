@@ -34,9 +34,34 @@ export type Log = Logger
 export function createLog(fd: number, { level, readable }: LogOptions) {
   const output = createOutput(fd)
   return pino(
-    { ...FORM, level, mixin: () => ({ ...logFields() }) },
+    { ...FORM, level, mixin: () => ({ ...logFields() }), hooks: { logMethod: limitOutages() } },
     { write: (line) => output(readable ? readableLine(line) : line) },
   )
+}
+
+/** Errors that all requests and jobs meet while the database is down or its disk is full: SQLSTATEs or messages. */
+const OUTAGE = /^(?:53[1-3]00|57P0\d|connect E.*|Connection terminated.*|timeout exceeded when trying.*)$/
+const OUTAGE_INTERVAL_MS = 5_000
+/** Time without a line after which an outage is another one, in ms. */
+const OUTAGE_END_MS = 60_000
+
+/** Logs the reason of an outage at most every few seconds, and its stack once. `repeated` is the number of lines that were dropped. */
+function limitOutages() {
+  const outages = new Map<string, { at: number; repeated: number }>()
+  return function (this: Logger, args: Parameters<pino.LogFn>, method: pino.LogFn) {
+    const [fields, ...rest] = args as unknown[]
+    const error = (fields as { err?: { code?: unknown; message?: unknown } } | undefined)?.err
+    const reason = [error?.code, error?.message].map(String).find((text) => OUTAGE.test(text))
+    if (error === undefined || reason === undefined) return method.apply(this, args)
+    const now = performance.now()
+    const last = outages.get(reason)
+    if (last && now - last.at < OUTAGE_INTERVAL_MS) return void (last.repeated += 1)
+    outages.set(reason, { at: now, repeated: 0 })
+    if (!last || now - last.at > OUTAGE_END_MS) return method.apply(this, args)
+    const { code, message } = error
+    const line = { ...(fields as object), err: { code, message }, repeated: last.repeated }
+    return method.apply(this, [line, ...rest] as unknown as Parameters<pino.LogFn>)
+  }
 }
 
 /**
