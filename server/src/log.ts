@@ -40,7 +40,7 @@ export function createLog(fd: number, { level, readable }: LogOptions) {
 }
 
 /** Errors that all requests and jobs meet while the database is down or its disk is full: SQLSTATEs or messages. */
-const OUTAGE = /^(?:53[1-3]00|57P0\d|connect E.*|Connection terminated.*|timeout exceeded when trying.*)$/
+const OUTAGE = /^(?:53[1-3]00|57P0\d|(?:connect|read) E.*|Connection terminated.*|timeout exceeded when trying.*)$/
 const OUTAGE_INTERVAL_MS = 5_000
 /** Time without a line after which an outage is another one, in ms. */
 const OUTAGE_END_MS = 60_000
