@@ -25,7 +25,9 @@ export const healthRoutes: Routes = (http) => {
         await pingDatabase(ctx.db)
       } catch (cause) {
         const isFull = (await findFullDisk(ctx.config)) !== undefined
-        throw unavailable(isFull ? 'the disk of the database is full' : 'the database does not respond', 1000, cause)
+        const reason = isFull ? 'the disk of the database is full' : 'the database does not respond'
+        ctx.log.warn({ err: cause }, `not ready: ${reason}`)
+        throw unavailable(reason, 1000, cause)
       }
       return json({ status: 'ready' } satisfies contract.ReadinessResponse)
     },
