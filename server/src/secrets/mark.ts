@@ -136,7 +136,7 @@ export function requireNoNext(stored: SecretMarks, { current, previous }: Secret
   if (stored.next_secret_mark !== null || stored.secret_mark !== secretMark(current)) return
   const next = previous.find((secret) => !stored.retired_secret_marks.includes(secretMark(secret)))
   if (next === undefined) return
-  const [id, nextId] = [shownKeyId(current), shownKeyId(next)]
+  const [id, nextId] = [current, next].map(shownKeyId)
   throw new StartError(`the secret ${id} is in use, and no server has used ${nextId} yet`, {
     advice: `to replace it, restart all servers with ${nextId} as GROUNDSTATE_SECRET and ${id} in GROUNDSTATE_PREVIOUS_SECRETS, and run this command so too`,
   })
@@ -241,22 +241,19 @@ export const ACCEPTED_LOCK = 7_077_004
  * transaction: a server that connects meanwhile waits for the commit, and then sees the new secret.
  */
 async function requireAccepted(client: pg.Client, current: Buffer, config: SecretSettings) {
-  const { rows } = await client.query<{ id: string; address: string | null }>(
-    `select split_part(a.application_name, ' ', 2) as id, host(a.client_addr) as address
+  const { rows } = await client.query<{ name: string }>(
+    `select split_part(a.application_name, ' ', 2) || coalesce(' at ' || host(a.client_addr), '') as name
        from pg_locks l join pg_stat_activity a using (pid)
       where l.locktype = 'advisory' and l.objsubid = 2 and l.classid = ${ACCEPTED_LOCK} and a.datname = current_database()
-      group by 1, 2 having not bool_or(l.objid::bigint = $1) order by 1`,
+      group by 1 having not bool_or(l.objid::bigint = $1) order by 1`,
     [keyId(current).readUInt32BE()],
   )
   const [server] = rows
   if (server === undefined) return
-  throw new StartError(
-    `the running server ${server.id}${server.address === null ? '' : ` at ${server.address}`} does not have the secret in ${secretSource(config)} (id ${shownKeyId(current)})`,
-    {
-      advice:
-        'restart all servers with it in GROUNDSTATE_PREVIOUS_SECRETS first, which is step 1 of "Rotate the secret" in docs/OPERATIONS.md, or stop them',
-    },
-  )
+  const secret = `the secret in ${secretSource(config)} (id ${shownKeyId(current)})`
+  throw new StartError(`the running server ${server.name} does not have ${secret}`, {
+    advice: `first ${LIST_ADVICE} it for all servers and restart them, step 1 of "Rotate the secret" in docs/OPERATIONS.md, or stop them`,
+  })
 }
 
 /** Whether servers already seal with this secret. */
