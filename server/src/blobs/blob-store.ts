@@ -15,6 +15,8 @@ import { requireNoChange } from '../secrets/mark.ts'
 import { loadSecrets } from '../secrets/secret-file.ts'
 import { type Secrets, createSecrets } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
+import { openDiskDriver } from './disk.ts'
+import { isOwnKey } from './driver.ts'
 import { BlobExistsError, BlobNotFoundError } from './errors.ts'
 import { type CredentialProvider, CredentialsError } from './s3-credentials.ts'
 import { awsAddress, configuredCredentials } from './s3-settings.ts'
@@ -277,8 +279,9 @@ export function checkStore(
   const here = placeOf(store)
   if (recorded === undefined) {
     if (actual === undefined || (actual.isOurs && !isNew)) return
-    throw new StartError(`${here} holds the blobs of another database (store ${actual.id})`, {
-      advice: `give this server a separate directory or bucket, or the database of that store; ${ADOPT}`,
+    const reason = `${here} holds the blobs of another database (store ${actual.id})`
+    throw new StartError(isNew ? `the database is new, and ${reason}` : reason, {
+      advice: 'give this server a separate directory or bucket, or the database of that store',
     })
   }
   if (recorded.id === actual?.id) return
@@ -303,12 +306,39 @@ export function checkStore(
 
 const ADOPT = 'if these are the right blobs, stop all servers and run `groundstate blobs adopt`'
 
-/** Records the configured store as that of the database, and returns it. Throws a `StartError` for a store with another secret. */
+/** Tables with the rows whose ids are in the keys of blobs. */
+const OWNERS = `state_versions configuration_versions runs phases ingress_attributes policy_sets policy_set_versions policy_trials
+  registry_module_versions registry_provider_platforms`
+
+/** Throws a `StartError` if there are blobs and the database names none of them: a server would delete them all. */
+async function requireNamedBlobs(client: pg.Client, store: BlobStore) {
+  if (store.kind === 'disk') await makeDataDirectory(dirname(store.root), basename(store.root))
+  await using driver = store.kind === 'disk' ? await openDiskDriver(store.root) : openS3Driver(store)
+  const owners = OWNERS.replaceAll(/\s+/g, ' union all select id from ')
+  let count = 0
+  for await (const { keys } of driver.list('')) {
+    const ids = keys.filter(isOwnKey).map((key) => key.split('/')[1])
+    const { rowCount } = await client.query(`select from (select id from ${owners}) o where id = any($1) limit 1`, [
+      ids,
+    ])
+    if (rowCount !== 0) return
+    count += ids.length
+  }
+  if (count === 0) return
+  throw new StartError(`the database names none of the blobs in ${placeOf(store)}, which a server would delete`, {
+    advice: 'use the database of these blobs, or another directory or bucket',
+  })
+}
+
+/** Records the configured store as that of the database, and returns it. Throws a `StartError` for one with another secret or other blobs alone. */
 export async function adoptStore(client: pg.Client, config: Config): Promise<{ id: string; place: string }> {
   const { store, secrets } = await openStore(config)
   const move = await findMove(store, secrets)
-  const { id, isOurs } =
-    (await findStoreId(store, secrets)) ?? (await createStoreId(store, secrets, move?.to ?? randomUUID()))
+  const found = await findStoreId(store, secrets)
+  const isRecorded = found !== undefined && found.id === (await findRecordedStore(client))?.id
+  if (move === undefined && !isRecorded && found?.isOurs !== false)
+    await requireNamedBlobs(client, store).catch((error: unknown) => unreachable(store, error))
+  const { id, isOurs } = found ?? (await createStoreId(store, secrets, move?.to ?? randomUUID()))
   if (!isOurs) {
     throw new StartError(`the blobs in ${placeOf(store)} were encrypted with another secret`, {
       advice: 'set GROUNDSTATE_SECRET to that secret',

@@ -1,10 +1,13 @@
+import { randomBytes } from 'node:crypto'
 import { chmod, chown, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
 import { groundstate } from '../testing/command-line.ts'
 import { createTestDatabase, databaseUrl, execute, type TestDatabase } from '../testing/database.ts'
+import { createStateSetting, lockedWorkspace, rawState } from '../testing/state-versions.ts'
 
 let directory: string
 let empty: TestDatabase
@@ -404,6 +407,36 @@ test('serve rejects the blobs of another database until they are adopted', async
   )
   expect(adopted).toMatchObject({ code: 0, out: expect.stringContaining('second/blobs') })
   expect(after.out).toMatch(/✓ blobs +the directory .*second\/blobs/)
+})
+
+test('blobs of which the database names none are not adopted, and a new database does not advise it', async () => {
+  const { app, ada, organization } = await createStateSetting()
+  const workspace = await lockedWorkspace(app, organization, ada)
+  const noise = randomBytes(300_000).toString('base64')
+  await workspace.create(rawState({ outputs: { noise } }))
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(app.db)
+  await app.signals[Symbol.asyncDispose]()
+  const site = ['--data-dir', app.config.dataDir, '--secret', '11'.repeat(32), '--database-url']
+  const right = databaseUrl(inject('postgres').adminUrl, rows[0]?.name ?? '')
+  await using other = await createTestDatabase()
+
+  const unmarked = await groundstate('blobs', 'adopt', ...site, other.url)
+  const adopted = await groundstate('blobs', 'adopt', ...site, right)
+  const served = await groundstate('serve', '--port', '0', '--agents', '0', ...site, other.url)
+  const refused = await groundstate('blobs', 'adopt', ...site, other.url)
+  const again = await groundstate('blobs', 'adopt', ...site, right)
+
+  for (const { code, out, err } of [unmarked, refused]) {
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toMatch(
+      /^groundstate: the database names none of the blobs in the directory [^\n]*, which a server would delete; [^\n]+\n$/,
+    )
+  }
+  expect([adopted.code, again.code]).toEqual([0, 0])
+  expect(served.err).toMatch(
+    /^groundstate: the database is new, and [^\n]* holds the blobs of another database [^\n]+\n$/,
+  )
+  expect(served.err).not.toContain('adopt')
 })
 
 test('doctor changes nothing in an empty directory, and reports the parts that a start would create', async () => {
