@@ -284,7 +284,7 @@ describe.skipIf(!hasBrowser)('run triggers of an organization', () => {
     await page.getByText('2 workspaces, 1 trigger').waitFor()
     await page.locator('.react-flow__node').getByRole('link', { name: 'network' }).waitFor()
 
-    expect(await page.getByLabel('network triggers web').count()).toBe(1)
+    await expect.poll(async () => page.getByLabel('network triggers web').count()).toBe(1)
     expect(await page.title()).toContain('Run triggers · graph')
     expect(await count()).toBe(1)
     expect(empty).toEqual([])
@@ -352,7 +352,8 @@ describe.skipIf(!hasBrowser)('run triggers of an organization', () => {
     await page.getByLabel('Search workspaces').fill('many-1999')
     await page.getByText('2 workspaces, 1 trigger').waitFor()
 
-    expect(await page.locator('.react-flow__node').getByRole('link', { name: 'many-1999' }).count()).toBe(1)
+    const found = page.locator('.react-flow__node').getByRole('link', { name: 'many-1999' })
+    await expect.poll(async () => found.count()).toBe(1)
   })
 })
 

@@ -92,8 +92,8 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     const run = await planned(workspace, { 'is-destroy': true, message: 'Tear it down' })
 
     await open(workspace, run)
+    await page.getByText('This run destroys all resources of old.').waitFor()
     const title = await page.title()
-    const banner = await page.getByText('This run destroys all resources of old.').count()
     await approvalOf(page).getByRole('button', { name: 'Confirm & apply' }).click()
     const question = approvalOf(page).getByRole('group', { name: 'Apply the plan to old?' })
     await question.getByText('terraform_data.node[1]').waitFor()
@@ -110,7 +110,6 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     await page.getByRole('status').getByText('Run status: applied').waitFor({ state: 'attached' })
 
     expect(title).toBe('old · run needs approval · Groundstate')
-    expect(banner).toBe(1)
     expect(consequence).toContain('Destroys 2 resources')
     expect(before).toBe('planned')
     expect(axe).toEqual([])
@@ -194,8 +193,8 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     await approvalOf(page).getByRole('button', { name: 'Cancel run' }).click()
     await approvalOf(page).getByRole('button', { name: 'Cancel run' }).click()
     await page.getByRole('status').getByText('Run status: canceled').waitFor({ state: 'attached', timeout: 30_000 })
-    const why = await page.getByText('The run was canceled').first().isVisible()
-    const notice = await page.getByText('Canceled by admin').count()
+    await page.getByText('The run was canceled').first().waitFor()
+    await page.getByText('Canceled by admin').waitFor()
     await approvalOf(page).getByRole('button', { name: 'Re-run' }).click()
     const consequence = await textOf(approvalOf(page).getByRole('group'))
     await approvalOf(page).getByRole('button', { name: 'Re-run' }).click()
@@ -203,8 +202,6 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     gate.open()
 
     const again = new URL(page.url()).pathname.split('/').at(-1) ?? ''
-    expect(why).toBe(true)
-    expect(notice).toBe(1)
     expect(consequence).toContain('refresh only')
     expect((await readRun(server, again)).attributes).toMatchObject({
       message: 'Slowly',
@@ -261,10 +258,10 @@ describe.skipIf(!hasBrowser || !hasTerraform)('the page of a run', async () => {
     await approvalOf(own).getByText('Waiting for approval by a user who can apply runs in shared.').waitFor()
     const who = approvalOf(own).getByRole('listitem').filter({ hasText: 'operators' })
     await approvalOf(own).getByRole('heading', { name: 'Who can approve' }).waitFor()
+    await who.waitFor()
     const buttons = approvalOf(own).getByRole('button')
     const visible = await buttons.filter({ visible: true }).count()
 
-    expect(await who.count()).toBe(1)
     expect(visible).toBe(0)
     expect(
       await own
