@@ -277,6 +277,7 @@ resource "terraform_data" "after" {
     const heights = [await page.evaluate<number>('document.body.scrollHeight')]
     const found = await accessFaults(page)
     await card.getByRole('button', { name: /^Show all/ }).click()
+    await card.getByRole('button', { name: 'Show less' }).waitFor()
     heights.push(await page.evaluate<number>('document.body.scrollHeight'))
     const configuration = page.getByRole('link', { name: 'Download configuration' })
     const archive = await page.request.get(new URL((await configuration.getAttribute('href')) ?? '', server.url).href)
