@@ -247,6 +247,8 @@ test('a run that waits for an agent shows the reason', async () => {
 
   const run = await createRun(app, setting)
 
-  expect((await readRun(app, setting, run)).attributes['waiting-reason']).toContain('no agent of this server is online')
+  expect((await readRun(app, setting, run)).attributes['waiting-reason']).toContain(
+    'no agent of this server is online: start it with agents, or give the workspace an agent pool, cancel this run and start another',
+  )
   await (await agent.take()).finish({ hasChanges: false })
 })

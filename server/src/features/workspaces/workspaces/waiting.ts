@@ -81,7 +81,7 @@ function agentReason(cause: WaitingCause) {
   const poolName = poolText(pool)
   if (!agentsOnline) {
     return pool.poolIsBuiltIn
-      ? 'no agent of this server is online: start it with agents, or give the workspace an agent pool'
+      ? 'no agent of this server is online: start it with agents, or give the workspace an agent pool, cancel this run and start another'
       : `no agent of ${poolName} is online`
   }
   if (!agentsAccept) return `no agent of ${poolName} that is online takes ${kind === 'plan' ? 'plans' : 'applies'}`
