@@ -148,6 +148,7 @@ describe('settings', () => {
     ['ISSUER_URL', 'https://X.example:443/a', 'it must be written as https://x.example/a'],
     ['TLS', 'on', 'GROUNDSTATE_TLS "on": it must be one of off, auto, files'],
     ['DATABASE_URL', 'postgres://a:b@%zz/d', 'GROUNDSTATE_DATABASE_URL: it must be an address such as postgresql://'],
+    ['DATABASE_URL', 'postgresql://u:p#a/s@c/d', 'special characters in the user and password are percent-encoded'],
     ['DATABASE_URL', 'mysql://a:b@c/d', 'GROUNDSTATE_DATABASE_URL: it must be an address such as postgresql://'],
     ['SECRET', 'abc', 'GROUNDSTATE_SECRET: it must be 32 bytes, as 64 hex digits or as base64'],
     ['ADMIN_TOKEN', 'abc', 'GROUNDSTATE_ADMIN_TOKEN: it must have at least 16 characters'],

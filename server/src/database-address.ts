@@ -89,7 +89,8 @@ function fileProblem(name: (typeof SSL_FILES)[number], path: string) {
   }
 }
 
-const NO_ADDRESS = 'it must be an address such as postgresql://user:password@host:5432/name'
+const NO_ADDRESS =
+  'it must be an address such as postgresql://user:password@host:5432/name, where special characters in the user and password are percent-encoded'
 const PAIRED = { sslcert: 'sslkey', sslkey: 'sslcert' }
 
 /** Whether a parameter asks for something of TLS. */
