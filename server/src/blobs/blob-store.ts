@@ -9,8 +9,8 @@ import type { Config } from '../config.ts'
 import { LIVE_SERVERS } from '../db/sessions.ts'
 import { makeDataDirectory } from '../directory.ts'
 import { createFileOnce, replaceFile } from '../durable-file.ts'
-import { codeOf, messageOf } from '../error-code.ts'
-import { innermostError } from '../outbound/failure.ts'
+import { codeOf } from '../error-code.ts'
+import { failureReason } from '../outbound/failure.ts'
 import { requireNoChange } from '../secrets/mark.ts'
 import { loadSecrets } from '../secrets/secret-file.ts'
 import { type Secrets, createSecrets } from '../secrets/secrets.ts'
@@ -125,13 +125,10 @@ function unreachable(store: BlobStore, cause: unknown): never {
   if (cause instanceof StartError) throw cause
   if (cause instanceof CredentialsError) throw new StartError(cause.message, { cause, advice: cause.advice })
   const isDisk = store.kind === 'disk'
-  throw new StartError(
-    `can't use ${placeOf(store)} for blobs: ${isDisk ? reasonOf(cause) : messageOf(innermostError(cause))}`,
-    {
-      cause,
-      advice: isDisk ? 'check GROUNDSTATE_DATA_DIR' : 'check the settings GROUNDSTATE_S3_…',
-    },
-  )
+  throw new StartError(`can't use ${placeOf(store)} for blobs: ${isDisk ? reasonOf(cause) : failureReason(cause)}`, {
+    cause,
+    advice: isDisk ? 'check GROUNDSTATE_DATA_DIR' : 'check the settings GROUNDSTATE_S3_…',
+  })
 }
 
 /** A move of blobs to a store that is not complete: ids of the store they come from, and of this one. */

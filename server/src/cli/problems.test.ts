@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, chown, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
@@ -7,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { createTestApp } from '../testing/app.ts'
 import { groundstate } from '../testing/command-line.ts'
 import { createTestDatabase, databaseUrl, execute, type TestDatabase } from '../testing/database.ts'
+import { listen } from '../testing/ports.ts'
 import { createStateSetting, lockedWorkspace, rawState } from '../testing/state-versions.ts'
 
 let directory: string
@@ -225,11 +227,15 @@ test('a data directory that the embedded database cannot use is one line with th
 
 test('doctor names the cause for which a bucket cannot be reached', async () => {
   const site = ['--data-dir', directory, '--port', '0', '--database-url', empty.url, '--s3-bucket', 'b']
-  const s3 = ['--s3-endpoint', 'http://127.0.0.1:2', '--s3-access-key-id', 'a', '--s3-secret-access-key', 's']
+  const s3 = ['--s3-access-key-id', 'a', '--s3-secret-access-key', 's', '--s3-endpoint']
+  await using plain = createServer()
+  const port = await listen(plain)
 
-  const { out } = await groundstate('doctor', ...site, ...s3)
+  const closed = await groundstate('doctor', ...site, ...s3, 'http://127.0.0.1:2')
+  const withoutTls = await groundstate('doctor', ...site, ...s3, `https://127.0.0.1:${port}`)
 
-  expect(out).toMatch(/✗ blobs +can't use [^\n]*: connect ECONNREFUSED 127\.0\.0\.1:2\n +→ .*GROUNDSTATE_S3_…/)
+  expect(closed.out).toMatch(/✗ blobs +can't use [^\n]*: connection refused: [^\n]+\n +→ .*GROUNDSTATE_S3_…/)
+  expect(withoutTls.out).toMatch(/✗ blobs +can't use [^\n]* does not use TLS [^\n]+ http URL [^\n]+\n +→ /)
 })
 
 test('a directory of the agent that cannot be used is reported before the administrator is created', async () => {

@@ -2,8 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { errorObject } from '@groundstate/contract/responses'
 import { fetch } from 'undici'
 import { z } from 'zod'
-import { messageOf } from '../error-code.ts'
-import { innermostError } from '../outbound/failure.ts'
+import { failureReason } from '../outbound/failure.ts'
 
 /** `url` is the base URL of a server with the public API, such as `https://app.terraform.io`. */
 export type ServerAccess = {
@@ -45,7 +44,7 @@ export function publicApi({ url, token, signal }: ServerAccess) {
         signal?.throwIfAborted()
         // If the server never responded, its address is probably wrong.
         if (hasResponded && attempt < ATTEMPTS) return undefined
-        throw new Error(`${target.origin} can't be reached: ${messageOf(innermostError(error))}`, { cause: error })
+        throw new Error(`${target.origin} can't be reached: ${failureReason(error)}`, { cause: error })
       })
       if (response) {
         hasResponded = true

@@ -1,7 +1,10 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:https'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { listen } from '../testing/ports.ts'
 import { download, lockedWorkspace, md5, rawState } from '../testing/state-versions.ts'
+import { localCertificate } from '../tls/authority.ts'
 import type { Progress } from './state-source-and-target.ts'
 import { exportStates, importStates } from './state-transfer.ts'
 import {
@@ -133,6 +136,15 @@ test('an unknown token or organization is named', async () => {
   await expect(exportFrom({ token: 'wrong' })).rejects.toThrow("doesn't know the token")
   await expect(exportFrom({ organization: 'nowhere' })).rejects.toThrow('has no organization nowhere')
   await expect(exportFrom({ url: 'http://127.0.0.1:1' })).rejects.toThrow("can't be reached")
+})
+
+test('a server with a certificate of an unknown authority is rejected with the variable that trusts it', async () => {
+  await using server = createServer(await localCertificate(setting.directory, []))
+  const from = { ...serverOf(setting, setting.source), url: `https://localhost:${await listen(server)}` }
+
+  await expect(exportStates({ from, directory: setting.directory })).rejects.toThrow(
+    /can't be reached: .* NODE_EXTRA_CA_CERTS/,
+  )
 })
 
 test('a modified file is rejected', async () => {
