@@ -95,7 +95,8 @@ export function fileError(cause: unknown, dataDir: string | undefined): StartErr
   if (FILE_REASONS[codeOf(cause) ?? ''] === undefined || syscall?.startsWith('spawn') === true) return undefined
   const isData = dataDir !== undefined && `${resolve(cause.path)}${sep}`.startsWith(`${resolve(dataDir)}${sep}`)
   const advice = isData ? { advice: dataFileAdvice(dataDir, cause) } : {}
-  return new StartError(`can't use ${cause.path}: ${reasonOf(cause)}`, { cause, ...advice })
+  const reason = cause instanceof NotDirectoryError ? FILE_REASONS['EEXIST'] : reasonOf(cause)
+  return new StartError(`can't use ${cause.path}: ${reason}`, { cause, ...advice })
 }
 
 /** Advice on an error of a file in the data directory. */
@@ -103,6 +104,8 @@ export function dataFileAdvice(dataDir: string, cause: unknown) {
   if (!['EACCES', 'EPERM'].includes(codeOf(cause) ?? '')) return 'check GROUNDSTATE_DATA_DIR'
   const owner = [...OWNED.map((name) => join(dataDir, name)), dataDir].map(findOwner).find((uid) => uid !== undefined)
   if (owner === undefined || owner === process.geteuid?.()) return 'run this as the user that the server runs as'
+  if (owner === 0)
+    return `unless root runs the server, change the owner with sudo chown -R ${process.geteuid?.()} ${dataDir}, or set GROUNDSTATE_DATA_DIR to another directory; otherwise run this with sudo`
   return `run this as the user id ${owner}, such as with sudo -u '#${owner}'`
 }
 

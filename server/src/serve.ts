@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { runAgent } from '@groundstate/agent/agent/agent'
 import { requireHooks, requireMirrors } from '@groundstate/agent/isolation/confinement'
@@ -29,6 +30,7 @@ import { createServer } from './http/server.ts'
 import { giveBackIdleMemory } from './idle-memory.ts'
 import { createInstallationCheck, requireSameInstallation } from './installation.ts'
 import { type Log, createLog } from './log.ts'
+import { closedDirectory, findSystemAccount } from './postgres/account.ts'
 import { readPointer } from './postgres/directories.ts'
 import { startPostgres } from './postgres/postgres.ts'
 import type { Fence } from './signals.ts'
@@ -43,8 +45,8 @@ export type Started = {
   baseUrl: string
   admin: Awaited<ReturnType<typeof ensureAdmin>>
   caFile: string | undefined
-  /** Path of the embedded database if it is outside of the data directory. */
-  movedDatabase: string | undefined
+  /** Path of the embedded database if it is outside of the data directory, and the directory that its user cannot enter. */
+  movedDatabase: { home: string; closed: string | undefined } | undefined
   /** The reason why the built-in agent does not run although it should. */
   agentProblem: string | undefined
 }
@@ -137,7 +139,9 @@ export async function serve(
         })
       : Promise.resolve()
 
-  const movedDatabase = config.databaseUrl === undefined ? await readPointer(config.dataDir) : undefined
+  const home = config.databaseUrl === undefined ? await readPointer(config.dataDir) : undefined
+  const closed = home && (await closedDirectory(await findSystemAccount(), await realpath(config.dataDir)))
+  const movedDatabase = home === undefined ? undefined : { home, closed }
   options.onReady({ baseUrl: app.baseUrl, admin, caFile: tls?.caFile, movedDatabase, agentProblem })
   log.info({ baseUrl: app.baseUrl, role: config.role }, 'ready')
   stack.use(giveBackIdleMemory())

@@ -11,6 +11,7 @@ import {
   requireMirrors,
   sandboxProblem,
 } from '@groundstate/agent/isolation/confinement'
+import { reasonOf } from '@groundstate/agent/process/errors'
 import type pg from 'pg'
 import { MIGRATIONS } from '../../migrations/list.ts'
 import { agentDirectory } from '../agent-directory.ts'
@@ -20,7 +21,7 @@ import { type Config, isLoopbackHost } from '../config.ts'
 import { connectDatabase, securityOf } from '../db/connect.ts'
 import { type AppliedMigration, checkMigrations, listApplied } from '../db/migrate.ts'
 import { checkDirectory, requireUser } from '../directory.ts'
-import { messageOf } from '../error-code.ts'
+import { codeOf, messageOf } from '../error-code.ts'
 import { INSTALLATION_HEADER, isSameInstallation } from '../installation.ts'
 import { findSystemAccount } from '../postgres/account.ts'
 import { findPackage } from '../postgres/binaries.ts'
@@ -173,8 +174,9 @@ async function checkDataDirectory({ dataDir }: Config): Promise<Result> {
   await requireUser(dataDir, { acceptsNew: true })
   const present = await checkDirectory(dataDir)
   await access(present, constants.W_OK).catch((cause: unknown) => {
-    const advice = 'run this as the user that the server runs as, or choose another GROUNDSTATE_DATA_DIR'
-    throw new StartError(`can't write to ${present}`, { cause, advice })
+    const remedy = codeOf(cause) === 'EROFS' ? '' : 'run this as the user that the server runs as, or '
+    const advice = `${remedy}choose another GROUNDSTATE_DATA_DIR`
+    throw new StartError(`can't write to ${present}: ${reasonOf(cause)}`, { cause, advice })
   })
   const { bavail, bsize } = await statfs(present)
   const free = bavail * bsize

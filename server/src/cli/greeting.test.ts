@@ -27,9 +27,12 @@ test('the printed commands quote the names of directories', () => {
 })
 
 test('a database outside the data directory is mentioned, and one inside is not', () => {
-  const moved = greeting(config, { ...STARTED, movedDatabase: '/var/lib/groundstate/database-x' })
+  const moved = greeting(config, {
+    ...STARTED,
+    movedDatabase: { home: '/var/lib/groundstate/database-x', closed: '/srv' },
+  })
 
-  expect(moved).toContain(`The database is in /var/lib/groundstate/database-x`)
+  expect(moved).toContain("The database is in /var/lib/groundstate/database-x: the user it runs as can't enter /srv.")
   expect(moved).toContain('Back it up together with /srv/data')
   expect(greeting(config, STARTED)).not.toContain('database')
 })

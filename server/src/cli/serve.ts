@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs'
 import { constants } from 'node:os'
-import { delimiter, dirname, join, resolve } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
 import { type Config, readConfig } from '../config.ts'
 import { type Started, serve } from '../serve.ts'
 
@@ -38,13 +38,14 @@ export async function serveCommand(config: Config): Promise<number> {
 
 /** The start message: the server's address, the login (shown only once), and commands for a first run. */
 export function greeting(config: Config, { baseUrl, admin, caFile, movedDatabase, agentProblem }: Started) {
+  const closed = movedDatabase?.closed
   const lines = [`Groundstate is ready at ${baseUrl}`, '']
   if (agentProblem !== undefined) lines.push(`The built-in agent does not run: ${agentProblem}`, '')
   if (caFile !== undefined)
-    lines.push(`Its certificate was issued by a local authority: trust ${caFile} (see docs/OPERATIONS.md)`, '')
+    lines.push(`Its certificate was issued by a local authority: trust ${caFile} (see ${baseUrl}/docs/operations)`, '')
   if (movedDatabase !== undefined)
     lines.push(
-      `The database is in ${movedDatabase}: the user it runs as can't enter ${dirname(resolve(config.dataDir))}.`,
+      `The database is in ${movedDatabase.home}${closed === undefined ? '' : `: the user it runs as can't enter ${closed}`}.`,
       `Back it up together with ${config.dataDir}`,
       '',
     )

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { canEnter, findSystemAccount } from './account.ts'
+import { canEnter, closedDirectory, findSystemAccount } from './account.ts'
 
 const isRoot = process.geteuid?.() === 0
 
@@ -40,5 +40,20 @@ test('a directory below a closed one cannot be entered', async () => {
   const open = await canEnter(stranger, inner)
 
   expect({ closed, open }).toEqual({ closed: false, open: true })
+  await rm(top, { recursive: true })
+})
+
+test('the closed directory is the topmost one, not one above it', async () => {
+  const top = await mkdtemp(join(tmpdir(), 'groundstate-account-'))
+  const inner = join(top, 'inner')
+  await mkdir(inner, { mode: 0o700 })
+  const stranger = { name: 'stranger', uid: 54_321, gid: 54_321, switch: true }
+
+  await chmod(top, 0o711)
+  const below = await closedDirectory(stranger, inner)
+  await chmod(top, 0o700)
+  const both = await closedDirectory(stranger, inner)
+
+  expect({ below, both }).toEqual({ below: inner, both: top })
   await rm(top, { recursive: true })
 })

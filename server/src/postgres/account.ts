@@ -31,11 +31,17 @@ export async function findSystemAccount(): Promise<SystemAccount> {
 
 /** Whether the account has permission to enter the directory and all its parents. */
 export async function canEnter(account: SystemAccount, directory: string): Promise<boolean> {
+  return (await closedDirectory(account, directory)) === undefined
+}
+
+/** The topmost of a directory and its parents that the account has no permission to enter. `directory` is absolute. */
+export async function closedDirectory(account: SystemAccount, directory: string): Promise<string | undefined> {
+  let closed
   for (let path = directory; ; path = dirname(path)) {
     const { mode, uid, gid } = await stat(path)
     const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001
-    if ((mode & bit) === 0) return false
-    if (path === dirname(path)) return true
+    if ((mode & bit) === 0) closed = path
+    if (path === dirname(path)) return closed
   }
 }
 

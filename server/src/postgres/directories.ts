@@ -1,12 +1,13 @@
 import { chmod, chown, mkdir, mkdtemp, readFile, realpath, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { makeDirectories } from '@groundstate/agent/process/directories'
 import { reasonOf } from '@groundstate/agent/process/errors'
 import { dataFileAdvice, makeDataDirectory, requireUser } from '../directory.ts'
 import { replaceFile } from '../durable-file.ts'
 import { codeOf } from '../error-code.ts'
 import { StartError } from '../start-error.ts'
-import { type SystemAccount, canEnter } from './account.ts'
+import { type SystemAccount, canEnter, closedDirectory } from './account.ts'
 import { PostgresUnavailable, isDiskFull } from './unavailable.ts'
 
 /** Parent of root's data that another user must be able to enter. */
@@ -36,7 +37,8 @@ export async function openDirectories(
   await makeDataDirectory(dataDir)
   const real = await realpath(dataDir)
   const place = await chooseHome(real, account, log, systemDir)
-  await mkdir(place, { recursive: true, mode: 0o700 })
+  // Node's recursive option reports a read-only file system as a missing directory.
+  await makeDirectories(place, 0o700)
   const home = await realpath(place)
   await takeOwnership(home, account)
   return { home, cluster: join(home, 'cluster'), log: join(real, 'postgres.log') }
@@ -90,9 +92,10 @@ async function chooseHome(dataDir: string, account: SystemAccount, log: Postgres
   if (moved !== undefined) return moved
 
   await openDirectory(dataDir, account)
-  if (await canEnter(account, dataDir)) return join(dataDir, 'postgres')
+  const closed = await closedDirectory(account, dataDir)
+  if (closed === undefined) return join(dataDir, 'postgres')
 
-  // The account cannot enter a parent, such as root's home, whose permissions are not ours to change.
+  // A parent, such as root's home, or a directory of another user: its permissions are not ours to change.
   await openDirectory(systemDir, account)
   if (!(await canEnter(account, systemDir))) {
     throw new PostgresUnavailable(`the user ${account.name} can enter neither ${dataDir} nor ${systemDir}`)
@@ -100,7 +103,7 @@ async function chooseHome(dataDir: string, account: SystemAccount, log: Postgres
   const home = await mkdtemp(join(systemDir, 'database-'))
   await replaceFile(pointer, `${home}\n`)
   // On a terminal, the greeting shows this at every start.
-  log.info(`the user ${account.name} cannot enter ${dirname(dataDir)}: the database is in ${home}, not in ${dataDir}`)
+  log.info(`the user ${account.name} cannot enter ${closed}: the database is in ${home}, not in ${dataDir}`)
   return home
 }
 
