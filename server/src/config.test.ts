@@ -268,7 +268,11 @@ describe('settings', () => {
   })
 
   test('a misspelled setting is named, not ignored', () => {
-    expect(() => readConfig({ GROUNDSTATE_PROT: '80' })).toThrow('GROUNDSTATE_PROT: there is no such setting')
+    expect(() => readConfig({ GROUNDSTATE_PROT: '80' })).toThrow(
+      /^GROUNDSTATE_PROT: there is no such setting; did you mean GROUNDSTATE_PORT\?$/,
+    )
+    expect(() => readConfig({ GROUNDSTATE_DATADIR: 'x' })).toThrow('did you mean GROUNDSTATE_DATA_DIR?')
+    expect(() => readConfig({ GROUNDSTATE_QUUXES: 'x' })).toThrow(/^GROUNDSTATE_QUUXES: there is no such setting$/)
   })
 
   test('trusted proxies are addresses, networks and names of networks', () => {

@@ -5,6 +5,7 @@ import {
   findText,
   knownVariables,
   readSettings,
+  unknownProblem,
   unknownVariables,
   variablesOf,
 } from '@groundstate/agent/settings/setting'
@@ -111,7 +112,7 @@ export function readConfig(env: Sources['env'], flags: Sources['flags'] = {}): C
   // An invalid value counts as one that is not set, which would repeat its problem for each that depends on it.
   if (problems.length === 0) problems.push(...ineffectiveProblems(values, { env, flags }))
   const unknown = unknownVariables(env, 'GROUNDSTATE_', KNOWN)
-  problems.push(...unknown.map((variable) => `${variable}: there is no such setting`))
+  problems.push(...unknown.map((variable) => unknownProblem(variable, KNOWN)))
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   return values as Config
 }

@@ -126,7 +126,7 @@ test.for([
   [['--log-level', 'loud'], '--log-level "loud": it must be debug, info, warn or error'],
   [['--engine-downloads', 'maybe'], '--engine-downloads "maybe": it must be on or off'],
   [['--engine-downloads', 'constructor'], '--engine-downloads "constructor": it must be on or off'],
-  [['--nmae', 'x'], '--nmae: there is no such setting'],
+  [['--nmae', 'x'], '--nmae: there is no such setting; did you mean --name?'],
   [['-x'], '-x: there is no such setting'],
   [['start'], '"start": there is no such argument'],
   [['--token', 'secret'], '--token: pass it as GROUNDSTATE_AGENT_TOKEN or --token-file, which other users cannot see'],
@@ -144,7 +144,7 @@ test('each invalid setting is one line, and none shows the token', () => {
   expect(problems).toEqual([
     'GROUNDSTATE_URL: it must be set, here or by --url: address of the server; https by default',
     'GROUNDSTATE_AGENT_ACCEPT "x": it must be a comma-separated list of plan, apply, task, repository, policy',
-    'GROUNDSTATE_AGENT_CONCURENCY: there is no such setting',
+    'GROUNDSTATE_AGENT_CONCURENCY: there is no such setting; did you mean GROUNDSTATE_AGENT_CONCURRENCY?',
     'GROUNDSTATE_AGENT_TOKEN: it must contain a token and nothing else',
   ])
 })

@@ -14,6 +14,7 @@ import {
   knownVariables,
   readSettings,
   readText,
+  unknownProblem,
   unknownVariables,
 } from './setting.ts'
 import { CONCURRENCY, SHARED_SETTINGS } from './shared-settings.ts'
@@ -151,7 +152,7 @@ export function readAgentSettings(args: readonly string[], env: NodeJS.ProcessEn
   const read = readSettings(AGENT_SETTINGS, { flags, env: { ...env, ...work.env } })
   problems.push(...read.problems)
   const unknown = unknownVariables(env, 'GROUNDSTATE_AGENT_', KNOWN)
-  problems.push(...unknown.map((variable) => `${variable}: there is no such setting`))
+  problems.push(...unknown.map((variable) => unknownProblem(variable, KNOWN)))
   const ignored = unknownVariables(env, 'TFC_AGENT_', KNOWN)
   const notes = ignored.map((variable) => `${variable} has no effect here${NOTES[variable] ?? ''}`)
   try {
@@ -204,7 +205,8 @@ function readFlags(args: readonly string[]): { flags: Record<string, string>; pr
     // All users of a machine may see the arguments of its processes.
     if (token.name === 'token')
       problems.push('--token: pass it as GROUNDSTATE_AGENT_TOKEN or --token-file, which other users cannot see')
-    else if (setting === undefined) problems.push(`${token.rawName}: there is no such setting`)
+    else if (setting === undefined)
+      problems.push(unknownProblem(token.rawName, Object.keys(AGENT_SETTINGS).map(flagOf)))
     else if (setting.isSwitch !== true && (token.value ?? '') === '')
       problems.push(`${token.rawName}: it needs ${setting.value}`)
     else flags[setting.name] = token.value ?? '1'

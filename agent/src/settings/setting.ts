@@ -87,6 +87,25 @@ export function unknownVariables(env: Sources['env'], prefix: string, known: Rea
   return Object.keys(env).filter((variable) => variable.startsWith(prefix) && env[variable] && !known.has(variable))
 }
 
+/** The problem of an unknown variable or flag, with the known one that it resembles. */
+export function unknownProblem(name: string, known: Iterable<string>): string {
+  const near = [...known].filter((other) => editDistance(name, other) <= 2)
+  const [nearest] = near.toSorted((a, b) => editDistance(name, a) - editDistance(name, b))
+  return `${name}: there is no such setting${nearest === undefined ? '' : `; did you mean ${nearest}?`}`
+}
+
+/** Levenshtein distance. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from(`-${to}`, (_, column) => column)
+  for (const letter of from) {
+    const next = [(row[0] ?? 0) + 1]
+    for (const [column, edits] of row.slice(1).entries())
+      next.push(Math.min(edits + 1, (next[column] ?? 0) + 1, (row[column] ?? 0) + (letter === to[column] ? 0 : 1)))
+    row = next
+  }
+  return row.at(-1) ?? 0
+}
+
 function messagesOf({ issues }: z.ZodError): string {
   return [...new Set(issues.map(({ message }) => message))].join(', ')
 }

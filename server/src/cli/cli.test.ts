@@ -31,6 +31,15 @@ test('a setting without a command starts no server', async () => {
   expect(err).toContain(`unknown option '--port'`)
 })
 
+test('the setting that a misspelled flag resembles is named', async () => {
+  const { code, err } = await groundstate('serve', '--prot', '0')
+  const { out } = await groundstate('token', 'create', '--help')
+
+  expect(code).toBe(2)
+  expect(err).toMatch(/unknown option '--prot'\n\(Did you mean .*--port/)
+  expect(out.match(/--database-url /g)).toHaveLength(1)
+})
+
 test.each([
   ['--url', 'notaurl'],
   ['--url', ''],

@@ -1,6 +1,6 @@
 import { versionLine } from '@groundstate/agent/build'
 import { flagOf, type Setting, type Settings, settingsHelp } from '@groundstate/agent/settings/setting'
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { Command, CommanderError, Help, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config.ts'
 import { fileError } from '../directory.ts'
 import { SETTINGS } from '../settings.ts'
@@ -330,7 +330,16 @@ function withSettings(command: Command, settings: Settings = SETTINGS) {
     option.negate = false
     command.addOption(option)
   }
-  return command.addHelpText('after', () => `\nSettings:\n${settingsHelp(settings)}`)
+  return command
+    .addHelpText('after', () => `\nSettings:\n${settingsHelp(settings)}`)
+    .configureHelp({
+      // The options that an unknown one may have meant.
+      visibleOptions: ({ options }) => [...options],
+      formatHelp: (shown, helper) => {
+        helper.visibleOptions = (of) => new Help().visibleOptions(of)
+        return new Help().formatHelp(shown, helper)
+      },
+    })
 }
 
 function urlOption() {
