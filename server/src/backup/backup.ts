@@ -139,7 +139,7 @@ async function requireOutside(parent: string, { dataDir }: Config) {
 function checkParts(config: Config, store: BlobStore, { blobsOnly }: BackupOptions) {
   if (config.databaseUrl !== undefined && !blobsOnly) {
     throw new StartError('GROUNDSTATE_DATABASE_URL is set: this command copies only the embedded database', {
-      advice: `back yours up with pg_dump or its archived log; ${store.kind === 'disk' ? 'then --blobs-only copies the blobs' : 'the bucket needs versioning'}: docs/OPERATIONS.md has the order`,
+      advice: `back yours up with pg_dump or its archived log; ${store.kind === 'disk' ? 'then --blobs-only copies the blobs' : 'the bucket needs versioning'}: see /docs/operations of a server for the order`,
     })
   }
   if (store.kind === 's3' && blobsOnly)

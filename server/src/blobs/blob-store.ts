@@ -215,7 +215,7 @@ export async function findMovedStore(config: Config, secrets: Secrets): Promise<
 type RecordedStore = { id: string; place: string | null }
 
 const SHARE =
-  'give all servers one directory or one bucket (GROUNDSTATE_DATA_DIR, GROUNDSTATE_S3_…), see "Keep the blobs with their database" in docs/OPERATIONS.md'
+  'give all servers one directory or one bucket (GROUNDSTATE_DATA_DIR, GROUNDSTATE_S3_…), see "Keep the blobs with their database" at /docs/operations of a server'
 
 /**
  * Checks that the configured blob store belongs to the database; with another one, blobs would be missing, and the sweep would delete

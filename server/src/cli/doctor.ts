@@ -71,7 +71,7 @@ export async function doctorCommand(config: Config, { bundle }: { bundle?: strin
   for (const check of CHECKS) {
     const result = await check.run(config, database).catch((error: unknown): Result => {
       if (error instanceof StartError) return failure(error.reason, error.advice)
-      return failure(messageOf(error), 'see docs/OPERATIONS.md')
+      return failure(messageOf(error), 'see /docs/operations of a server')
     })
     if (!result.ok) failed += 1
     print(`${result.ok ? '✓' : '✗'} ${check.name.padEnd(NAME_WIDTH)} ${result.found}\n`)
@@ -134,7 +134,7 @@ async function checkProviders({ agents, isolation, providerMirror = ['direct'] }
   try {
     await requireMirrors({ providerMirrors: providerMirror }, { hasRunUsers })
   } catch (error) {
-    return failure(messageOf(error), 'see "Provider mirrors" in docs/RUN-AN-AGENT.md')
+    return failure(messageOf(error), 'see "Provider mirrors" at /docs/run-an-agent of a server')
   }
   return success(providerMirror.map((source) => (source === 'direct' ? 'their registries' : source)).join(', '))
 }
@@ -159,7 +159,7 @@ async function checkIsolation(config: Config): Promise<Result> {
   if (problem === undefined) return success('each run executes as a dedicated user')
   const result = failure(
     `runs execute as the user of the server: ${problem}`,
-    'see "Decide who may run code here" in docs/OPERATIONS.md',
+    'see "Decide who may run code here" at /docs/operations of a server',
   )
   return { ...result, ok: isolation !== 'user' }
 }

@@ -319,7 +319,7 @@ test('doctor names the user of runs and the documentation', async () => {
   const { out } = await groundstate('doctor', ...where, '--isolation', 'off')
 
   expect(out).toContain('✓ isolation      runs execute as the user of the server: it is turned off\n')
-  expect(out).toContain('→ see "Decide who may run code here" in docs/OPERATIONS.md')
+  expect(out).toContain('→ see "Decide who may run code here" at /docs/operations of a server')
 })
 
 test.each([
@@ -361,7 +361,7 @@ test('doctor names the sources of providers, and a mirror that cannot be used', 
   expect(missing.code).toBe(1)
   expect(missing.out).toContain(
     '✗ providers      GROUNDSTATE_PROVIDER_MIRROR /nowhere/providers: there is no such file or directory\n' +
-      '                 → see "Provider mirrors" in docs/RUN-AN-AGENT.md\n',
+      '                 → see "Provider mirrors" at /docs/run-an-agent of a server\n',
   )
 })
 

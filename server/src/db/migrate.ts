@@ -79,7 +79,7 @@ const MOVE_STATES =
   'to move its states, start the version that created it, and export the states of each organization with the `groundstate` of that version ' +
   '(node_modules/.bin/groundstate in a clone): `groundstate state export --url … --token … --organization … --folder …`; then start this ' +
   'version with a new data directory or database, and import them: `groundstate state import --url … --token … --organization … --directory …`. ' +
-  'Variables, members and runs stay behind. docs/OPERATIONS.md has the steps'
+  'Variables, members and runs stay behind. /docs/operations of a server has the steps'
 
 /** A migration of the database. `requires`: see `Migration`. */
 export type AppliedMigration = { name: string; requires: string | null }

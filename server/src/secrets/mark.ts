@@ -109,7 +109,7 @@ function missingSecret(stored: SecretMarks, secrets: SecretSet, source: string) 
     advice:
       stored.secret_id === null
         ? FIRST_ADVICE
-        : `set GROUNDSTATE_SECRET to it; to replace it, see "Rotate the secret" in docs/OPERATIONS.md`,
+        : `set GROUNDSTATE_SECRET to it; to replace it, see "Rotate the secret" at /docs/operations of a server`,
   })
 }
 
