@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
  */
 
 const LIMITS = {
-  'source lines of contract, server, agent and web': 149_000,
+  'source lines of contract, server, agent and web': 149_400,
   'source files in server/src/features': 520,
   'of them with 20 lines or fewer': 15,
   'source files with more than 400 lines': 0,

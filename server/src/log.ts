@@ -51,11 +51,13 @@ function limitOutages() {
   return function (this: Logger, args: Parameters<pino.LogFn>, method: pino.LogFn) {
     const [fields, ...rest] = args as unknown[]
     const error = (fields as { err?: { code?: unknown; message?: unknown } } | undefined)?.err
-    const reason = [error?.code, error?.message].map(String).find((text) => OUTAGE.test(text))
+    const reason = error && [error.code, error.message].map(String).find((text) => OUTAGE.test(text))
     if (error === undefined || reason === undefined) return method.apply(this, args)
     const now = performance.now()
     const last = outages.get(reason)
     if (last && now - last.at < OUTAGE_INTERVAL_MS) return void (last.repeated += 1)
+    // Reasons can contain addresses, of any number of receivers.
+    if (outages.size > 1000) outages.clear()
     outages.set(reason, { at: now, repeated: 0 })
     if (!last || now - last.at > OUTAGE_END_MS) return method.apply(this, args)
     const { code, message } = error

@@ -126,9 +126,7 @@ test('a state that cannot be kept elsewhere stays in the journal', async () => {
   const { logged, stop, ended } = await startAgent(server, { workDir, enginePath })
 
   server.submit(coldApply())
-  await expect
-    .poll(() => logged.some(({ message }) => message.includes('it stays here')))
-    .toBe(true)
+  await expect.poll(() => logged.some(({ message }) => message.includes('it stays here'))).toBe(true)
   stop()
   await ended
 

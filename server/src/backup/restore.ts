@@ -132,7 +132,7 @@ async function checkTarget(config: Config, manifest: Manifest) {
   checkMigrations(manifest.migrations.map((name) => ({ name, requires: name })))
   if (manifest.database && config.databaseUrl !== undefined)
     throw new StartError('the backup is that of an embedded database, and GROUNDSTATE_DATABASE_URL is set', {
-      advice: 'unset it, or copy the states alone: see "From a trial to production" in docs/OPERATIONS.md',
+      advice: 'unset it, or copy the states alone: see "From a trial to production" at /docs/operations of a server',
     })
   const store = configuredStore(config)
   if (manifest.blobs && store.kind === 's3')

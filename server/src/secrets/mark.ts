@@ -252,7 +252,7 @@ async function requireAccepted(client: pg.Client, current: Buffer, config: Secre
   if (server === undefined) return
   const secret = `the secret in ${secretSource(config)} (id ${shownKeyId(current)})`
   throw new StartError(`the running server ${server.name} does not have ${secret}`, {
-    advice: `first ${LIST_ADVICE} it for all servers and restart them, step 1 of "Rotate the secret" in docs/OPERATIONS.md, or stop them`,
+    advice: `first ${LIST_ADVICE} it for all servers and restart them, step 1 of "Rotate the secret" at /docs/operations of a server, or stop them`,
   })
 }
 
