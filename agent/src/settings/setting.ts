@@ -89,9 +89,9 @@ export function unknownVariables(env: Sources['env'], prefix: string, known: Rea
 
 /** The problem of an unknown variable or flag, with the known one that it resembles. */
 export function unknownProblem(name: string, known: Iterable<string>): string {
-  const near = [...known].filter((other) => editDistance(name, other) <= 2)
-  const [nearest] = near.toSorted((a, b) => editDistance(name, a) - editDistance(name, b))
-  return `${name}: there is no such setting${nearest === undefined ? '' : `; did you mean ${nearest}?`}`
+  const candidates = Array.from(known, (other) => ({ other, distance: editDistance(name, other) }))
+  const [nearest] = candidates.filter(({ distance }) => distance <= 2).toSorted((a, b) => a.distance - b.distance)
+  return `${name}: there is no such setting${nearest === undefined ? '' : `; did you mean ${nearest.other}?`}`
 }
 
 /** Levenshtein distance. */

@@ -304,20 +304,28 @@ export function checkStore(
 const ADOPT = 'if these are the right blobs, stop all servers and run `groundstate blobs adopt`'
 
 /** Tables with the rows whose ids are in the keys of blobs. */
-const OWNERS = `state_versions configuration_versions runs phases ingress_attributes policy_sets policy_set_versions policy_trials
-  registry_module_versions registry_provider_platforms`
+const OWNERS = [
+  'state_versions',
+  'configuration_versions',
+  'runs',
+  'phases',
+  'ingress_attributes',
+  'policy_sets',
+  'policy_set_versions',
+  'policy_trials',
+  'registry_module_versions',
+  'registry_provider_platforms',
+]
 
 /** Throws a `StartError` if there are blobs and the database names none of them: a server would delete them all. */
 async function requireNamedBlobs(client: pg.Client, store: BlobStore) {
   if (store.kind === 'disk') await makeDataDirectory(dirname(store.root), basename(store.root))
   await using driver = store.kind === 'disk' ? await openDiskDriver(store.root) : openS3Driver(store)
-  const owners = OWNERS.replaceAll(/\s+/g, ' union all select id from ')
+  const owners = OWNERS.map((table) => `select id from ${table}`).join(' union all ')
   let count = 0
   for await (const { keys } of driver.list('')) {
     const ids = keys.filter(isOwnKey).map((key) => key.split('/')[1])
-    const { rowCount } = await client.query(`select from (select id from ${owners}) o where id = any($1) limit 1`, [
-      ids,
-    ])
+    const { rowCount } = await client.query(`select from (${owners}) o where id = any($1) limit 1`, [ids])
     if (rowCount !== 0) return
     count += ids.length
   }

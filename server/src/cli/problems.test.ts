@@ -1,32 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, chown, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
+import { chmod, chown, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
-import { createTestApp } from '../testing/app.ts'
+import { describe, expect, inject, test } from 'vitest'
 import { groundstate } from '../testing/command-line.ts'
-import { createTestDatabase, databaseUrl, execute, type TestDatabase } from '../testing/database.ts'
-import { listen } from '../testing/ports.ts'
+import { createTestDatabase, databaseUrl, execute } from '../testing/database.ts'
 import { createStateSetting, lockedWorkspace, rawState } from '../testing/state-versions.ts'
+import { createEmptySite } from './testing/empty-site.ts'
 
-let directory: string
-let empty: TestDatabase
-beforeAll(async () => {
-  // A database given to the tests must not be used by these commands.
-  vi.stubEnv('GROUNDSTATE_DATABASE_URL', undefined)
-  directory = await mkdtemp(join(tmpdir(), 'groundstate-problems-'))
-  // Otherwise root's database would move to a directory that its user can enter.
-  await chmod(directory, 0o755)
-  empty = await createTestDatabase()
-  await execute(empty.url, 'drop schema public cascade; create schema public')
-})
-afterAll(async () => {
-  vi.unstubAllEnvs()
-  await empty[Symbol.asyncDispose]()
-  await rm(directory, { recursive: true })
-})
+const { directory, empty } = await createEmptySite()
 
 function stranger() {
   const url = new URL(inject('postgres').adminUrl)
@@ -72,13 +54,6 @@ test('each invalid setting has its own line with the name of the program', async
 
   expect(code).toBe(1)
   expect(err).toMatch(/^groundstate: --port[^\n]*\ngroundstate: --secret[^\n]*\n$/)
-})
-
-test('doctor rejects the secrets that serve rejects', async () => {
-  const { code, err } = await groundstate('doctor', '--data-dir', directory, '--secret', 'short')
-
-  expect(code).toBe(1)
-  expect(err).toContain('--secret')
 })
 
 test('token create creates no database', async () => {
@@ -174,15 +149,6 @@ test.each([
   expect(err).toContain(advice)
 })
 
-test('doctor advises on an unreachable database', async () => {
-  const where = ['--data-dir', directory, '--port', '0', '--database-url', 'postgres://a:b@127.0.0.1:1/x']
-
-  const { code, out } = await groundstate('doctor', ...where)
-
-  expect(code).toBe(1)
-  expect(out).toMatch(/✗ database +\S.*127\.0\.0\.1:1.*\n +→ .*GROUNDSTATE_DATABASE_URL/)
-})
-
 test.each([
   ['serve', '--data-dir', '/proc/groundstate', '--port', '0'],
   ['token', 'create', '--data-dir', '/proc/groundstate'],
@@ -225,19 +191,6 @@ test('a data directory that the embedded database cannot use is one line with th
   )
 })
 
-test('doctor names the cause for which a bucket cannot be reached', async () => {
-  const site = ['--data-dir', directory, '--port', '0', '--database-url', empty.url, '--s3-bucket', 'b']
-  const s3 = ['--s3-access-key-id', 'a', '--s3-secret-access-key', 's', '--s3-endpoint']
-  await using plain = createServer()
-  const port = await listen(plain)
-
-  const closed = await groundstate('doctor', ...site, ...s3, 'http://127.0.0.1:2')
-  const withoutTls = await groundstate('doctor', ...site, ...s3, `https://127.0.0.1:${port}`)
-
-  expect(closed.out).toMatch(/✗ blobs +can't use [^\n]*: connection refused: [^\n]+\n +→ .*GROUNDSTATE_S3_…/)
-  expect(withoutTls.out).toMatch(/✗ blobs +can't use [^\n]* does not use TLS [^\n]+ http URL [^\n]+\n +→ /)
-})
-
 test('a directory of the agent that cannot be used is reported before the administrator is created', async () => {
   await using database = await createTestDatabase()
   const where = join(directory, 'agent-is-file')
@@ -262,136 +215,6 @@ test('a data directory for blobs alone is created for this user only', async () 
 
   expect(code).toBe(0)
   expect((await stat(where)).mode & 0o777).toBe(0o700)
-})
-
-test('doctor knows an interrupted restore', async () => {
-  const interrupted = join(directory, 'interrupted')
-  await mkdir(join(interrupted, 'restore.partial'), { recursive: true })
-
-  const { code, out } = await groundstate('doctor', '--data-dir', interrupted, '--port', '0')
-
-  expect(code).toBe(1)
-  expect(out).toMatch(/✗ database +the restore into .* was interrupted\n +→ run `groundstate restore` again/)
-  expect(out).toContain('not compared with the database')
-})
-
-test('doctor advises on a data directory that cannot be created', async () => {
-  const { code, out } = await groundstate('doctor', '--data-dir', '/proc/groundstate', '--port', '0')
-
-  expect(code).toBe(1)
-  expect(out).toMatch(/✗ data directory +can't make the directory \/proc\/groundstate: .*\n +→ \S/)
-  expect(out).toMatch(/✗ blobs +can't make the directory \/proc\/groundstate\/blobs: .*\n +→ .*GROUNDSTATE_DATA_DIR/)
-  const starts = out.matchAll(/^(?:[✓✗] (?:node|data directory|database|port) +|\s+→ )/gm)
-  expect(new Set(Array.from(starts, ([start]) => start.replace('→ ', '').length))).toEqual(new Set([17]))
-})
-
-test('doctor advises on missing TLS files and on a database of another version', async () => {
-  await mkdir(join(directory, 'old/postgres/cluster'), { recursive: true })
-  await writeFile(join(directory, 'old/postgres/cluster/PG_VERSION'), '9\n')
-  const pem = ['--tls-cert', '/nowhere/cert.pem', '--tls-key', '/nowhere/key.pem']
-  const where = ['--data-dir', join(directory, 'old'), '--port', '0']
-
-  const { code, out } = await groundstate('doctor', ...where, '--tls', 'files', ...pem)
-
-  expect(code).toBe(1)
-  expect(out).toMatch(
-    /✗ TLS +GROUNDSTATE_TLS_CERT \/nowhere\/cert\.pem: there is no such file or directory\n +→ it must be a readable PEM file/,
-  )
-  expect(out).toMatch(/✗ database +.*PostgreSQL 9.*\n +→ \S/)
-})
-
-test.each([
-  ['::ffff:127.0.0.1', false],
-  ['127.0.0.2', false],
-  ['127.example.invalid', true],
-  ['0.0.0.0', true],
-])('doctor advises TLS if a server at %s is reachable from other hosts: %s', async (host, isAdvised) => {
-  const where = ['--data-dir', directory, '--port', '0', '--database-url', 'postgres://a:b@127.0.0.1:1/x']
-
-  const { out } = await groundstate('doctor', ...where, '--host', host)
-
-  expect(/✓ TLS +off\n +→ for access from other machines/.test(out)).toBe(isAdvised)
-})
-
-test('doctor names the user of runs and the documentation', async () => {
-  const where = ['--data-dir', directory, '--port', '0', '--database-url', empty.url]
-
-  const { out } = await groundstate('doctor', ...where, '--isolation', 'off')
-
-  expect(out).toContain('✓ isolation      runs execute as the user of the server: it is turned off\n')
-  expect(out).toContain('→ see "Decide who may run code here" at /docs/operations of a server')
-})
-
-test.each([
-  ['taken.tar.gz', 'it exists; choose another name, or remove it'],
-  ['missing/b.tar.gz', 'its directory does not exist; create it, or choose another place'],
-  ['taken.tar.gz/b.tar.gz', 'a part of the path is a file; choose another place'],
-])('doctor refuses a bundle at %s before the checks', async (name, reason) => {
-  const bundle = join(directory, name)
-  await writeFile(join(directory, 'taken.tar.gz'), 'kept')
-
-  const { code, out, err } = await groundstate('doctor', '--bundle', bundle, '--data-dir', directory, '--port', '0')
-
-  expect({ code, out, err }).toEqual({
-    code: 1,
-    out: '',
-    err: `groundstate: can't create ${bundle}: ${reason}\n`,
-  })
-  expect(await readFile(join(directory, 'taken.tar.gz'), 'utf8')).toBe('kept')
-})
-
-test('doctor fails when runs must have separate users and cannot', async () => {
-  const where = ['--data-dir', directory, '--port', '0', '--database-url', empty.url]
-  const closed = join(directory, 'closed')
-  await mkdir(closed, { mode: 0o700 })
-
-  const { code, out } = await groundstate('doctor', ...where, '--isolation', 'user', '--engine-path', closed)
-
-  expect(code).toBe(1)
-  expect(out).toContain('✗ isolation      runs execute as the user of the server: ')
-})
-
-test('doctor names the sources of providers, and a mirror that cannot be used', async () => {
-  const where = ['--data-dir', directory, '--port', '0', '--database-url', empty.url, '--provider-mirror']
-
-  const some = await groundstate('doctor', ...where, `https://mirror.example.com/providers,${directory},direct`)
-  const missing = await groundstate('doctor', ...where, '/nowhere/providers')
-
-  expect(some.out).toContain(`✓ providers      https://mirror.example.com/providers/, ${directory}, their registries\n`)
-  expect(missing.code).toBe(1)
-  expect(missing.out).toContain(
-    '✗ providers      GROUNDSTATE_PROVIDER_MIRROR /nowhere/providers: there is no such file or directory\n' +
-      '                 → see "Provider mirrors" at /docs/run-an-agent of a server\n',
-  )
-})
-
-test('doctor checks the directory of hooks', async () => {
-  const where = ['--data-dir', directory, '--port', '0', '--database-url', empty.url]
-
-  const usable = await groundstate('doctor', ...where, '--hooks', directory)
-  const missing = await groundstate('doctor', ...where, '--hooks', '/nowhere/hooks')
-
-  expect(usable.out).toContain(`✓ hooks          ${directory}\n`)
-  expect(missing.code).toBe(1)
-  expect(missing.out).toContain(
-    '✗ hooks          GROUNDSTATE_HOOKS /nowhere/hooks: there is no such file or directory\n' +
-      '                 → create the directory, or unset it: without it the built-in agent does not start\n',
-  )
-})
-
-test('doctor tests the sandbox if it is enabled', async () => {
-  const where = ['--data-dir', directory, '--port', '0', '--database-url', empty.url]
-  const path = process.env['PATH']
-  vi.stubEnv('PATH', directory)
-
-  const { code, out } = await groundstate('doctor', ...where, '--sandbox', 'true').finally(() =>
-    vi.stubEnv('PATH', path),
-  )
-
-  expect(code).toBe(1)
-  expect(out).toContain(
-    '✗ sandbox        the sandbox needs the program bwrap, which is not on the PATH: install bubblewrap',
-  )
 })
 
 test('serve rejects the blobs of another database until they are adopted', async () => {
@@ -443,36 +266,4 @@ test('blobs of which the database names none are not adopted, and a new database
     /^groundstate: the database is new, and [^\n]* holds the blobs of another database [^\n]+\n$/,
   )
   expect(served.err).not.toContain('adopt')
-})
-
-test('doctor changes nothing in an empty directory, and reports the parts that a start would create', async () => {
-  const where = join(directory, 'untouched')
-  await mkdir(where)
-
-  const doctor = await groundstate('doctor', '--data-dir', where, '--port', '0', '--tls', 'auto')
-  const missing = await groundstate('doctor', '--data-dir', join(where, 'deep/inside'), '--port', '0')
-
-  expect(doctor.out).toContain('✓ database       embedded PostgreSQL, created at the first start\n')
-  expect(doctor.out).toContain('✓ TLS            local authority, created in ')
-  expect(doctor.out).toMatch(/✓ blobs +the directory .*untouched\/blobs of .*, empty/)
-  expect(missing.out).toMatch(/✓ data directory +.*deep\/inside, created at the first start/)
-  expect(await readdir(where)).toEqual([])
-})
-
-test('doctor distinguishes its own server at the port from that of another directory', async () => {
-  const app = await createTestApp()
-  const { hostname, port } = new URL(await app.listen())
-  const at = ['--host', hostname, '--port', port]
-  await using database = await createTestDatabase()
-  const other = ['--data-dir', join(directory, 'other'), '--database-url', database.url]
-  await groundstate('blobs', 'adopt', ...other)
-
-  const own = await groundstate('doctor', ...at, ...other, '--secret', '11'.repeat(32))
-  const stranger = await groundstate('doctor', ...at, ...other)
-
-  expect(own.out).toContain(`✓ port           ${hostname}:${port}, on which Groundstate is running\n`)
-  expect(stranger.out).toContain(
-    `✗ port           ${hostname}:${port} is in use by the Groundstate of another data directory\n`,
-  )
-  expect(stranger.code).toBe(1)
 })

@@ -3,7 +3,7 @@ import { type Claim, tryClaim } from '@groundstate/agent/process/claim'
 import pg from 'pg'
 import type { Site } from './binaries.ts'
 import { SUPERUSER } from './cluster.ts'
-import { POLL, readPostmaster } from './postmaster.ts'
+import { POLL, createSlowNotice, readPostmaster } from './postmaster.ts'
 import { PostgresUnavailable } from './unavailable.ts'
 
 /** Id of an advisory lock, arbitrary but constant. */
@@ -16,9 +16,6 @@ const DATABASE = 'groundstate'
 
 /** Maximum time to wait for the PostgreSQL of a killed server in another container to stop, in ms. */
 const STOP_TIMEOUT = 120_000
-
-/** Time after which a wait is logged, in ms: recovery after a crash can take minutes. */
-export const SLOW_START = 5_000
 
 /** Connection string of our database for `pg` and libpq. PGSSLMODE of the environment must not apply to the socket. */
 export function connectionString(socketDirectory: string) {
@@ -62,17 +59,15 @@ export function isConnectionLost(error: unknown) {
 export async function claimHome({ directories, dataDir, log }: Site): Promise<Claim> {
   const started = performance.now()
   let deadline = started + LOCK_TIMEOUT
-  for (let logged = false; ;) {
+  const noteSlowness = createSlowNotice(log, 'waiting for the PostgreSQL of another container to stop')
+  for (;;) {
     const attempt = await tryClaim(directories.home, 'server')
     if (attempt?.claim) return attempt.claim
     const now = performance.now()
     const isStopping = (await readPostmaster(directories.cluster))?.status === 'stopping'
     if (isStopping && now < started + STOP_TIMEOUT) deadline = now + LOCK_TIMEOUT
     if (attempt && now > deadline) throw inUse(dataDir, attempt.owner)
-    if (!logged && now > started + SLOW_START) {
-      logged = true
-      log.info('waiting for the PostgreSQL of another container to stop')
-    }
+    noteSlowness()
     await pause(POLL * 4)
   }
 }

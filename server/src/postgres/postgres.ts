@@ -8,7 +8,6 @@ import { type ClaimedSite, type Site, findBinaries } from './binaries.ts'
 import { openCluster } from './cluster.ts'
 import { type Directories, openDirectories, openSocketDirectory, type PostgresOptions } from './directories.ts'
 import {
-  SLOW_START,
   claimHome,
   connect,
   connectionString,
@@ -19,6 +18,7 @@ import {
 } from './owner.ts'
 import {
   POLL,
+  createSlowNotice,
   hasExited,
   isPostmaster,
   readPostmaster,
@@ -162,7 +162,8 @@ async function connectOrStart(site: ClaimedSite, former?: Session): Promise<Sess
   const { cluster } = site.directories
   const socketDirectory = former?.socketDirectory
   const started = performance.now()
-  for (let logged = false; ; await pause(logged ? POLL * 20 : POLL)) {
+  const noteSlowness = createSlowNotice(site.log, 'waiting for another PostgreSQL that is starting or stopping')
+  for (let isSlow = false; ; await pause(isSlow ? POLL * 20 : POLL)) {
     const mayRetry = performance.now() - started < BUSY_TIMEOUT
     const running = await readPostmaster(cluster)
     if (!running) {
@@ -170,7 +171,7 @@ async function connectOrStart(site: ClaimedSite, former?: Session): Promise<Sess
       if (session) return session
     } else if (running.status === 'ready') {
       const isOurs = former?.child?.pid === running.pid && !hasExited(former.child)
-      const isStuck = isOurs && logged && !(await hasStartupProcess(running.pid))
+      const isStuck = isOurs && isSlow && !(await hasStartupProcess(running.pid))
       const client = await connect(running.socketDirectory)
       if (client) return { client, ...running, child: isOurs ? former.child : undefined }
       if (isStuck) await stopPostmaster(running.pid, site.directories)
@@ -181,10 +182,7 @@ async function connectOrStart(site: ClaimedSite, former?: Session): Promise<Sess
       const session = await start(site, socketDirectory, mayRetry)
       if (session) return session
     }
-    if (!logged && performance.now() - started > SLOW_START) {
-      logged = true
-      site.log.info('waiting for another PostgreSQL that is starting or stopping')
-    }
+    isSlow = noteSlowness()
   }
 }
 
@@ -212,8 +210,11 @@ async function start(site: ClaimedSite, known: string | undefined, mayRetry: boo
   await removeStaleSocketLock(cluster, socketDirectory)
   const child = await spawnPostmaster(site, socketDirectory)
 
-  const started = performance.now()
-  for (let logged = false; !hasExited(child); await pause(POLL)) {
+  const noteSlowness = createSlowNotice(
+    site.log,
+    'the embedded PostgreSQL is starting; recovery after a crash can take minutes',
+  )
+  for (; !hasExited(child); await pause(POLL)) {
     const postmaster = await readPostmaster(cluster)
     if (postmaster?.status === 'ready' && postmaster.pid === child.pid) {
       const client = await connect(postmaster.socketDirectory).catch(async (error: unknown) => {
@@ -222,10 +223,7 @@ async function start(site: ClaimedSite, known: string | undefined, mayRetry: boo
       })
       if (client) return { client, ...postmaster, child }
     }
-    if (!logged && performance.now() - started > SLOW_START) {
-      logged = true
-      site.log.info('the embedded PostgreSQL is starting; recovery after a crash can take minutes')
-    }
+    noteSlowness()
   }
 
   if (known === undefined && socketDirectory !== site.directories.home) await removeSocketDirectory(socketDirectory)

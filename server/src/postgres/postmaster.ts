@@ -5,11 +5,27 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isAlive } from '@groundstate/agent/process/process-id'
 import { codeOf, ignoring } from '../error-code.ts'
 import type { ClaimedSite } from './binaries.ts'
-import type { Directories } from './directories.ts'
+import type { Directories, PostgresLog } from './directories.ts'
 import { spawnGuarded } from './run.ts'
 
 /** Interval for polling the state of PostgreSQL, in ms. */
 export const POLL = 5
+
+/** Time after which a wait is logged, in ms: recovery after a crash can take minutes. */
+const SLOW = 5_000
+
+/** Returns a function to call at each poll of a wait, which logs the message once the wait is slow, and says whether it is. */
+export function createSlowNotice(log: PostgresLog, message: string) {
+  const started = performance.now()
+  let isSlow = false
+  return () => {
+    if (!isSlow && performance.now() - started > SLOW) {
+      isSlow = true
+      log.info(message)
+    }
+    return isSlow
+  }
+}
 
 /** Time after which a fast shutdown becomes an immediate one, in ms; the next start then recovers from the log. */
 const STOP_LIMIT = 60_000
